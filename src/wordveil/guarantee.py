@@ -1,0 +1,104 @@
+"""What a mechanism promises, as an object that travels with everything it releases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+__all__ = ["Guarantee", "Notion"]
+
+
+class Notion(str, Enum):
+    """The kind of promise."""
+
+    METRIC = "metric differential privacy"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    r"""A promise about one word, and where it ends.
+
+    For the notion ``METRIC``, all words ``w``, ``w'`` covered by `pairs` and every output ``y``:
+    ``Pr[M(w)=y] <= exp(epsilon * d(w, w')) * Pr[M(w')=y] + delta``.
+
+    Parameters
+    ----------
+    notion : Notion
+        The kind of promise; ``Notion.NONE`` promises nothing.
+    epsilon : float
+        The loss per unit of the metric; infinite where nothing is promised.
+    metric : str
+        What distance is measured in, as a phrase ("hops on the neighbour graph").
+    unit : str
+        One unit of the metric, as a noun ("hop").
+    delta : float
+        Probability with which the bound may fail.
+    pairs : str
+        Which pairs of words the promise covers.
+    caveats : tuple of str
+        What is not covered, one sentence each.
+    claimed : str
+        What the paper claimed for this mechanism, where it comes from one.
+
+    Examples
+    --------
+    >>> promise = Guarantee(Notion.METRIC, 2.0, "hops on the neighbour graph", "hop")
+    >>> promise.loss(3)
+    6.0
+    >>> promise.void("a seed was given").notion.value
+    'none'
+    """
+
+    notion: Notion
+    epsilon: float
+    metric: str
+    unit: str
+    delta: float = 0.0
+    pairs: str = "every two words of the vocabulary"
+    caveats: tuple[str, ...] = field(default=())
+    claimed: str = ""
+
+    def loss(self, distance: float) -> float:
+        """Return the largest log-ratio that the promise allows between words at this distance."""
+        return self.epsilon * distance if self.notion is Notion.METRIC else math.inf
+
+    def void(self, reason: str) -> Guarantee:
+        """Return the guarantee that is left when `reason` destroys the promise: none."""
+        return replace(
+            self, notion=Notion.NONE, epsilon=math.inf, delta=1.0, caveats=(*self.caveats, reason)
+        )
+
+    def with_caveat(self, caveat: str) -> Guarantee:
+        """Return the same promise with one more sentence on where it ends."""
+        return replace(self, caveats=(*self.caveats, caveat))
+
+    def sentence(self) -> str:
+        """Say the promise in one sentence for a person."""
+        if self.notion is Notion.NONE:
+            return "No privacy is promised."
+        factor = math.exp(min(self.epsilon, 700.0))
+        slack = f", except with probability {self.delta:.2g}" if self.delta else ""
+        return (
+            f"Whoever sees an output word can tell two originals one {self.unit} apart by a factor of at most "
+            f"{factor:.3g} (e^{self.epsilon:g}), and that factor again for every further {self.unit}{slack}."
+        )
+
+    def formula(self) -> str:
+        """Say the promise in one formula for an expert."""
+        if self.notion is Notion.NONE:
+            return "no bound on Pr[M(w)=y] / Pr[M(w')=y]"
+        slack = f" + {self.delta:.2g}" if self.delta else ""
+        return f"Pr[M(w)=y] ≤ exp({self.epsilon:g}·d(w,w'))·Pr[M(w')=y]{slack}, d = {self.metric}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as plain values for JSON, where an infinite ε is None."""
+        plain = asdict(self)
+        plain["notion"] = self.notion.value
+        plain["epsilon"] = self.epsilon if math.isfinite(self.epsilon) else None
+        plain["caveats"] = list(self.caveats)
+        plain["sentence"] = self.sentence()
+        plain["formula"] = self.formula()
+        return plain
