@@ -1,0 +1,102 @@
+"""``wordveil demo``: the sample text before and after, and the report."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wordveil.cli.options import Epsilon, MechanismName, Normalise, Options, Seed, SpaceName, build_mechanism
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from wordveil.text import Release
+
+__all__ = ["register"]
+
+_SAMPLE = Path(__file__).parent.parent / "data" / "sotu" / "addresses.csv"
+_SENTENCES = 7
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo")(demo)
+
+
+def demo(
+    epsilon: Epsilon = 3.0,
+    mechanism: MechanismName = "graph",
+    space: SpaceName = "glove-50k",
+    normalise: Normalise = False,
+    option: Options = None,
+    seed: Seed = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Also write the picture to this SVG file.")] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Only write the whole sample table to this CSV file, to try things on.")
+    ] = None,
+) -> None:
+    """Veil a sample text and show it before and after, with the replaced words marked, and the privacy report.
+
+    Examples:
+
+      wordveil demo
+
+      wordveil demo --epsilon 2 --svg demo.svg
+
+      wordveil demo --save speeches.csv
+    """
+    if save is not None:
+        _write(save, _SAMPLE.read_text(encoding="utf-8"))
+        return
+    from rich.console import Console
+    from rich.panel import Panel
+    from rich.table import Table
+
+    from wordveil.text import Veil, plain_words, report
+
+    made = build_mechanism(mechanism, epsilon, space, normalise, option)
+    veil = Veil(made, seed=seed)
+    original = _opening()
+    release = veil(original)
+    before, after = _marked(original, release)
+
+    console = Console(record=svg is not None, highlight=False, width=110 if svg else None)
+    table = Table(title=f"wordveil: {made.name}, ε = {made.epsilon:g}", show_lines=True, expand=True)
+    table.add_column("before", ratio=1)
+    table.add_column("after", ratio=1)
+    table.add_row(before, after)
+    console.print(table)
+    lines = plain_words(report(veil, release.counts, release.counts.veiled))
+    console.print(Panel("\n".join(f"• {line}" for line in lines), title="privacy report"))
+    if svg is not None:
+        _write(svg, console.export_svg(title="wordveil demo"))
+
+
+def _opening() -> str:
+    """Return the beginning of the first address of the sample."""
+    with _SAMPLE.open(encoding="utf-8", newline="") as table:
+        return " ".join(row["text"] for row in itertools.islice(csv.DictReader(table), _SENTENCES))
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError:
+        raise WordveilError(f"cannot write {path}; choose another file.") from None
+
+
+def _marked(original: str, release: Release) -> tuple[Text, Text]:
+    """Colour the words that were drawn anew, and more strongly where the draw changed them."""
+    from rich.text import Text
+
+    before, after = Text(original), Text(release.text)
+    for place in release.replacements:
+        changed = original[place.start : place.end].lower() != release.text[place.new_start : place.new_end].lower()
+        before.stylize("cyan" if changed else "dim cyan", place.start, place.end)
+        after.stylize("bold magenta" if changed else "dim magenta", place.new_start, place.new_end)
+    return before, after

@@ -1,0 +1,107 @@
+"""Options that several commands share, and how they become a mechanism."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from wordveil.mechanisms import Mechanism
+
+__all__ = [
+    "Epsilon",
+    "Json",
+    "MechanismName",
+    "Normalise",
+    "Options",
+    "Seed",
+    "SpaceName",
+    "build_mechanism",
+    "check_epsilon",
+    "stderr",
+    "stdout",
+]
+
+MechanismName = Annotated[
+    str, typer.Option("--mechanism", "-m", help="How words are replaced; `wordveil mechanisms` lists them.")
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option("--epsilon", "-e", help="The privacy loss per unit of the mechanism's distance; smaller is more private."),
+]
+SpaceName = Annotated[
+    str, typer.Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file.")
+]
+Normalise = Annotated[bool, typer.Option("--normalise", help="Scale the space's vectors to length 1.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-O", metavar="NAME=VALUE", help="An option of the mechanism, such as k=5; may be repeated."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", help="Repeatable draws, for experiments only: the output carries no guarantee."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def stdout() -> Console:
+    """Return the console for results."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def stderr() -> Console:
+    """Return the console for progress and remarks."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def check_epsilon(epsilon: float | None) -> float:
+    """Return an epsilon that makes sense, or say how to choose one."""
+    if epsilon is None:
+        raise WordveilError(
+            "give --epsilon, for no value is right for everyone: try `wordveil explain WORD --epsilon 3` to see what one "
+            "does (with the mechanism graph, 2 hides well and 4 keeps most words)."
+        )
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise WordveilError("--epsilon must be a finite number above 0.")
+    return epsilon
+
+
+def build_mechanism(
+    name: str, epsilon: float | None, space: str, normalise: bool, options: list[str] | None
+) -> Mechanism[Any]:
+    """Open the space and make the mechanism, with a sign of life where that takes time."""
+    epsilon = check_epsilon(epsilon)
+    chosen = dict(_parse(option) for option in options or [])
+    from wordveil.mechanisms import MECHANISMS, mechanism
+    from wordveil.spaces import load_space
+
+    if name not in MECHANISMS:
+        raise WordveilError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+    where = Path(space).name
+    with stderr().status(f"opening the space {where} (its graph or ring is made once, then cached)…"):
+        return mechanism(name, load_space(space, normalise=normalise), epsilon=epsilon, **chosen)
+
+
+def _parse(option: str) -> tuple[str, Any]:
+    name, equals, value = option.partition("=")
+    if not equals or not name:
+        raise WordveilError("an --option must look like NAME=VALUE, such as k=5.")
+    if value.lower() == "none":
+        return name, None
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, value

@@ -1,0 +1,54 @@
+"""``wordveil spaces``: which spaces there are, or what one file holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wordveil.cli.options import Json, stderr, stdout
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("spaces")(spaces)
+
+
+def spaces(
+    space: Annotated[str | None, typer.Argument(help="A bundled space or an embedding file to look into.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the bundled spaces, or say what one space or embedding file holds.
+
+    Examples:
+
+      wordveil spaces
+
+      wordveil spaces vectors.txt.gz
+    """
+    from wordveil.spaces import BUNDLED, load_space
+    from wordveil.spaces.opening import bundled_facts
+
+    facts: list[dict[str, Any]]
+    if space is None:
+        facts = [bundled_facts(name) for name in BUNDLED]
+    else:
+        with stderr().status(f"opening {Path(space).name} (parsed once, then cached)…"):
+            opened = load_space(space)
+            facts = [{**opened.describe(), "dimension": opened.dimension}]
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    from rich.table import Table
+
+    table = Table(show_header=False)
+    for number, fact in enumerate(facts):
+        if number:
+            table.add_section()
+        for key, value in fact.items():
+            table.add_row(key, f"{value:,}" if isinstance(value, int) else str(value))
+    stdout().print(table)

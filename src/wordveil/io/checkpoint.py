@@ -1,0 +1,127 @@
+"""How far a job has come, kept beside its output so that it can go on after a crash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wordveil.errors import WordveilError
+from wordveil.io.failures import told
+from wordveil.io.records import Position
+from wordveil.io.tally import Tally
+from wordveil.io.writer import sync_folder
+
+__all__ = ["Checkpoint", "Identity", "digest_of", "write_whole"]
+
+_LAYOUT = 1  # of the checkpoint file
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What must be the same when a job goes on, as digests.
+
+    Parameters
+    ----------
+    veil : str
+        The configuration of the veil.
+    options : str
+        The columns and how to read them.
+    inputs : str
+        The names and formats of the inputs.
+    """
+
+    veil: str
+    options: str
+    inputs: str
+
+
+@dataclass
+class Checkpoint:
+    """How far a job has come.
+
+    It holds counts and digests, never text. But whoever can guess the whole input can check the guess against
+    its digest, so the file is readable by its owner only and is removed when the job is done.
+
+    Parameters
+    ----------
+    identity : Identity
+        What must be the same to go on.
+    piece : int
+        Which input is being read; as many inputs as there are when all are done.
+    position : Position, optional
+        How far that input is done.
+    size : int
+        How many bytes of its file in the making belong to that.
+    batch : int
+        How many blocks of that input are done.
+    is_read : bool
+        Whether that input is done, and only its name is missing.
+    done : str
+        Digest of the names, sizes and times of the inputs before it.
+    tally : Tally
+        The sums so far.
+    """
+
+    identity: Identity
+    piece: int = 0
+    position: Position | None = None
+    size: int = 0
+    batch: int = 0
+    is_read: bool = False
+    done: str = ""
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything is done that would be lost."""
+        return self.piece > 0 or self.position is not None
+
+    def next_piece(self, done: str) -> None:
+        """Go on to the next input."""
+        self.piece += 1
+        self.position, self.size, self.batch, self.is_read, self.done = None, 0, 0, False, done
+
+    def save(self, path: Path) -> None:
+        """Write the checkpoint, whole or not at all."""
+        plain = {**asdict(self), "layout": _LAYOUT, "tally": self.tally.to_dict()}
+        write_whole(path, json.dumps(plain), mode=0o600)
+
+    @classmethod
+    def load(cls, path: Path) -> Checkpoint:
+        """Read a checkpoint."""
+        try:
+            with told("read", path):
+                plain = json.loads(path.read_text("utf-8"))
+            if plain.pop("layout") == _LAYOUT:
+                plain["identity"] = Identity(**plain["identity"])
+                plain["tally"] = Tally.from_dict(plain["tally"])
+                plain["position"] = plain["position"] and Position(**plain["position"])
+                return cls(**plain)
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
+            pass
+        raise WordveilError(
+            f"{path} is no checkpoint of this version of wordveil; "
+            "start again with --overwrite instead of --resume."
+        )
+
+
+def digest_of(value: Any) -> str:
+    """Return a digest of plain values."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
+    """Write a small file so that it is there whole, or as it was before, whatever happens."""
+    fresh = path.with_name(path.name + ".new")
+    with told("write", path):
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+        sync_folder(path.parent)

@@ -1,0 +1,277 @@
+"""Reads, veils and writes: a whole job, in constant memory, that can go on after a crash."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import BinaryIO
+
+from wordveil.errors import WordveilError
+from wordveil.io.checkpoint import Checkpoint, Identity, digest_of
+from wordveil.io.destination import Destination
+from wordveil.io.failures import told
+from wordveil.io.lock import Lock
+from wordveil.io.plan import Piece, Plan
+from wordveil.io.reader import Reader
+from wordveil.io.records import Position, Reading
+from wordveil.io.tally import Tally
+from wordveil.io.veils import Veils
+from wordveil.io.writer import StreamWriter, Writer
+
+__all__ = ["FileJob", "StreamJob", "Watch"]
+
+Watch = Callable[[Tally, int], None]
+"""Called after each block with the sums so far and how many bytes of the input are done."""
+
+
+@dataclass
+class _Run:
+    """One run of a job: who veils, how far it is, and who is told."""
+
+    veils: Veils
+    state: Checkpoint
+    watch: Watch | None
+    keep: Callable[[], None]
+    bytes_before: int = 0
+
+
+class _Job:
+    """What both kinds of job share: the way of one input through the veil.
+
+    Parameters
+    ----------
+    plan : Plan
+        The inputs.
+    reading : Reading
+        How to read them.
+    """
+
+    def __init__(self, plan: Plan, reading: Reading) -> None:
+        self._plan, self._reading = plan, reading
+
+    def _check_inputs(self) -> None:
+        """Open every input that can be opened again, to find wrong columns before any work is done."""
+        if self._reading.spans is not None:
+            if any(piece.format.name != "jsonl" for piece in self._plan.pieces):
+                raise WordveilError("offsets are read from JSON lines only: leave out --spans.")
+            if len(self._reading.columns) != 1:
+                raise WordveilError("offsets belong to one text: give one --column with --spans.")
+        for piece in self._plan.pieces:
+            if not piece.is_stream:
+                self._open(piece).close()
+
+    def _open(self, piece: Piece, start: Position | None = None) -> Reader:
+        reading = self._reading
+        if not piece.format.has_columns and any(other.format.has_columns for other in self._plan.pieces):
+            reading = replace(reading, columns=())
+        return piece.format.open_reader(piece.source, reading, start)
+
+    def _veil(self, piece: Piece, reader: Reader, writer: Writer, run: _Run) -> None:
+        """Take what is left of an input through the veil."""
+        state = run.state
+        clock = time.perf_counter() - state.tally.seconds
+        if state.position is None:
+            writer.append(reader.preamble)
+        for block in reader.blocks():
+            releases = run.veils.veil(block, piece.name, state.batch)
+            writer.append(block.render(releases))
+            size = writer.sync()
+            state.tally.add(block, releases, time.perf_counter() - clock)
+            state.position, state.size, state.batch = block.end, size, state.batch + 1
+            run.keep()
+            if run.watch:
+                run.watch(state.tally, run.bytes_before + reader.bytes_done(block.end))
+        reader.check_unchanged()
+        state.size = writer.sync()
+        state.tally.files += 1
+
+
+class StreamJob(_Job):
+    """Veils one input onto a stream, which takes nothing back.
+
+    Parameters
+    ----------
+    plan : Plan
+        One input.
+    reading : Reading
+        How to read it.
+    output : binary file
+        Where to write.
+    """
+
+    def __init__(self, plan: Plan, reading: Reading, output: BinaryIO) -> None:
+        super().__init__(plan, reading)
+        self._output = output
+
+    def check(self) -> None:
+        """Raise what can be known to be wrong before any work is done."""
+        if self._plan.folder:
+            raise WordveilError(
+                "a folder cannot be written to standard output: give an output folder with -o."
+            )
+        if not self._plan.pieces[0].format.streams:
+            raise WordveilError(
+                "Parquet cannot go through a pipe, since it is read from its end: give -o FILE."
+            )
+        self._check_inputs()
+
+    def run(self, veils: Veils, watch: Watch | None = None) -> Tally:
+        """Do the job and return its sums."""
+        piece = self._plan.pieces[0]
+        state = Checkpoint(Identity("", "", ""))
+        with self._open(piece) as reader:
+            self._veil(piece, reader, StreamWriter(self._output), _Run(veils, state, watch, lambda: None))
+        return state.tally
+
+    def forget(self) -> None:
+        """Do nothing: a stream leaves nothing to remove."""
+
+
+class FileJob(_Job):
+    """Veils files into files, which appear under their names when they are whole.
+
+    Parameters
+    ----------
+    plan : Plan
+        The inputs.
+    reading : Reading
+        How to read them.
+    destination : Destination
+        Where to write.
+    resume : bool
+        Go on with the job that was stopped there, if there is one.
+    overwrite : bool
+        Replace a file that is there, and what is left of a job that was stopped unless it is resumed.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        reading: Reading,
+        destination: Destination,
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        super().__init__(plan, reading)
+        self._destination, self._resume, self._overwrite = destination, resume, overwrite
+        # What was read from a stream is gone, so a job that reads one cannot go on later.
+        self._keeps = not any(piece.is_stream for piece in plan.pieces)
+        self._has_kept = False
+
+    def check(self) -> None:
+        """Raise what can be known to be wrong before any work is done."""
+        if self._resume and not self._keeps:
+            raise WordveilError("a job that reads standard input or a pipe cannot be resumed.")
+        self._destination.check(self._plan, resume=self._resume, overwrite=self._overwrite)
+        self._check_inputs()
+
+    def run(self, veils: Veils, watch: Watch | None = None) -> Tally:
+        """Do the job, or what is left of it, and return the sums over all of it."""
+        state = self._state(veils)
+        run = _Run(veils, state, watch, lambda: self._keep(state))
+        lock = self._begin(state)
+        try:
+            for piece in self._plan.pieces[state.piece :]:
+                run.bytes_before = sum(other.size for other in self._plan.pieces[: state.piece])
+                self._do(piece, run)
+            self._destination.finish()
+            return state.tally
+        except WordveilError as error:
+            if not self._leave():
+                raise
+            sentence = str(error)
+        except BaseException:
+            self._leave()
+            raise
+        finally:
+            if lock:
+                lock.release()
+        raise WordveilError(
+            f"{sentence} What was done is kept in {self._destination.part}: "
+            "go on with --resume when this is put right."
+        )
+
+    def forget(self) -> None:
+        """Remove the checkpoint of the job, after all that depends on it is done."""
+        self._destination.forget()
+
+    def _state(self, veils: Veils) -> Checkpoint:
+        """Return where to go on: at the beginning, or where the job was stopped."""
+        names = [(piece.name, piece.format.name) for piece in self._plan.pieces]
+        identity = Identity(digest_of(veils.identity()), digest_of(asdict(self._reading)), digest_of(names))
+        if not self._resume or not self._destination.checkpoint.exists():
+            return Checkpoint(identity)
+        state = Checkpoint.load(self._destination.checkpoint)
+        again = "give the same as before to go on, or --overwrite instead of --resume to start again"
+        if state.identity.veil != identity.veil:
+            raise WordveilError(
+                "the job was begun with another mechanism, ε, space, seed, choice of words or version "
+                f"of wordveil; {again}."
+            )
+        if state.identity.options != identity.options:
+            raise WordveilError(f"the job was begun with other columns or ways of reading; {again}.")
+        done = ""
+        for piece in self._plan.pieces[: state.piece]:
+            done = _done(done, piece)
+        if state.identity.inputs != identity.inputs or state.done != done:
+            raise WordveilError(
+                "the input files are not what they were when the job began; "
+                "start again with --overwrite instead of --resume."
+            )
+        state.tally.runs += 1
+        self._has_kept = state.is_begun
+        return state
+
+    def _begin(self, state: Checkpoint) -> Lock | None:
+        destination = self._destination
+        if self._has_kept:
+            is_named = not destination.part.exists() and destination.target.exists()
+            return None if is_named else destination.begin()
+        if destination.part.exists():
+            Lock(destination.part).release()  # raises if another job is at it
+            destination.clear()
+        if self._keeps:
+            state.save(destination.checkpoint)
+        return destination.begin()
+
+    def _do(self, piece: Piece, run: _Run) -> None:
+        """Take one input through the veil into its file."""
+        state, destination = run.state, self._destination
+        part, whole = destination.part_of(piece), destination.whole_of(piece)
+        is_named = state.is_read and not part.exists() and whole.exists()
+        if not is_named:
+            destination.begin_piece(piece)
+            with self._open(piece, state.position) as reader:
+                writer = piece.format.open_writer(part, state.size, piece.source)
+                try:
+                    if not state.is_read:
+                        self._veil(piece, reader, writer, run)
+                        state.is_read = True
+                        run.keep()
+                    writer.finish(whole)
+                finally:
+                    writer.close()
+        state.next_piece(_done(state.done, piece) if self._keeps else "")
+        run.keep()
+
+    def _keep(self, state: Checkpoint) -> None:
+        if self._keeps:
+            state.save(self._destination.checkpoint)
+            self._has_kept = True
+
+    def _leave(self) -> bool:
+        """Leave what was kept for a resume, else leave nothing; say which."""
+        if not self._has_kept:
+            self._destination.clear()
+        return self._has_kept
+
+
+def _done(before: str, piece: Piece) -> str:
+    """Return the digest of the inputs up to this one."""
+    if piece.source is None:
+        return before
+    with told("read", piece.source):
+        state = piece.source.stat()
+    return digest_of([before, piece.name, state.st_size, state.st_mtime_ns])

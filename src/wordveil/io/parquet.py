@@ -1,0 +1,292 @@
+"""Parquet: a record is a row."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from wordveil.errors import WordveilError
+from wordveil.io.failures import told
+from wordveil.io.reader import Reader, wrong_columns
+from wordveil.io.records import Block, Position, Reading
+from wordveil.io.writer import FileWriter, sync_folder
+from wordveil.text import Release
+
+__all__ = ["ParquetBlock", "ParquetReader", "ParquetWriter"]
+
+_ROWS_AT_ONCE = 4096
+_ENDS = (
+    1 << 16
+)  # bytes at both ends of the file that go into its fingerprint; the footer says where all the rest lies
+_GROUP_BYTES = 1 << 26  # the most that the writer gathers for one row group
+
+
+@dataclass
+class ParquetBlock(Block):
+    """Rows, and which of their columns to replace.
+
+    It is rendered as an Arrow stream, since Parquet cannot be appended to.
+    """
+
+    batches: list[Any]
+    columns: tuple[str, ...]
+
+    def render(self, releases: Sequence[Release]) -> bytes:
+        """Return a whole Arrow stream of the rows with their new texts."""
+        texts = iter(releases)
+        sink = pa.BufferOutputStream()
+        schema = self.batches[0].schema
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_stream(sink, schema, options=options) as stream:
+            for batch in self.batches:
+                stream.write_batch(self._veiled(batch, texts))
+        return bytes(sink.getvalue())
+
+    def _veiled(self, batch: Any, texts: Iterator[Release]) -> Any:
+        arrays = list(batch.columns)
+        places = [batch.schema.get_field_index(column) for column in self.columns]
+        present = [arrays[place].is_valid().to_pylist() for place in places]
+        new: list[list[str | None]] = [[] for _ in places]
+        for row in range(batch.num_rows):
+            for index in range(len(places)):
+                new[index].append(next(texts).text if present[index][row] else None)
+        for place, values in zip(places, new, strict=True):
+            arrays[place] = _array(values, batch.schema.field(place).type)
+        return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+def _array(values: list[str | None], kind: Any) -> Any:
+    if pa.types.is_dictionary(kind):
+        # Encoded anew, so that no word of the old dictionary is carried along.
+        return pa.array(values, kind.value_type).dictionary_encode().cast(kind)
+    return pa.array(values, kind)
+
+
+def _is_text(kind: Any) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+class ParquetReader(Reader):
+    """Reads rows of a Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; a stream will not do, since Parquet is read from its end.
+    reading : Reading
+        The columns and how to read.
+    start : Position, optional
+        Where to go on; by default at the beginning.
+    """
+
+    def __init__(self, path: Path | None, reading: Reading, start: Position | None = None) -> None:
+        if path is None or not path.is_file():
+            raise WordveilError("Parquet cannot be read from a stream: give the name of a file.")
+        self._path, self._reading = path, reading
+        self._fingerprint = _fingerprint(path)
+        with _understood(path):
+            self._file = pq.ParquetFile(path)
+        try:
+            schema = self._file.schema_arrow
+            wrong = wrong_columns(str(path), reading.columns, schema.names)
+            if wrong:
+                raise wrong
+            for column in reading.columns:
+                kind = schema.field(column).type
+                if not _is_text(kind):
+                    raise WordveilError(f"the column {column!r} of {path} holds no text, but {kind}.")
+            if start is not None and start.fingerprint != self._fingerprint:
+                raise WordveilError(
+                    f"{path} is not what it was when the job began, so it cannot be resumed; "
+                    "start again with --overwrite instead of --resume."
+                )
+        except BaseException:
+            self.close()
+            raise
+        self._row = start.offset if start else 0
+
+    def blocks(self) -> Iterator[Block]:
+        """Read the rows that are left."""
+        columns = self._reading.columns
+        batches: list[Any] = []
+        records: list[list[str]] = []
+        room = float(self._reading.batch_bytes)
+        for batch, weight in self._batches():
+            texts = [self._texts(batch, column) for column in columns]
+            begin = 0
+            for row, values in enumerate(zip(*texts, strict=True)):
+                record = [value for value in values if value is not None]
+                records.append(record)
+                room -= weight + sum(map(len, record))
+                if room <= 0:
+                    batches.append(batch.slice(begin, row + 1 - begin))
+                    begin = row + 1
+                    yield self._block(batches, records)
+                    batches, records, room = [], [], float(self._reading.batch_bytes)
+            if begin < batch.num_rows:
+                batches.append(batch.slice(begin))
+        if batches:
+            yield self._block(batches, records)
+
+    def _block(self, batches: list[Any], records: list[list[str]]) -> Block:
+        self._row += len(records)
+        end = Position(self._row, 0, self._row, self._fingerprint)
+        return ParquetBlock(end, [list(record) for record in records], batches, self._reading.columns)
+
+    def _batches(self) -> Iterator[tuple[Any, float]]:
+        """Give the rows that are left with the mean size of a row of their row group, in bytes."""
+        left_out = self._row
+        with _understood(self._path):
+            for group in range(self._file.num_row_groups):
+                metadata = self._file.metadata.row_group(group)
+                rows = metadata.num_rows
+                if left_out >= rows:
+                    left_out -= rows
+                    continue
+                weight = metadata.total_byte_size / rows
+                at_once = max(1, min(_ROWS_AT_ONCE, int(self._reading.batch_bytes / (weight + 1))))
+                for batch in self._file.iter_batches(batch_size=at_once, row_groups=[group]):
+                    if left_out >= batch.num_rows:
+                        left_out -= batch.num_rows
+                        continue
+                    yield batch.slice(left_out), weight
+                    left_out = 0
+
+    def _texts(self, batch: Any, column: str) -> list[str | None]:
+        array = batch.column(batch.schema.get_field_index(column))
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        values: list[bytes | None] = array.cast(pa.large_binary()).to_pylist()
+        errors = self._reading.encoding_errors
+        try:
+            return [None if value is None else value.decode("utf-8", errors) for value in values]
+        except UnicodeDecodeError:
+            pass
+        raise WordveilError(
+            f"the column {column!r} of {self._path} holds text that is not UTF-8; "
+            "give --encoding-errors replace."
+        )
+
+    def bytes_done(self, position: Position) -> int:
+        """Return about how many bytes lie before `position`: the share of its rows."""
+        rows = self._file.metadata.num_rows
+        return round(self._path.stat().st_size * position.offset / rows) if rows else 0
+
+    def check_unchanged(self) -> None:
+        """Raise where the file was changed since it was opened."""
+        if _fingerprint(self._path) != self._fingerprint:
+            raise WordveilError(f"{self._path} was changed while it was read.")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class ParquetWriter(FileWriter):
+    """Keeps the rows in Arrow streams, one behind the other, and makes them one Parquet file at the end.
+
+    Parameters
+    ----------
+    part : Path
+        The file in the making.
+    size : int
+        How many bytes of it to keep.
+    source : Path
+        The input, whose compression and size of row groups are kept.
+    """
+
+    def __init__(self, part: Path, size: int, source: Path | None) -> None:
+        super().__init__(part, size)
+        self._source = source
+
+    def finish(self, target: Path) -> None:
+        """Write the Parquet file and give it its name."""
+        self.sync()
+        whole = self.part.with_name(self.part.name + ".parquet")
+        with _understood(self._source or target), pq.ParquetFile(self._source) as source:
+            schema, layout = source.schema_arrow, _Layout(source.metadata)
+        with told("write", whole), self.part.open("rb") as streams:
+            with pq.ParquetWriter(whole, schema, compression=layout.compression) as parquet:
+                for group in _groups(streams, schema, layout.group_rows):
+                    parquet.write_table(group, row_group_size=max(1, group.num_rows))
+            with whole.open("rb") as written:
+                os.fsync(written.fileno())
+            whole.replace(target)
+            sync_folder(target.parent)
+            self.close()
+            self.part.unlink()
+
+
+class _Layout:
+    """How a Parquet file is laid out: its codecs by column, and the rows in its largest row group."""
+
+    def __init__(self, metadata: Any) -> None:
+        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+        self.group_rows = max([group.num_rows for group in groups], default=1)
+        self.compression: dict[str, str] | str = "snappy"
+        if groups:
+            chunks = [groups[0].column(index) for index in range(metadata.num_columns)]
+            self.compression = {
+                chunk.path_in_schema: chunk.compression.replace("UNCOMPRESSED", "NONE") for chunk in chunks
+            }
+
+
+def _groups(streams: Any, schema: Any, most_rows: int) -> Iterator[Any]:
+    """Gather the batches of all streams into tables, one for each row group."""
+    batches: list[Any] = []
+    rows = size = 0
+    for batch in _stream_batches(streams):
+        begin = 0
+        while begin < batch.num_rows:
+            piece = batch.slice(begin, most_rows - rows)
+            begin += piece.num_rows
+            batches.append(piece)
+            rows += piece.num_rows
+            size += piece.nbytes
+            if rows >= most_rows or size >= _GROUP_BYTES:
+                yield pa.Table.from_batches(batches, schema).unify_dictionaries()
+                batches, rows, size = [], 0, 0
+    if batches:
+        yield pa.Table.from_batches(batches, schema).unify_dictionaries()
+
+
+def _stream_batches(streams: Any) -> Iterator[Any]:
+    size = os.fstat(streams.fileno()).st_size
+    while streams.tell() < size:
+        with pa.ipc.open_stream(streams) as stream:
+            yield from stream
+
+
+def _fingerprint(path: Path) -> str:
+    with told("read", path), path.open("rb") as file:
+        state = os.fstat(file.fileno())
+        if state.st_size == 0:
+            raise WordveilError(f"{path} is empty.")
+        digest = hashlib.sha256(f"{state.st_size} {state.st_mtime_ns}".encode())
+        digest.update(file.read(_ENDS))
+        file.seek(max(0, state.st_size - _ENDS))
+        digest.update(file.read())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _understood(path: Path) -> Iterator[None]:
+    """Say that a file is no good Parquet, without the words of the library, which may hold values."""
+    try:
+        yield
+        return
+    except WordveilError:
+        raise
+    except (pa.ArrowException, OSError):
+        pass
+    raise WordveilError(f"{path} is not a Parquet file that can be read, or it is damaged.")

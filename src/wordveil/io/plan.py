@@ -1,0 +1,117 @@
+"""Which inputs a job has, and what becomes of each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from wordveil.errors import WordveilError
+from wordveil.io.failures import told
+from wordveil.io.formats import FORMATS, Format, format_named, format_of
+
+__all__ = ["Piece", "Plan", "make_plan"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One input of a job.
+
+    Parameters
+    ----------
+    source : Path or None
+        The file; None is standard input.
+    name : str
+        Its path within the input folder; empty where the input is no folder.
+    format : Format
+        How it is read and written.
+    """
+
+    source: Path | None
+    name: str
+    format: Format
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it can be read only once: standard input, a pipe, a device."""
+        return self.source is None or not self.source.is_file()
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has now, 0 where that cannot be known."""
+        return 0 if self.source is None or self.is_stream else self.source.stat().st_size
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The inputs of a job in order.
+
+    Parameters
+    ----------
+    pieces : tuple of Piece
+        What is read.
+    folder : Path, optional
+        The input folder, where the input is one.
+    skipped : tuple of str
+        Paths within the folder that are not read: no known extension, or empty.
+    """
+
+    pieces: tuple[Piece, ...]
+    folder: Path | None = None
+    skipped: tuple[str, ...] = ()
+
+
+def make_plan(source: Path | None, format_name: str | None = None) -> Plan:
+    """Find the inputs.
+
+    Parameters
+    ----------
+    source : Path or None
+        A file, a folder with files of known extensions at any depth, or None for standard input.
+    format_name : str, optional
+        The format; by default text for standard input, else what the extension says. In a folder, only the
+        files with an extension of this format are read.
+    """
+    named = format_named(format_name) if format_name else None
+    if source is not None and source.is_dir():
+        return _folder_plan(source, named)
+    if source is None:
+        form: Format | None = named or format_named("text")
+    else:
+        with told("read", source):
+            source.stat()
+        form = named or format_of(source)
+    if form is None:
+        raise WordveilError(
+            f"the extension of {source} says nothing about its format; "
+            f"give --format with one of {', '.join(form.name for form in FORMATS)}."
+        )
+    piece = Piece(source, "", form)
+    if piece.is_stream and not form.streams:
+        raise WordveilError("Parquet cannot go through a pipe, since it is read from its end: give a file.")
+    return Plan((piece,))
+
+
+def _folder_plan(folder: Path, named: Format | None) -> Plan:
+    pieces, skipped = [], []
+    for path in _files(folder):
+        name = path.relative_to(folder).as_posix()
+        form = format_of(path)
+        if form is None or (named and form is not named) or not path.is_file() or path.stat().st_size == 0:
+            skipped.append(name)
+        else:
+            pieces.append(Piece(path, name, form))
+    if not pieces:
+        formats = [named] if named else FORMATS
+        extensions = " ".join(extension for form in formats for extension in form.extensions)
+        raise WordveilError(f"the folder {folder} has no file that ends in {extensions} and is not empty.")
+    return Plan(tuple(pieces), folder, tuple(skipped))
+
+
+def _files(folder: Path) -> list[Path]:
+    def refuse(error: OSError) -> None:
+        raise error
+
+    with told("read", folder):
+        found = [Path(place) / name for place, _, names in os.walk(folder, onerror=refuse) for name in names]
+    return sorted(found, key=lambda path: path.relative_to(folder).as_posix())

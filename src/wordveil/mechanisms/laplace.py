@@ -1,0 +1,62 @@
+"""Laplace noise in the embedding, then the nearest word (Feyisetan et al., WSDM 2020).
+
+Proof. The noisy point has density ∝ ``e^{-ε‖z-φ(w)‖}``. The normaliser does not depend on ``w``, since moving the noise does not change
+its volume, so the densities of ``w`` and ``w'`` at ``z`` differ by ``e^{ε(‖z-φ(w')‖-‖z-φ(w)‖)} <= e^{ε‖φ(w)-φ(w')‖}`` by the triangle
+inequality. The nearest word is computed from ``z`` alone. ∎
+
+Sampler. In ``n`` dimensions the volume at radius ``r`` grows like ``r^{n-1}``, so the radius has density ∝ ``r^{n-1}e^{-εr}``: Gamma(n, 1/ε). The
+direction is uniform: a normal vector scaled to length 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.mechanisms.mechanism import NoiseMechanism
+from wordveil.noise import Entropy, laplace_noise
+from wordveil.spaces import EuclideanSpace, Space
+from wordveil.spaces.space import Ids, Points
+
+__all__ = ["Laplace"]
+
+
+class Laplace(NoiseMechanism):
+    """Adds multivariate Laplace noise to the word's vector and gives the nearest word.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+        The words and their vectors.
+    epsilon : float
+        The privacy loss per unit of Euclidean distance.
+    """
+
+    name = "laplace"
+    summary = "adds Laplace noise to the word's vector and gives the nearest word (WSDM 2020)"
+
+    def __init__(self, space: Space, epsilon: float) -> None:
+        if not isinstance(space, EuclideanSpace):
+            raise WordveilError(f"the mechanism {self.name} needs a Euclidean space of vectors.")
+        super().__init__(space, epsilon)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        return Guarantee(
+            Notion.METRIC,
+            self.epsilon,
+            self.space.metric,
+            self.space.unit,
+            caveats=(
+                "Distances of an embedding are large: between neighbouring words the factor is often beyond e^20.",
+                "The noise is drawn in floating point; what is released is a word, never the noisy vector.",
+            ),
+            claimed="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",
+        )
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        """Return a noisy point for each word."""
+        noise = laplace_noise(len(ids), self.space.dimension, self.epsilon, entropy)
+        return np.add(noise, self.space.points(ids), out=noise)

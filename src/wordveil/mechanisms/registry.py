@@ -1,0 +1,60 @@
+"""The list of mechanisms: one line each."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from wordveil.errors import WordveilError
+from wordveil.mechanisms.exponential import Exponential
+from wordveil.mechanisms.graph import Graph
+from wordveil.mechanisms.laplace import Laplace
+from wordveil.mechanisms.mechanism import Mechanism
+from wordveil.mechanisms.ring import Ring
+from wordveil.spaces import Space
+
+__all__ = ["DEFAULT", "MECHANISMS", "mechanism", "option_names"]
+
+MECHANISMS: dict[str, type[Mechanism[Any]]] = {
+    kind.name: kind for kind in (Graph, Ring, Exponential, Laplace)
+}
+
+DEFAULT = Graph.name
+
+
+def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mechanism[Any]:
+    """Make a mechanism by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `MECHANISMS`.
+    space : Space
+        The words, from `wordveil.load_space`.
+    epsilon : float
+        The privacy loss per unit of the mechanism's distance.
+    **options
+        What that mechanism takes besides; see its class.
+
+    Examples
+    --------
+    >>> import wordveil
+    >>> graph = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=2.5)
+    >>> round(graph.probabilities("sea").sum(), 9)
+    1.0
+    """
+    kind = MECHANISMS.get(name)
+    if kind is None:
+        raise WordveilError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+    known = option_names(kind)
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        takes = f"takes {', '.join(known)}" if known else "takes no options beside epsilon"
+        raise WordveilError(f"the mechanism {name} has no option {unknown[0]!r}; it {takes}.")
+    return kind(space, epsilon, **options)
+
+
+def option_names(kind: type[Mechanism[Any]]) -> list[str]:
+    """Return the options that a mechanism takes beside epsilon."""
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]

@@ -1,0 +1,19 @@
+"""Words in a metric space."""
+
+from wordveil.spaces.euclidean import EuclideanSpace
+from wordveil.spaces.graph import GraphSpace
+from wordveil.spaces.opening import BUNDLED, load_space
+from wordveil.spaces.ring import RingSpace
+from wordveil.spaces.space import PointSpace, Space
+from wordveil.spaces.vocabulary import Vocabulary
+
+__all__ = [
+    "BUNDLED",
+    "EuclideanSpace",
+    "GraphSpace",
+    "PointSpace",
+    "RingSpace",
+    "Space",
+    "Vocabulary",
+    "load_space",
+]

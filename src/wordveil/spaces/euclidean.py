@@ -1,0 +1,153 @@
+"""Words as vectors, with the straight-line distance."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.errors import WordveilError
+from wordveil.spaces import products
+from wordveil.spaces.space import Ids, Points, PointSpace, Rows
+from wordveil.spaces.vocabulary import Vocabulary
+
+__all__ = ["EuclideanSpace"]
+
+
+class EuclideanSpace(PointSpace):
+    """An embedding with the Euclidean distance.
+
+    Parameters
+    ----------
+    name : str
+        What people call it.
+    vocabulary : Vocabulary
+        The words.
+    vectors : array of shape (words, dimension)
+        Their vectors; kept as they are (a memory-mapped file stays on disk) until they are needed as float32.
+    normalise : bool
+        Scale every vector to length 1, so that the distance orders words as the cosine does. A zero vector stays.
+    folder : Path, optional
+        Where graphs and tours that were made in advance lie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = EuclideanSpace("toy", Vocabulary(["a", "b", "c"]), np.array([[0.0, 0], [3, 4], [6, 8]]))
+    >>> space.distances(np.array([0])).tolist()
+    [[0.0, 5.0, 10.0]]
+    >>> space.nearest(np.array([[2.0, 2.0]])).tolist()
+    [1]
+    """
+
+    unit = "unit of distance"
+
+    def __init__(
+        self,
+        name: str,
+        vocabulary: Vocabulary,
+        vectors: NDArray[np.floating],
+        *,
+        normalise: bool = False,
+        folder: Path | None = None,
+    ) -> None:
+        super().__init__(name, vocabulary)
+        if vectors.ndim != 2 or len(vectors) != len(vocabulary) or vectors.shape[1] == 0:
+            raise WordveilError("the vectors must be a matrix with a row for every word.")
+        self.vectors = vectors
+        self.normalise = normalise
+        self._folder = folder
+        self.metric = "Euclidean distance of unit vectors" if normalise else "Euclidean distance"
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates a point has."""
+        return int(self.vectors.shape[1])
+
+    def derived(self, name: str) -> Path | None:
+        """Return the folder of a graph or tour that was made in advance, where there is one."""
+        made = self._folder / name if self._folder else None
+        return made if made and made.is_dir() else None
+
+    @cached_property
+    def checksum(self) -> str:
+        """A SHA-256 of words, vectors and the option."""
+        digest = hashlib.sha256()
+        digest.update(f"{self.normalise} {self.vectors.dtype.str} {self.vectors.shape}\n".encode())
+        digest.update("\n".join(self.vocabulary).encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(self.vectors).data)
+        return digest.hexdigest()
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float32]:
+        """The vectors as float32, scaled to length 1 where the space is normalised."""
+        matrix = np.ascontiguousarray(self.vectors, dtype=np.float32)
+        return _unit(matrix) if self.normalise else matrix
+
+    @cached_property
+    def directions(self) -> NDArray[np.float32]:
+        """The vectors scaled to length 1, for cosines."""
+        return self.matrix if self.normalise else _unit(self.matrix)
+
+    @cached_property
+    def _squares(self) -> NDArray[np.float32]:
+        return np.einsum("ij,ij->i", self.matrix, self.matrix)
+
+    @cached_property
+    def _closest(self) -> products.BestProduct:
+        return products.BestProduct(self.matrix, -0.5 * self._squares)
+
+    @cached_property
+    def diameter(self) -> float:
+        """Twice the radius of the ball around the mean: an upper bound on any distance."""
+        centre = self.matrix.mean(axis=0, dtype=np.float64)
+        radius = 0.0
+        for start in range(0, len(self), 4096):
+            offsets = self.matrix[start : start + 4096] - centre
+            radius = max(radius, float(np.sqrt((offsets**2).sum(axis=1)).max()))
+        return 2.0 * radius
+
+    def distances(self, ids: Ids) -> Rows:
+        """Return the distances from each of these words to every word, a row each."""
+        rows = self.matrix[ids] @ self.matrix.T
+        rows *= -2.0
+        rows += self._squares
+        rows += self._squares[ids][:, None]
+        # The expanded square loses its digits between (nearly) equal vectors: those few are measured directly.
+        row, column = np.nonzero(rows < 1e-3 * (self._squares[ids][:, None] + self._squares))
+        exact = self.matrix[ids[row]].astype(np.float64) - self.matrix[column]
+        rows[row, column] = np.einsum("ij,ij->i", exact, exact)
+        np.maximum(rows, 0.0, out=rows)
+        return np.sqrt(rows, out=rows)
+
+    def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` nearest other words of each word, nearest first, and their distances."""
+        k = min(k, len(self) - 1)
+        ids = np.asarray(ids, dtype=np.int64)
+        where, _ = products.most(self.matrix[ids], self.matrix, -0.5 * self._squares, k, own=ids)
+        offsets = self.matrix[where] - self.matrix[ids][:, None, :]
+        return where, np.sqrt(np.einsum("ijk,ijk->ij", offsets, offsets))
+
+    def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` other words of largest cosine, and those cosines."""
+        k = min(k, len(self) - 1)
+        ids = np.asarray(ids, dtype=np.int64)
+        flat = np.zeros(len(self), dtype=np.float32)
+        return products.most(self.directions[ids], self.directions, flat, k, own=ids)
+
+    def points(self, ids: Ids) -> Points:
+        """Return the points of these words, a row each."""
+        return self.matrix[ids]
+
+    def nearest(self, points: Points) -> NDArray[np.int64]:
+        """Return the id of the word nearest to each point."""
+        return self._closest(np.asarray(points, dtype=np.float32))
+
+
+def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
+    lengths[lengths == 0.0] = 1.0
+    return (matrix / lengths[:, None]).astype(np.float32)

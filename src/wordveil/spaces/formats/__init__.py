@@ -1,0 +1,1 @@
+"""The forms in which an embedding lies on disk, one module each."""

@@ -1,0 +1,145 @@
+"""Words as the nodes of a neighbour graph, with the number of hops as distance."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.cache import cached_folder
+from wordveil.errors import WordveilError
+from wordveil.spaces.euclidean import EuclideanSpace
+from wordveil.spaces.hops import HopSearch
+from wordveil.spaces.space import Ids, Rows, Space
+from wordveil.spaces.spanning import join
+from wordveil.spaces.vocabulary import Vocabulary
+
+__all__ = ["GraphSpace", "build_graph"]
+
+_LISTED = 10  # neighbours listed for the spanning tree, even where the graph itself has fewer
+
+
+class GraphSpace(Space):
+    """Words joined to their nearest words; the distance is the number of edges on the shortest way.
+
+    Two words are joined when either is among the `k` most similar of the other, by cosine. Components that this leaves
+    apart are joined by spanning-tree edges, so that every word has a finite distance to every other. With ``k=0`` the
+    graph is the spanning tree alone.
+
+    Use `GraphSpace.of` to build (and cache) the graph of an embedding.
+
+    Parameters
+    ----------
+    name : str
+        What people call it.
+    vocabulary : Vocabulary
+        The words.
+    indptr, indices : array of int
+        The graph in compressed sparse rows, every edge in both directions.
+    sizes : array of shape (words, hops), optional
+        How many words are at each distance of each word, where it is known already.
+    """
+
+    metric = "hops on the neighbour graph"
+    unit = "hop"
+
+    def __init__(
+        self,
+        name: str,
+        vocabulary: Vocabulary,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        sizes: NDArray[Any] | None = None,
+    ) -> None:
+        super().__init__(name, vocabulary)
+        self.indptr = indptr
+        self.indices = indices
+        self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
+
+    @classmethod
+    def of(cls, space: EuclideanSpace, k: int = 3) -> GraphSpace:
+        """Build the neighbour graph of an embedding, or take it from the cache.
+
+        Parameters
+        ----------
+        space : EuclideanSpace
+            The words and their vectors.
+        k : int
+            How many most similar words each word is joined to; 0 for the spanning tree alone.
+        """
+        if k < 0:
+            raise WordveilError("the k of a neighbour graph must be 0 (a spanning tree) or more.")
+
+        def fill(folder: Path) -> None:
+            indptr, indices = build_graph(space, k)
+            np.save(folder / "indptr.npy", indptr)
+            np.save(folder / "indices.npy", indices)
+
+        shipped = space.derived(f"graph-{k}")
+        folder = shipped or cached_folder(f"graph-1-{k}-{space.checksum}", fill)
+        return cls.load(f"{space.name} graph k={k}", space.vocabulary, folder)
+
+    @classmethod
+    def load(cls, name: str, vocabulary: Vocabulary, folder: Path) -> GraphSpace:
+        """Open a graph from the folder it was written to."""
+        sizes = folder / "sizes.npy"
+        return cls(
+            name,
+            vocabulary,
+            np.load(folder / "indptr.npy"),
+            np.load(folder / "indices.npy"),
+            np.load(sizes, mmap_mode="r") if sizes.exists() else None,
+        )
+
+    @cached_property
+    def search(self) -> HopSearch:
+        """The search that all distances come from."""
+        return HopSearch(self.indptr, self.indices)
+
+    @cached_property
+    def checksum(self) -> str:
+        """A SHA-256 of the words and the edges."""
+        digest = hashlib.sha256("\n".join(self.vocabulary).encode("utf-8", "surrogatepass"))
+        digest.update(self.indptr.astype("<i8").data)
+        digest.update(self.indices.astype("<i8").data)
+        return digest.hexdigest()
+
+    @cached_property
+    def diameter(self) -> float:
+        """Twice the number of hops to the word farthest from word 0: an upper bound on any distance."""
+        return 2.0 * (len(self.search.sizes(np.array([0]))[0]) - 1)
+
+    def distances(self, ids: Ids) -> Rows:
+        """Return the hops from each of these words to every word, a row each."""
+        return self.search.distances(np.asarray(ids)).astype(np.float64)
+
+    def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
+        """Return how many words are at 0, 1, 2, … hops of each word, a row each, padded with zeros."""
+        missing = np.unique(ids[self._sizes[ids, 0] == 0])
+        if missing.size:
+            rows = self.search.sizes(missing)
+            deeper = max(map(len, rows)) - self._sizes.shape[1]
+            if deeper > 0:
+                self._sizes = np.pad(self._sizes, ((0, 0), (0, deeper)))
+            for word, row in zip(missing, rows, strict=True):
+                self._sizes[word, : len(row)] = row
+        return np.asarray(self._sizes[ids], dtype=np.int64)
+
+
+def build_graph(space: EuclideanSpace, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Join every word to its `k` most similar words, and all words by a spanning tree; return sparse rows."""
+    words = len(space)
+    listed, cosines = space.similar(np.arange(words), max(k, _LISTED))
+    k = min(k, listed.shape[1])
+    edges = np.stack([np.repeat(np.arange(words), k), listed[:, :k].ravel()], axis=1)
+    if words > 1:
+        edges = join(space, edges, listed, cosines)
+    pairs = np.unique(np.sort(edges, axis=1), axis=0)
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    both = both[np.lexsort((both[:, 1], both[:, 0]))]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=words))])
+    return indptr.astype(np.int32), both[:, 1].astype(np.int32)

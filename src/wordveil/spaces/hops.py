@@ -1,0 +1,134 @@
+"""Breadth-first search from hundreds of words at once.
+
+Whether a word has been reached is one bit for each of the sources, so one pass over the edges, with plain bitwise
+operations on whole arrays, moves every search one hop further. Words are kept in order of falling degree: then "the
+j-th neighbour of every word that has one" is a block at the beginning, and a pass is as many array operations as
+the largest degree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.parallel import blocks, run
+
+__all__ = ["SOURCES", "HopSearch"]
+
+Bits = NDArray[np.uint64]
+
+#: How many sources one search serves best: 256 bits a word keep the arrays in the processor's cache.
+SOURCES = 256
+
+
+class HopSearch:
+    """Searches on an undirected graph.
+
+    Parameters
+    ----------
+    indptr, indices : array of int
+        The graph in compressed sparse rows, every edge in both directions, no loops.
+    """
+
+    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
+        degrees = np.diff(indptr)
+        self.order = np.argsort(-degrees, kind="stable")
+        self.place = np.empty(len(degrees), dtype=np.int64)
+        self.place[self.order] = np.arange(len(degrees))
+        starts = np.asarray(indptr[:-1], dtype=np.int64)[self.order]
+        falling = degrees[self.order]
+        neighbours = self.place[indices]
+        # diagonal j holds the j-th neighbour of every word that has more than j
+        self._diagonals = [
+            neighbours[starts[: np.searchsorted(-falling, -j)] + j] for j in range(int(falling.max(initial=0)))
+        ]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def shells(self, sources: NDArray[Any]) -> Iterator[Bits]:
+        """Yield for 0, 1, 2, … hops who is exactly so far from whom.
+
+        Bit ``j % 64`` of entry ``[place[u], j // 64]`` says whether word ``u`` has that distance from source ``j``. Each
+        array is overwritten by the next.
+        """
+        width = -(-len(sources) // 64)
+        column = np.arange(len(sources))
+        shell = np.zeros((len(self), width), dtype=np.uint64)
+        bits = np.left_shift(np.uint64(1), (column % 64).astype(np.uint64))
+        np.bitwise_or.at(shell, (self.place[sources], column // 64), bits)
+        unseen = ~shell
+        reached, one = np.zeros_like(shell), np.empty_like(shell)
+        while shell.any():
+            yield shell
+            for j, neighbours in enumerate(self._diagonals):
+                head = len(neighbours)
+                if j == 0:
+                    np.take(shell, neighbours, axis=0, out=reached[:head], mode="clip")
+                else:
+                    np.take(shell, neighbours, axis=0, out=one[:head], mode="clip")
+                    np.bitwise_or(reached[:head], one[:head], out=reached[:head])
+            np.bitwise_and(reached, unseen, out=shell)
+            np.bitwise_and(unseen, ~shell, out=unseen)
+
+    def distances(self, sources: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the hops from each source to every word, a row each; -1 where there is no way."""
+        rows = np.full((len(sources), len(self)), -1, dtype=np.int32)
+
+        def search(part: slice) -> None:
+            chosen = sources[part]
+            for hop, shell in enumerate(self.shells(chosen)):
+                place, column = members(shell)
+                rows[part.start + column, self.order[place]] = hop
+
+        run(search, blocks(len(sources), SOURCES))
+        return rows
+
+    def sizes(self, sources: NDArray[Any]) -> list[NDArray[np.int64]]:
+        """Return for each source how many words there are at 0, 1, 2, … hops."""
+
+        def count(part: slice) -> NDArray[np.int64]:
+            chosen = sources[part]
+            return np.array([_column_sums(shell)[: len(chosen)] for shell in self.shells(chosen)]).T
+
+        return [row for block in run(count, blocks(len(sources), SOURCES)) for row in block]
+
+
+def members(shell: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the set bits of a shell as places and columns."""
+    flat = shell.ravel()
+    held = np.flatnonzero(flat != 0)  # one-dimensional searches for ones are many times faster than others
+    octets = flat[held].astype("<u8").view(np.uint8)
+    one = np.flatnonzero(np.unpackbits(octets, bitorder="little").view(np.bool_))
+    place, word = np.divmod(held[one // 64], shell.shape[1])
+    return place, word * 64 + one % 64
+
+
+def _column_sums(bits: Bits) -> NDArray[np.int64]:
+    # Counters of many bits held as planes, added in pairs of rows by a ripple-carry adder: about
+    # seven bitwise operations a row instead of unpacking 64 bits a word.
+    planes = [bits]
+    while len(planes[0]) > 64:
+        half = len(planes[0]) // 2
+        odd = [plane[2 * half :] for plane in planes]
+        carry = np.zeros_like(planes[0][:half])
+        total: list[Bits] = []
+        for plane in planes:
+            left, right = plane[:half], plane[half : 2 * half]
+            both = left ^ right
+            total.append(both ^ carry)
+            carry = (left & right) | (both & carry)
+        total.append(carry)
+        if len(odd[0]):
+            odd.append(np.zeros_like(odd[0]))
+            total = [np.concatenate([plane, rest]) for plane, rest in zip(total, odd, strict=True)]
+        planes = total
+    sums = np.zeros(bits.shape[1] * 64, dtype=np.int64)
+    for power, plane in enumerate(planes):
+        octets = np.ascontiguousarray(plane).astype("<u8").view(np.uint8)
+        ones = np.unpackbits(octets, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+        sums += ones << power
+    return sums

@@ -1,0 +1,62 @@
+"""Opening a space by its name or from a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordveil.errors import WordveilError
+from wordveil.spaces.euclidean import EuclideanSpace
+from wordveil.spaces.vocabulary import Vocabulary
+
+__all__ = ["BUNDLED", "bundled_facts", "load_space"]
+
+_DATA = Path(__file__).parent.parent / "data"
+
+#: The spaces that come with the package.
+BUNDLED = ("glove-50k",)
+
+
+def bundled_facts(name: str) -> dict[str, Any]:
+    """Return what is known of a bundled space without opening it: words, dimension, source, licence, checksum."""
+    facts: dict[str, Any] = json.loads((_DATA / name / "meta.json").read_text(encoding="utf-8"))
+    return facts
+
+
+def load_space(name_or_path: str | Path, *, normalise: bool = False) -> EuclideanSpace:
+    """Open a bundled space by name, or an embedding from a file.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        The name of a bundled space, or a file: GloVe text, word2vec text or binary, fastText .vec, .npz or .safetensors,
+        plain or gzipped. The parsed form is cached, so that the next time opens in milliseconds.
+    normalise : bool
+        Scale every vector to length 1.
+
+    Examples
+    --------
+    >>> space = load_space("glove-50k")
+    >>> len(space), space.dimension
+    (50000, 100)
+    """
+    if str(name_or_path) in BUNDLED:
+        folder = _DATA / str(name_or_path)
+        words = (folder / "words.txt").read_text(encoding="utf-8").splitlines()
+        vectors = np.load(folder / "vectors.npy", mmap_mode="r")
+        return EuclideanSpace(
+            str(name_or_path), Vocabulary(words), vectors, normalise=normalise, folder=folder
+        )
+    path = Path(name_or_path)
+    if not path.exists():
+        raise WordveilError(
+            f"there is no space {str(name_or_path)!r}: give the path of an embedding file or one of "
+            f"{', '.join(BUNDLED)}."
+        )
+    from wordveil.spaces.files import load_vectors  # noqa: PLC0415 - the bundled space opens without the parsers
+
+    words, vectors = load_vectors(path)
+    return EuclideanSpace(path.name, Vocabulary(words), vectors, normalise=normalise)

@@ -1,0 +1,71 @@
+"""Words on a closed tour, with the steps along it as distance."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.cache import cached_folder
+from wordveil.spaces.euclidean import EuclideanSpace
+from wordveil.spaces.space import Ids, Rows, Space
+from wordveil.spaces.tour import closed_tour
+from wordveil.spaces.vocabulary import Vocabulary
+
+__all__ = ["RingSpace"]
+
+
+class RingSpace(Space):
+    """Words in a circle; the distance is the number of steps, by the shorter way.
+
+    Every word sees one word at distance 0, two at 1, two at 2 and so on, which is what makes the mechanism on it
+    simple. Use `RingSpace.of` to lay (and cache) a short tour through an embedding.
+
+    Parameters
+    ----------
+    name : str
+        What people call it.
+    vocabulary : Vocabulary
+        The words.
+    tour : array of int
+        The ids in the order of the circle.
+    """
+
+    metric = "steps along a closed tour of the words"
+    unit = "step"
+
+    def __init__(self, name: str, vocabulary: Vocabulary, tour: NDArray[Any]) -> None:
+        super().__init__(name, vocabulary)
+        self.tour = np.asarray(tour, dtype=np.int64)
+        self.place = np.empty(len(tour), dtype=np.int64)
+        self.place[self.tour] = np.arange(len(tour))
+
+    @classmethod
+    def of(cls, space: EuclideanSpace) -> RingSpace:
+        """Lay a short closed tour through an embedding, or take it from the cache."""
+
+        def fill(folder: Path) -> None:
+            np.save(folder / "tour.npy", closed_tour(space.directions))
+
+        folder = space.derived("ring") or cached_folder(f"ring-1-{space.checksum}", fill)
+        return cls(f"{space.name} ring", space.vocabulary, np.load(folder / "tour.npy"))
+
+    @cached_property
+    def checksum(self) -> str:
+        """A SHA-256 of the words in the order of the tour."""
+        ordered = "\n".join(self.vocabulary.take(self.tour))
+        return hashlib.sha256(ordered.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def diameter(self) -> float:
+        """Half the way round."""
+        return float(len(self) // 2)
+
+    def distances(self, ids: Ids) -> Rows:
+        """Return the steps from each of these words to every word, a row each."""
+        steps = np.abs(self.place[ids][:, None] - self.place)
+        return np.minimum(steps, len(self) - steps).astype(np.float64)

@@ -1,0 +1,86 @@
+"""What every space can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.spaces.vocabulary import Vocabulary
+
+__all__ = ["Ids", "Points", "PointSpace", "Rows", "Space"]
+
+Ids: TypeAlias = NDArray[np.integer[Any]]
+Points: TypeAlias = NDArray[np.floating[Any]]
+Rows: TypeAlias = NDArray[np.floating[Any]]
+
+
+class Space(ABC):
+    """Words and a distance between them.
+
+    Attributes
+    ----------
+    name : str
+        What people call it.
+    vocabulary : Vocabulary
+        Its words.
+    metric : str
+        The distance, as a phrase.
+    unit : str
+        One unit of the distance, as a noun.
+    """
+
+    metric: str
+    unit: str
+
+    def __init__(self, name: str, vocabulary: Vocabulary) -> None:
+        self.name = name
+        self.vocabulary = vocabulary
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    @property
+    @abstractmethod
+    def checksum(self) -> str:
+        """A SHA-256 of everything that the distances depend on."""
+
+    @property
+    @abstractmethod
+    def diameter(self) -> float:
+        """An upper bound on the distance of any two words."""
+
+    @abstractmethod
+    def distances(self, ids: Ids) -> Rows:
+        """Return the distances from each of these words to every word, a row each."""
+
+    def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` nearest other words of each word, nearest first, and their distances."""
+        rows = self.distances(ids)
+        rows[np.arange(len(ids)), ids] = np.inf
+        k = min(k, len(self) - 1)
+        nearest = np.argsort(rows, axis=1, kind="stable")[:, :k]
+        return nearest, np.take_along_axis(rows, nearest, axis=1)
+
+    def describe(self) -> dict[str, Any]:
+        """Say what the space is, in plain values."""
+        return {"name": self.name, "words": len(self), "metric": self.metric, "checksum": self.checksum}
+
+
+class PointSpace(Space):
+    """A space whose words are points, so that a point between the words has a nearest word."""
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """How many coordinates a point has."""
+
+    @abstractmethod
+    def points(self, ids: Ids) -> Points:
+        """Return the points of these words, a row each."""
+
+    @abstractmethod
+    def nearest(self, points: Points) -> NDArray[np.int64]:
+        """Return the id of the word nearest to each point."""

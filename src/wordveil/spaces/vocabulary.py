@@ -1,0 +1,74 @@
+"""The words of a space, in the order of their ids."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.errors import WordveilError
+
+__all__ = ["Vocabulary"]
+
+
+class Vocabulary:
+    """An ordered set of distinct words; a word's id is its place.
+
+    By the convention of embedding files the most frequent word comes first.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The words.
+
+    Examples
+    --------
+    >>> words = Vocabulary(["the", "sea", "ship"])
+    >>> words.id("sea"), words[2], "boat" in words
+    (1, 'ship', False)
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        if not words:
+            raise WordveilError("a space needs at least one word.")
+        self.words = list(words)
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The id of every word, made on first use."""
+        return dict(zip(self.words, range(len(self.words)), strict=True))
+
+    def id(self, word: str) -> int:
+        """Return the id of a word, or refuse with the nearest spellings there are."""
+        found = self.ids.get(word)
+        if found is None:
+            near = self.spellings(word)
+            hint = f"; did you mean {', '.join(near)}?" if near else "."
+            raise WordveilError(f"the word is not in this space{hint}")
+        return found
+
+    def spellings(self, word: str, count: int = 3) -> list[str]:
+        """Return words of the vocabulary that are spelt like this one, most alike first."""
+        lowered = word.lower()
+        alike = [other for other in self.words if abs(len(other) - len(word)) <= 2]
+        return difflib.get_close_matches(lowered, alike, n=count, cutoff=0.7)
+
+    def take(self, ids: Iterable[int] | NDArray[np.integer]) -> list[str]:
+        """Return the words of these ids."""
+        words = self.words
+        return [words[i] for i in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, place: int) -> str:
+        return self.words[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.ids

@@ -1,0 +1,22 @@
+"""Texts in, veiled texts out."""
+
+from wordveil.text.release import Counts, Release, Replacement
+from wordveil.text.report import plain_words, report
+from wordveil.text.selection import SELECTIONS, Document, stop_words
+from wordveil.text.tokens import Tokens, tokenise
+from wordveil.text.veil import BATCH_WORDS, Veil
+
+__all__ = [
+    "BATCH_WORDS",
+    "SELECTIONS",
+    "Counts",
+    "Document",
+    "Release",
+    "Replacement",
+    "Tokens",
+    "Veil",
+    "plain_words",
+    "report",
+    "stop_words",
+    "tokenise",
+]

@@ -1,0 +1,41 @@
+"""The case of a replacement.
+
+The vocabulary gives a word as it is written there. By default the first letter becomes a capital where a sentence begins, which is
+seen from the punctuation alone; whether the original had a capital plays no part.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import regex
+
+from wordveil.errors import WordveilError
+
+__all__ = ["CASES", "check_case", "copy_case", "starts_sentence"]
+
+CASES = ("sentence", "lower", "copy")
+
+_END = regex.compile(r"[.!?…。！？][\p{Pe}\p{Pf}\p{Po}\"']*\s+[\p{Ps}\p{Pi}\"'¿¡]*$|\n\s*\n\s*[\p{Ps}\p{Pi}\"']*$")
+
+
+def check_case(case: str) -> str:
+    """Return the name of the way, or refuse it."""
+    if case not in CASES:
+        raise WordveilError(f"there is no case {case!r}; choose one of {', '.join(CASES)}.")
+    return case
+
+
+@lru_cache(maxsize=4096)
+def starts_sentence(gap: str) -> bool:
+    """Whether a word after this gap begins a sentence."""
+    return _END.search(gap) is not None
+
+
+def copy_case(model: str, word: str) -> str:
+    """Write `word` in the case of `model`."""
+    if model.isupper() and len(model) > 1:
+        return word.upper()
+    if model[:1].isupper():
+        return word[:1].upper() + word[1:]
+    return word

@@ -1,0 +1,86 @@
+"""The privacy report: what was promised, what was done, and what is not protected."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from wordveil.guarantee import Notion
+from wordveil.text.release import Counts
+from wordveil.text.veil import Veil
+
+__all__ = ["plain_words", "report"]
+
+
+def report(veil: Veil, counts: Counts, longest: int) -> dict[str, Any]:
+    """Make the report of one or many texts.
+
+    Parameters
+    ----------
+    veil : Veil
+        What veiled them.
+    counts : Counts
+        The sum of their counts.
+    longest : int
+        How many words were veiled in the text that had most of them: it sets the worst case over a document.
+    """
+    promise = veil.guarantee
+    diameter = veil.mechanism.space.diameter
+    return {
+        **veil.describe(),
+        "guarantee": promise.to_dict(),
+        "document": {
+            "veiled_words_in_the_longest": longest,
+            f"loss_if_every_word_differs_by_one_{promise.unit.replace(' ', '_')}": _finite(promise.loss(longest)),
+            "largest_distance_of_two_words": diameter,
+            "worst_case_loss": _finite(promise.loss(longest * diameter)),
+        },
+        "counts": counts.to_dict(),
+        "not_protected": _not_protected(veil),
+        "about_this_report": "The counts are exact and are not private: keep this report with the data's owner.",
+    }
+
+
+def _finite(loss: float) -> float | None:
+    return loss if math.isfinite(loss) else None
+
+
+def _not_protected(veil: Veil) -> list[str]:
+    released = ["The number of words, the spaces, line breaks, punctuation, symbols and emoji are released as they are."]
+    left_alone = {
+        "content": "Function words (of, the, not, …) are released as they are, and so is where they stand.",
+        "spans": "Every word outside the given spans is released as it is.",
+        "marked": "Every word outside the marks is released as it is.",
+        "words": "Every word that is not on the list is released as it is.",
+    }
+    if veil.selection.kind in left_alone:
+        released.append(left_alone[veil.selection.kind])
+    if veil.case == "copy":
+        released.append("Capital letters are copied from the original, which reveals names and sentence starts.")
+    outside = {
+        "replace": "That a number outside the vocabulary stood somewhere, and how many digits it had, is released.",
+        "drop": "That words outside the vocabulary were there shows in shorter sentences.",
+        "keep": "Words outside the vocabulary are released as they are: names, numbers and rare words among them.",
+    }
+    released.append(outside[veil.oov])
+    released.append("The promise is for each word; over a text of n words the losses add up.")
+    return released + list(veil.guarantee.caveats)
+
+
+def plain_words(facts: dict[str, Any]) -> list[str]:
+    """Say a report in sentences for a person."""
+    counts, promise = facts["counts"], facts["guarantee"]
+    lines = [promise["sentence"]]
+    if promise["notion"] == Notion.METRIC.value:
+        longest = facts["document"]["veiled_words_in_the_longest"]
+        lines.append(
+            f"Over the longest text ({longest:,} veiled words) the losses add up to at most "
+            f"{facts['document']['worst_case_loss']:,.6g} (in powers of e)."
+        )
+    replaced = counts["drawn"] + counts["outside"] + counts["numbers"]
+    lines.append(
+        f"{counts['words']:,} words: {replaced:,} drawn anew ({counts['outside']:,} of them words and "
+        f"{counts['numbers']:,} numbers outside the vocabulary), {counts['left_alone']:,} left alone, "
+        f"{counts['dropped']:,} dropped, {counts['kept_raw']:,} kept raw."
+    )
+    return lines + [f"Not protected: {sentence}" for sentence in facts["not_protected"]]

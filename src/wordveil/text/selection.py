@@ -1,0 +1,119 @@
+"""Which words of a text are veiled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import regex
+
+from wordveil.errors import WordveilError
+from wordveil.text.tokens import Tokens, lookup_key
+
+__all__ = ["SELECTIONS", "Document", "Selection", "stop_words"]
+
+SELECTIONS = ("content", "all", "spans", "marked", "words")
+
+_MARK = regex.compile(r"(\[\[|\]\])")
+
+Spans = tuple[tuple[int, int], ...]
+
+
+class Document(NamedTuple):
+    """A text to veil, with the spans to veil in it where the selection asks for them.
+
+    Attributes
+    ----------
+    text : str
+        The text.
+    spans : tuple of (start, end), optional
+        Places in characters; every word that overlaps one is veiled.
+    """
+
+    text: str
+    spans: Spans | None = None
+
+
+@lru_cache(maxsize=1)
+def stop_words() -> frozenset[str]:
+    """Return the English function words that the selection ``content`` leaves alone."""
+    listed = Path(__file__).parent.parent / "data" / "stopwords-english.txt"
+    return frozenset(listed.read_text(encoding="utf-8").split())
+
+
+class Selection:
+    """Chooses the words to veil.
+
+    Parameters
+    ----------
+    kind : {"content", "all", "spans", "marked", "words"}
+        All words but function words; all words; the words in given spans; the words between ``[[`` and ``]]``, which are
+        taken out of the text; the words of a list.
+    words : collection of str, optional
+        The list, for the kind ``words``.
+    """
+
+    def __init__(self, kind: str = "content", words: Collection[str] | None = None) -> None:
+        if kind not in SELECTIONS:
+            raise WordveilError(f"there is no selection {kind!r}; choose one of {', '.join(SELECTIONS)}.")
+        if (kind == "words") != (words is not None):
+            raise WordveilError("the selection 'words' and a list of words go together: give both or neither.")
+        self.kind = kind
+        self.words = None if words is None else frozenset(map(lookup_key, words))
+
+    def prepare(self, document: Document) -> Document:
+        """Turn marks in the text into spans, and check that spans are there when they are needed."""
+        if self.kind == "marked":
+            return _unmark(document.text)
+        if self.kind == "spans":
+            if document.spans is None:
+                raise WordveilError("the selection 'spans' needs the spans of every text.")
+            for start, end in document.spans:
+                if not 0 <= start <= end <= len(document.text):
+                    raise WordveilError("a span must have 0 <= start <= end <= the length of its text.")
+        return document
+
+    def choose(self, tokens: Tokens, spans: Spans | None) -> list[bool]:
+        """Return for each word whether it is veiled."""
+        if self.kind == "all":
+            return [True] * len(tokens.keys)
+        if self.kind == "content":
+            left_alone = stop_words()
+            return [key not in left_alone for key in tokens.keys]
+        if self.words is not None:
+            chosen = self.words
+            return [key in chosen for key in tokens.keys]
+        return _overlapping(tokens, spans or ())
+
+
+def _unmark(text: str) -> Document:
+    clean: list[str] = []
+    spans: list[tuple[int, int]] = []
+    place, opened = 0, -1
+    for piece in _MARK.split(text):
+        if piece == "[[" and opened < 0:
+            opened = place
+        elif piece == "]]" and opened >= 0:
+            spans.append((opened, place))
+            opened = -1
+        elif piece in ("[[", "]]"):
+            raise WordveilError("the marks [[ and ]] of a text must come in pairs, one after the other.")
+        else:
+            clean.append(piece)
+            place += len(piece)
+    if opened >= 0:
+        raise WordveilError("the marks [[ and ]] of a text must come in pairs, one after the other.")
+    return Document("".join(clean), tuple(spans))
+
+
+def _overlapping(tokens: Tokens, spans: Spans) -> list[bool]:
+    ends = list(accumulate(map(len, tokens.pieces)))
+    inside = bytearray(ends[-1] + 1)
+    for start, end in spans:
+        inside[start:end] = b"\x01" * (end - start)
+    return [
+        any(inside[start:end]) for start, end in zip(ends[0::2], ends[1::2], strict=False)
+    ]
