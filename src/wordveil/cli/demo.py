@@ -37,7 +37,8 @@ def demo(
     seed: Seed = None,
     svg: Annotated[Path | None, typer.Option("--svg", help="Also write the picture to this SVG file.")] = None,
     save: Annotated[
-        Path | None, typer.Option("--save", help="Only write the whole sample table to this CSV file, to try things on.")
+        Path | None,
+        typer.Option("--save", help="Only write the whole sample table to this CSV file, to try things on."),
     ] = None,
 ) -> None:
     """Veil a sample text and show it before and after, with the replaced words marked, and the privacy report.

@@ -100,7 +100,8 @@ def _show(facts: dict[str, Any]) -> None:
     console = stdout()
     how = "exact probabilities" if facts["exact"] else f"estimated from {facts['draws']:,} draws"
     console.print(
-        f"[bold]{escape(facts['word'])}[/] under {facts['mechanism']}, ε = {facts['epsilon']:g} ({how})", soft_wrap=True
+        f"[bold]{escape(facts['word'])}[/] under {facts['mechanism']}, ε = {facts['epsilon']:g} ({how})",
+        soft_wrap=True,
     )
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right")

@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
         if debug:
             raise
         sys.exit(_tell(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, its message may hold private text
+    except Exception as error:
         if debug:
             raise
         _say(f"something went wrong inside ({type(error).__name__}); nothing raw was released.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from wordveil.mechanisms import Mechanism
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 __all__ = [
     "Epsilon",
@@ -34,15 +37,25 @@ MechanismName = Annotated[
 ]
 Epsilon = Annotated[
     float | None,
-    typer.Option("--epsilon", "-e", help="The privacy loss per unit of the mechanism's distance; smaller is more private."),
+    typer.Option(
+        "--epsilon",
+        "-e",
+        help="The privacy loss per unit of the mechanism's distance; smaller is more private.",
+    ),
 ]
 SpaceName = Annotated[
-    str, typer.Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file.")
+    str,
+    typer.Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file."),
 ]
 Normalise = Annotated[bool, typer.Option("--normalise", help="Scale the space's vectors to length 1.")]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", "-O", metavar="NAME=VALUE", help="An option of the mechanism, such as k=5; may be repeated."),
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="NAME=VALUE",
+        help="An option of the mechanism, such as k=5; may be repeated.",
+    ),
 ]
 Seed = Annotated[
     int | None,
@@ -69,8 +82,8 @@ def check_epsilon(epsilon: float | None) -> float:
     """Return an epsilon that makes sense, or say how to choose one."""
     if epsilon is None:
         raise WordveilError(
-            "give --epsilon, for no value is right for everyone: try `wordveil explain WORD --epsilon 3` to see what one "
-            "does (with the mechanism graph, 2 hides well and 4 keeps most words)."
+            "give --epsilon, for no value is right for everyone: try `wordveil explain WORD --epsilon 3` to see what "
+            "one does (with the mechanism graph, 2 hides well and 4 keeps most words)."
         )
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise WordveilError("--epsilon must be a finite number above 0.")
@@ -99,9 +112,6 @@ def _parse(option: str) -> tuple[str, Any]:
         raise WordveilError("an --option must look like NAME=VALUE, such as k=5.")
     if value.lower() == "none":
         return name, None
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
+    if _NUMBER.fullmatch(value):
+        return name, int(value) if value.lstrip("+-").isdigit() else float(value)
     return name, value

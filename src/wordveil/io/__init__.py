@@ -3,6 +3,7 @@
 from wordveil.io.destination import Destination
 from wordveil.io.formats import FORMATS, Format, format_named, format_of
 from wordveil.io.job import FileJob, StreamJob, Watch
+from wordveil.io.job_report import job_report
 from wordveil.io.plan import Piece, Plan, make_plan
 from wordveil.io.reader import Reader
 from wordveil.io.records import Block, Position, Reading
@@ -30,5 +31,6 @@ __all__ = [
     "Writer",
     "format_named",
     "format_of",
+    "job_report",
     "make_plan",
 ]

@@ -104,8 +104,7 @@ class Checkpoint:
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
             pass
         raise WordveilError(
-            f"{path} is no checkpoint of this version of wordveil; "
-            "start again with --overwrite instead of --resume."
+            f"{path} is no checkpoint of this version of wordveil; start again with --overwrite instead of --resume."
         )
 
 

@@ -85,9 +85,7 @@ class Destination:
             raise WordveilError(f"{self.target} is a file, but a folder is to be written.")
         finished = self._exists(self.checkpoint) and not self._exists(self.part)
         if self.target.is_dir() and any(self.target.iterdir()) and not finished:
-            raise WordveilError(
-                f"the folder {self.target} is not empty; give another: no folder is replaced."
-            )
+            raise WordveilError(f"the folder {self.target} is not empty; give another, none is replaced.")
 
     def _check_apart(self, plan: Plan) -> None:
         taken = [path for path in (self.target, self.part, self.checkpoint) if self._exists(path)]
@@ -97,9 +95,7 @@ class Destination:
         if plan.folder:
             folder = plan.folder.resolve()
             if folder == self.target or folder in self.target.parents or self.target in folder.parents:
-                raise WordveilError(
-                    f"{self.target} and {plan.folder} lie one within the other; give another output."
-                )
+                raise WordveilError(f"{self.target} and {plan.folder} lie one within the other; give another output.")
 
     def clear(self) -> None:
         """Remove what a job left that did not end."""

@@ -107,13 +107,9 @@ class StreamJob(_Job):
     def check(self) -> None:
         """Raise what can be known to be wrong before any work is done."""
         if self._plan.folder:
-            raise WordveilError(
-                "a folder cannot be written to standard output: give an output folder with -o."
-            )
+            raise WordveilError("a folder cannot be written to a stream: give an output folder with -o.")
         if not self._plan.pieces[0].format.streams:
-            raise WordveilError(
-                "Parquet cannot go through a pipe, since it is read from its end: give -o FILE."
-            )
+            raise WordveilError("Parquet cannot be written to a stream: give an output file with -o.")
         self._check_inputs()
 
     def run(self, veils: Veils, watch: Watch | None = None) -> Tally:
@@ -189,8 +185,7 @@ class FileJob(_Job):
             if lock:
                 lock.release()
         raise WordveilError(
-            f"{sentence} What was done is kept in {self._destination.part}: "
-            "go on with --resume when this is put right."
+            f"{sentence} What was done is kept in {self._destination.part}: go on with --resume when this is put right."
         )
 
     def forget(self) -> None:

@@ -23,9 +23,7 @@ from wordveil.text import Release
 __all__ = ["ParquetBlock", "ParquetReader", "ParquetWriter"]
 
 _ROWS_AT_ONCE = 4096
-_ENDS = (
-    1 << 16
-)  # bytes at both ends of the file that go into its fingerprint; the footer says where all the rest lies
+_ENDS = 1 << 16  # bytes at both ends of the file that go into its fingerprint; the footer says where all the rest lies
 _GROUP_BYTES = 1 << 26  # the most that the writer gathers for one row group
 
 
@@ -173,8 +171,7 @@ class ParquetReader(Reader):
         except UnicodeDecodeError:
             pass
         raise WordveilError(
-            f"the column {column!r} of {self._path} holds text that is not UTF-8; "
-            "give --encoding-errors replace."
+            f"the column {column!r} of {self._path} holds text that is not UTF-8; give --encoding-errors replace."
         )
 
     def bytes_done(self, position: Position) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,13 +74,13 @@ def make_plan(source: Path | None, format_name: str | None = None) -> Plan:
         files with an extension of this format are read.
     """
     named = format_named(format_name) if format_name else None
-    if source is not None and source.is_dir():
-        return _folder_plan(source, named)
     if source is None:
         form: Format | None = named or format_named("text")
     else:
         with told("read", source):
-            source.stat()
+            is_folder = stat.S_ISDIR(source.stat().st_mode)
+        if is_folder:
+            return _folder_plan(source, named)
         form = named or format_of(source)
     if form is None:
         raise WordveilError(
@@ -88,7 +89,7 @@ def make_plan(source: Path | None, format_name: str | None = None) -> Plan:
         )
     piece = Piece(source, "", form)
     if piece.is_stream and not form.streams:
-        raise WordveilError("Parquet cannot go through a pipe, since it is read from its end: give a file.")
+        raise WordveilError("Parquet cannot be read from a stream: give the name of a file.")
     return Plan((piece,))
 
 

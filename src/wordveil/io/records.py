@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wordveil.text import Document, Release
+from wordveil.text import BATCH_WORDS, Document, Release
 
 __all__ = ["Block", "Position", "Reading"]
 
@@ -23,7 +23,7 @@ class Reading:
         The columns to veil: names of a CSV or Parquet column, or keys of JSON (a dot leads into an object).
         Empty for text lines.
     spans : str, optional
-        The key that holds the offsets of what to veil, ``[[start, end], ...]``; for JSON lines with one column.
+        The key that holds the offsets of what to veil, ``[[start, end], ...]``; JSON lines with one column.
     encoding_errors : {"strict", "replace"}
         What to do with bytes that are not UTF-8: refuse the input, or put U+FFFD in their place.
     batch_words : int
@@ -33,7 +33,7 @@ class Reading:
     columns: tuple[str, ...] = ()
     spans: str | None = None
     encoding_errors: str = "strict"
-    batch_words: int = 1 << 17
+    batch_words: int = BATCH_WORDS
 
     @property
     def batch_bytes(self) -> int:

@@ -80,9 +80,7 @@ class TableReader(LineReader[Row]):
         readings = [self._names(text, delimiter) for delimiter in self.delimiters]
         wanted = set(self._reading.columns)
         # The separator under which the asked columns are there, else the one that gives the most columns.
-        best = max(
-            range(len(readings)), key=lambda index: (wanted <= set(readings[index]), len(readings[index]))
-        )
+        best = max(range(len(readings)), key=lambda index: (wanted <= set(readings[index]), len(readings[index])))
         self._delimiter, names = self.delimiters[best], readings[best]
         wrong = wrong_columns(self._lines.name, self._reading.columns, names)
         if wrong:
@@ -132,9 +130,7 @@ class TableReader(LineReader[Row]):
 
     def _block(self, rows: list[Row], end: Position) -> Block:
         places = self._places
-        records: list[list[str | Document]] = [
-            [row.fields[place] for place in places] for row in rows if row.fields
-        ]
+        records: list[list[str | Document]] = [[row.fields[place] for place in places] for row in rows if row.fields]
         return TableBlock(end, records, rows, self._places, self._delimiter)
 
 

@@ -33,9 +33,7 @@ class TextReader(LineReader[str]):
 
     def _read_preamble(self) -> bytes:
         if self._reading.columns:
-            raise WordveilError(
-                "text lines have no columns: leave out --column, or give --format csv or jsonl."
-            )
+            raise WordveilError("text lines have no columns: leave out --column, or give --format.")
         return super()._read_preamble()
 
     def _read_row(self) -> str | None:

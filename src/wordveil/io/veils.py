@@ -17,8 +17,8 @@ class Veils:
     """Veils blocks.
 
     Without a seed it is one veil with fresh entropy, in every run anew. With a seed each block gets a veil of
-    its own, whose seed follows from the seed, the input and the number of the block: so an experiment that was
-    interrupted and resumed comes out as if it had not been.
+    its own, whose seed follows from the seed, the input and the number of the block: so an experiment that
+    was interrupted and resumed comes out as if it had not been.
 
     Parameters
     ----------
@@ -61,9 +61,14 @@ def _culprit(veil: Veil, block: Block) -> str:
     """Find the record whose text the veil refuses, such as one with marks that do not pair."""
     first = block.end.record - len(block.records) + 1
     for number, texts in enumerate(block.records, first):
-        for text in texts:
-            try:
-                veil.selection.prepare(Document(text) if isinstance(text, str) else text)
-            except WordveilError:
-                return f"record {number}"
+        if any(_is_refused(veil, text) for text in texts):
+            return f"record {number}"
     return f"one of the records {first} to {block.end.record}"
+
+
+def _is_refused(veil: Veil, text: str | Document) -> bool:
+    try:
+        veil.selection.prepare(Document(text) if isinstance(text, str) else text)
+    except WordveilError:
+        return True
+    return False

@@ -49,8 +49,7 @@ class FileWriter(Writer):
         if is_short:
             self.close()
             raise WordveilError(
-                f"{part} is shorter than its checkpoint says; "
-                "start again with --overwrite instead of --resume."
+                f"{part} is shorter than its checkpoint says; start again with --overwrite instead of --resume."
             )
         self._size = size
 

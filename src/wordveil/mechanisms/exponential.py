@@ -2,8 +2,8 @@
 
 Proof. ``Pr[M(w)=u] = μ(u)·e^{-ε·c(w,u)/2} / Z(w)`` with ``c(w,u) = min(d(w,u), clip)``. Clipping keeps the triangle
 inequality in the form ``|c(w,u) - c(w',u)| <= d(w,w')``. So the numerators of ``w`` and ``w'`` differ by at most
-``e^{ε·d(w,w')/2}``, and therefore so do the normalisers, which are sums of numerators; together ``e^{ε·d(w,w')}``. The prior μ
-does not depend on the input and cancels. ∎
+``e^{ε·d(w,w')/2}``, and therefore so do the normalisers, which are sums of numerators; together ``e^{ε·d(w,w')}``.
+The prior μ does not depend on the input and cancels. ∎
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ class Exponential(ExponentialMechanism[Space]):
     name = "exponential"
     summary = "draws a word with probability ∝ prior·exp(-ε·distance/2), on any space"
 
-    def __init__(
-        self, space: Space, epsilon: float, *, prior: str = "uniform", clip: float | None = None
-    ) -> None:
+    def __init__(self, space: Space, epsilon: float, *, prior: str = "uniform", clip: float | None = None) -> None:
         super().__init__(space, epsilon)
         if clip is not None and not clip > 0:
             raise WordveilError("the clip must be a distance above 0, or left out.")
@@ -83,4 +81,3 @@ class Exponential(ExponentialMechanism[Space]):
             caveats=tuple(caveats),
             claimed="ε·d (McSherry & Talwar 2007; for words, Carvalho et al. 2021 with a clip)",
         )
-

@@ -1,8 +1,9 @@
 """The default mechanism: exponential draws on the hops of a neighbour graph.
 
-Proof. As for `exponential`, with ``d`` the number of hops, a metric because the graph is undirected and connected. The word is drawn
-in two steps: first the number of hops ``h`` with probability ∝ ``n_h·e^{-εh/2}``, where ``n_h`` words lie ``h`` hops away, then one of
-those words uniformly. Each of them thus has probability ∝ ``e^{-εh/2}``, the same law. ∎
+Proof. As for `exponential`, with ``d`` the number of hops, a metric because the graph is undirected and connected.
+The word is drawn in two steps: first the number of hops ``h`` with probability ∝ ``n_h·e^{-εh/2}``, where ``n_h``
+words lie ``h`` hops away, then one of those words uniformly. Each of them thus has probability ∝ ``e^{-εh/2}``, the
+same law. ∎
 """
 
 from __future__ import annotations
@@ -76,9 +77,8 @@ class Graph(ExponentialMechanism[GraphSpace]):
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its probabilities."""
         entropy = entropy or Entropy()
-        ids = np.asarray(ids, dtype=np.int64)
         hops = self._draw_hops(ids, entropy)
-        drawn = ids.copy()
+        drawn = np.array(ids, dtype=np.int64)
         near = np.flatnonzero(hops == 1)
         start, stop = self.space.indptr[ids[near]], self.space.indptr[ids[near] + 1]
         drawn[near] = self.space.indices[start + entropy.below(stop - start)]
@@ -86,7 +86,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         drawn[far] = self._draw_far(ids[far], hops[far], entropy)
         return drawn
 
-    def _draw_hops(self, ids: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+    def _draw_hops(self, ids: Ids, entropy: Entropy) -> NDArray[np.int64]:
         # Summed from the far end, where the weights are smallest: each shell then has its probability to a relative
         # error of about 1e-10, however rare it is (docs/guarantees.md, "Numbers").
         words, place = np.unique(ids, return_inverse=True)
@@ -101,9 +101,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
             hops[part] = sums.shape[1] - 1 - (rows < aim[:, None]).sum(axis=1)
         return hops
 
-    def _draw_far(
-        self, ids: NDArray[np.int64], hops: NDArray[np.int64], entropy: Entropy
-    ) -> NDArray[np.int64]:
+    def _draw_far(self, ids: Ids, hops: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
         words, place = np.unique(ids, return_inverse=True)
         deepest = np.zeros(len(words), dtype=np.int64)
         np.maximum.at(deepest, place, hops)

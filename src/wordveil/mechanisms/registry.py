@@ -15,9 +15,7 @@ from wordveil.spaces import Space
 
 __all__ = ["DEFAULT", "MECHANISMS", "mechanism", "option_names"]
 
-MECHANISMS: dict[str, type[Mechanism[Any]]] = {
-    kind.name: kind for kind in (Graph, Ring, Exponential, Laplace)
-}
+MECHANISMS: dict[str, type[Mechanism[Any]]] = {kind.name: kind for kind in (Graph, Ring, Exponential, Laplace)}
 
 DEFAULT = Graph.name
 

@@ -1,9 +1,9 @@
 """Two-sided geometric steps along a closed tour of the words.
 
-Proof. ``Pr[M(w)=u] = e^{-ε·d(w,u)} / Z`` where ``d`` counts steps round the circle. Every word sees the same number of words at
-each distance (one at 0, two at every other, one at the far side if the number of words is even), so ``Z = Σ_h n_h·e^{-εh}`` is one
-number for all words and cancels from the ratio, which is then ``e^{-ε(d(w,u)-d(w',u))} <= e^{ε·d(w,w')}`` by the triangle
-inequality. No factor ½ is needed. ∎
+Proof. ``Pr[M(w)=u] = e^{-ε·d(w,u)} / Z`` where ``d`` counts steps round the circle. Every word sees the same number
+of words at each distance (one at 0, two at every other, one at the far side if the number of words is even), so ``Z =
+Σ_h n_h·e^{-εh}`` is one number for all words and cancels from the ratio, which is then ``e^{-ε(d(w,u)-d(w',u))} <=
+e^{ε·d(w,w')}`` by the triangle inequality. No factor ½ is needed. ∎
 """
 
 from __future__ import annotations

@@ -126,7 +126,6 @@ class EuclideanSpace(PointSpace):
     def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` nearest other words of each word, nearest first, and their distances."""
         k = min(k, len(self) - 1)
-        ids = np.asarray(ids, dtype=np.int64)
         where, _ = products.most(self.matrix[ids], self.matrix, -0.5 * self._squares, k, own=ids)
         offsets = self.matrix[where] - self.matrix[ids][:, None, :]
         return where, np.sqrt(np.einsum("ijk,ijk->ij", offsets, offsets))
@@ -134,7 +133,6 @@ class EuclideanSpace(PointSpace):
     def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` other words of largest cosine, and those cosines."""
         k = min(k, len(self) - 1)
-        ids = np.asarray(ids, dtype=np.int64)
         flat = np.zeros(len(self), dtype=np.float32)
         return products.most(self.directions[ids], self.directions, flat, k, own=ids)
 

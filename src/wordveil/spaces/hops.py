@@ -52,8 +52,8 @@ class HopSearch:
     def shells(self, sources: NDArray[Any]) -> Iterator[Bits]:
         """Yield for 0, 1, 2, … hops who is exactly so far from whom.
 
-        Bit ``j % 64`` of entry ``[place[u], j // 64]`` says whether word ``u`` has that distance from source ``j``. Each
-        array is overwritten by the next.
+        Bit ``j % 64`` of entry ``[place[u], j // 64]`` says whether word ``u`` has that distance from source ``j``.
+        Each array is overwritten by the next.
         """
         width = -(-len(sources) // 64)
         column = np.arange(len(sources))

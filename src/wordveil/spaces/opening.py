@@ -32,8 +32,8 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
     Parameters
     ----------
     name_or_path : str or Path
-        The name of a bundled space, or a file: GloVe text, word2vec text or binary, fastText .vec, .npz or .safetensors,
-        plain or gzipped. The parsed form is cached, so that the next time opens in milliseconds.
+        The name of a bundled space, or a file: GloVe text, word2vec text or binary, fastText .vec, .npz or
+        .safetensors, plain or gzipped. The parsed form is cached, so that the next time opens in milliseconds.
     normalise : bool
         Scale every vector to length 1.
 
@@ -47,9 +47,7 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
         folder = _DATA / str(name_or_path)
         words = (folder / "words.txt").read_text(encoding="utf-8").splitlines()
         vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-        return EuclideanSpace(
-            str(name_or_path), Vocabulary(words), vectors, normalise=normalise, folder=folder
-        )
+        return EuclideanSpace(str(name_or_path), Vocabulary(words), vectors, normalise=normalise, folder=folder)
     path = Path(name_or_path)
     if not path.exists():
         raise WordveilError(

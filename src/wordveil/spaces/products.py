@@ -8,6 +8,7 @@ that stay in the processor's cache, and the tiles into threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +40,7 @@ class BestProduct:
     """
 
     def __init__(self, vectors: Matrix, bias: Matrix) -> None:
-        self._tiles = [
-            np.concatenate([vectors[tile].T, bias[None, tile]]) for tile in blocks(len(vectors), _TILE)
-        ]
+        self._tiles = [np.concatenate([vectors[tile].T, bias[None, tile]]) for tile in blocks(len(vectors), _TILE)]
 
     def __call__(self, queries: Matrix) -> NDArray[np.int64]:
         """Return the winning word of each query; of equals, the first."""
@@ -74,7 +73,7 @@ def most(
     bias: Matrix,
     k: int,
     *,
-    own: NDArray[np.int64] | None = None,
+    own: NDArray[np.integer[Any]] | None = None,
     done: Callable[[], None] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return for each query the `k` rows with the largest product plus bias, largest first, and those values.
@@ -104,7 +103,8 @@ def most(
             scores[np.arange(len(scores)), own[part]] = -np.inf
         where[part], values[part] = _largest(scores, k)
 
-    run(search, blocks(len(queries), _QUERIES // 4), done)
+    if k:
+        run(search, blocks(len(queries), _QUERIES // 4), done)
     return where, values
 
 

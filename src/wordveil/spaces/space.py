@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wordveil.spaces.vocabulary import Vocabulary
 
-__all__ = ["Ids", "Points", "PointSpace", "Rows", "Space"]
+__all__ = ["Ids", "PointSpace", "Points", "Rows", "Space"]
 
 Ids: TypeAlias = NDArray[np.integer[Any]]
 Points: TypeAlias = NDArray[np.floating[Any]]

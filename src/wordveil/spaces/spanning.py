@@ -69,5 +69,3 @@ def _best_outgoing(
     lead = np.unique(component[active][order], return_index=True)[1]
     chosen = pair[order[lead]]
     return np.unique(chosen[target[order[lead]] >= 0], axis=0)
-
-

@@ -1,7 +1,7 @@
 """The case of a replacement.
 
-The vocabulary gives a word as it is written there. By default the first letter becomes a capital where a sentence begins, which is
-seen from the punctuation alone; whether the original had a capital plays no part.
+The vocabulary gives a word as it is written there. By default the first letter becomes a capital where a sentence
+begins, which is seen from the punctuation alone; whether the original had a capital plays no part.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What becomes of words outside the vocabulary.
 
-The default draws a replacement that does not depend on the word: a word of the vocabulary by a public prior, or, for a number, as
-many random digits.
+The default draws a replacement that does not depend on the word: a word of the vocabulary by a public prior, or, for
+a number, as many random digits.
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ def _finite(loss: float) -> float | None:
 
 
 def _not_protected(veil: Veil) -> list[str]:
-    released = ["The number of words, the spaces, line breaks, punctuation, symbols and emoji are released as they are."]
+    released = [
+        "The number of words, the spaces, line breaks, punctuation, symbols and emoji are released as they are."
+    ]
     left_alone = {
         "content": "Function words (of, the, not, …) are released as they are, and so is where they stand.",
         "spans": "Every word outside the given spans is released as it is.",

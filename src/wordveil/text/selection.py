@@ -50,8 +50,8 @@ class Selection:
     Parameters
     ----------
     kind : {"content", "all", "spans", "marked", "words"}
-        All words but function words; all words; the words in given spans; the words between ``[[`` and ``]]``, which are
-        taken out of the text; the words of a list.
+        All words but function words; all words; the words in given spans; the words between ``[[`` and ``]]``, which
+        are taken out of the text; the words of a list.
     words : collection of str, optional
         The list, for the kind ``words``.
     """
@@ -114,6 +114,4 @@ def _overlapping(tokens: Tokens, spans: Spans) -> list[bool]:
     inside = bytearray(ends[-1] + 1)
     for start, end in spans:
         inside[start:end] = b"\x01" * (end - start)
-    return [
-        any(inside[start:end]) for start, end in zip(ends[0::2], ends[1::2], strict=False)
-    ]
+    return [any(inside[start:end]) for start, end in zip(ends[0::2], ends[1::2], strict=False)]

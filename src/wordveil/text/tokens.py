@@ -1,12 +1,12 @@
 """Words of a text and what lies between them.
 
-A *word* is a run of letters, marks and digits; a run without a letter is a *number*. Everything else (spaces, punctuation,
-symbols, emoji) lies between words and survives as it is. What counts as one word never depends on which words a
-vocabulary happens to have:
+A *word* is a run of letters, marks and digits; a run without a letter is a *number*. Everything else (spaces,
+punctuation, symbols, emoji) lies between words and survives as it is. What counts as one word never depends on which
+words a vocabulary happens to have:
 
 - Hyphens, slashes and dots always separate: "state-of-the-art" is four words, "U.S." two.
-- An English clitic is a word of its own, looked up by what it stands for: "don't" is *do* + *not*, "we'll" is *we* + *will*,
-  "Ann's" is *Ann* + *is*. Any other apostrophe separates: "o'clock" is two words.
+- An English clitic is a word of its own, looked up by what it stands for: "don't" is *do* + *not*, "we'll" is *we* +
+  *will*, "Ann's" is *Ann* + *is*. Any other apostrophe separates: "o'clock" is two words.
 - "a" and "i" are looked up as "an" and "me", since embeddings are often made without single letters.
 """
 
@@ -65,10 +65,7 @@ def tokenise(text: str) -> Tokens:
 
 def lookup_key(word: str) -> str:
     """Return what a word is looked up as: lower case, composed, without invisible characters."""
-    if word.isascii():
-        lowered = word.lower()
-    else:
-        lowered = _FORMAT.sub("", unicodedata.normalize("NFKC", word)).lower()
+    lowered = word.lower() if word.isascii() else _FORMAT.sub("", unicodedata.normalize("NFKC", word)).lower()
     return _SINGLE.get(lowered, lowered) if len(lowered) == 1 else lowered
 
 

@@ -37,8 +37,8 @@ class Veil:
     words : collection of str, optional
         The list, for ``select="words"``.
     oov : {"replace", "drop", "keep"}
-        What becomes of a selected word outside the vocabulary: replaced by a draw that does not depend on it, left out, or
-        kept, which leaves no guarantee.
+        What becomes of a selected word outside the vocabulary: replaced by a draw that does not depend on it, left
+        out, or kept, which leaves no guarantee.
     case : {"sentence", "lower", "copy"}
         Capitals at the beginnings of sentences, none, or those of the original, which reveals them.
     seed : int, optional
@@ -128,9 +128,7 @@ class Veil:
         drawn = self.mechanism.draw(np.array(ids, dtype=np.int64), self.entropy) if ids else np.empty(0, np.int64)
         inside = iter(self._vocabulary.take(drawn))
         strangers = sum(len(draft.outside) for draft in drafts) if self.oov == "replace" else 0
-        outside = iter(
-            self._vocabulary.take(self._outside.draw(strangers, self.entropy)) if strangers else ()
-        )
+        outside = iter(self._vocabulary.take(self._outside.draw(strangers, self.entropy)) if strangers else ())
         lengths = [len(draft.pieces[place]) for draft in drafts for place in draft.numbers]
         numbers = iter(random_digits(lengths, self.entropy) if self.oov == "replace" and lengths else ())
         return [draft.write(self, inside, outside, numbers) for draft in drafts]
@@ -167,9 +165,7 @@ class _Draft:
                 else:
                     self.outside.append(place)
 
-    def write(
-        self, veil: Veil, inside: Iterator[str], outside: Iterator[str], numbers: Iterator[str]
-    ) -> Release:
+    def write(self, veil: Veil, inside: Iterator[str], outside: Iterator[str], numbers: Iterator[str]) -> Release:
         """Put the drawn words in their places."""
         pieces = self.pieces
         before = list(map(len, pieces))

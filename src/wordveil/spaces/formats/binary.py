@@ -73,9 +73,7 @@ def write_word2vec_binary(path: Path, words: list[str], vectors: Vectors) -> Non
     """Write the header and the records, each ended by a line break as word2vec itself does."""
     for row, word in enumerate(words):
         if " " in word:
-            raise WordveilError(
-                f"word {row + 1} holds a space, which word2vec binary cannot hold; write .npz instead."
-            )
+            raise WordveilError(f"word {row + 1} holds a space, which word2vec binary cannot hold; write .npz instead.")
     with path.open("wb") as handle:
         handle.write(b"%d %d\n" % vectors.shape)
         for rows in row_blocks(vectors):

@@ -94,8 +94,7 @@ def check(words: list[str], vectors: Vectors, places: Places) -> None:
         raise WordveilError(f"{places.source} holds no words with vectors; give a file that does.")
     if len(words) != len(vectors):
         raise WordveilError(
-            f"{places.source} holds {len(words)} words but {len(vectors)} vectors; "
-            "export both anew, in the same order."
+            f"{places.source} holds {len(words)} words but {len(vectors)} vectors; export both anew, in the same order."
         )
     check_words(words, places)
     check_finite(vectors, places)
@@ -112,9 +111,7 @@ def check_words(words: list[str], places: Places) -> None:
         raise WordveilError(f"{places(row)}: the word is not valid Unicode; remove or correct it.") from None
     if breaks >= len(words):
         row = next(row for row, word in enumerate(words) if "\n" in word)
-        raise WordveilError(
-            f"{places(row)}: the word holds a line break; the file may be damaged, so export it anew."
-        )
+        raise WordveilError(f"{places(row)}: the word holds a line break; the file may be damaged, so export it anew.")
     if len(set(words)) < len(words):
         seen: dict[str, int] = {}
         for row, word in enumerate(words):

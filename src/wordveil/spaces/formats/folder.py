@@ -27,9 +27,7 @@ def read_folder(path: Path, *, trusted: bool = False) -> tuple[list[str], Vector
         Skip the checks that must look at every number and word; for what was checked when it was written.
     """
     if not is_folder(path):
-        raise WordveilError(
-            f"{path} is a file where a folder is meant; give the folder that holds {_VECTORS}."
-        )
+        raise WordveilError(f"{path} is a file where a folder is meant; give the folder that holds {_VECTORS}.")
     missing = [name for name in (_VECTORS, _WORDS) if not (path / name).is_file()]
     if missing:
         raise WordveilError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ __all__ = ["PARSER_FAILURES", "check_array_header", "without_warnings"]
 # What numpy's and Python's own parsers raise on damaged input, beside classes of their own.
 PARSER_FAILURES = (
     ValueError,
+    tokenize.TokenError,
     KeyError,
     TypeError,
     SyntaxError,

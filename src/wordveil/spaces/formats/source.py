@@ -69,9 +69,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             with path.open("rb") as handle:
                 yield handle
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise WordveilError(
-            f"{path} is a gzip file that is cut short or damaged; fetch or pack it again."
-        ) from None
+        raise WordveilError(f"{path} is a gzip file that is cut short or damaged; fetch or pack it again.") from None
     except OSError as error:
         raise _unreadable(path, error) from None
 

@@ -90,9 +90,7 @@ def _line_blocks(handle: BinaryIO, path: Path) -> Iterator[bytes]:
         else:
             rest += chunk
             if len(rest) > _LONGEST_LINE:
-                raise WordveilError(
-                    f"{path}, line {line}: too long for a word and its numbers; give a text file."
-                )
+                raise WordveilError(f"{path}, line {line}: too long for a word and its numbers; give a text file.")
     if rest:
         yield rest + b"\n"
 
@@ -130,7 +128,7 @@ class _Table:
         return self._words, self._vectors[:found]
 
     def _parse_regular(self, block: bytes) -> tuple[list[str], NDArray[np.float32]] | None:
-        """Parse a block where every line is a word without spaces and its numbers, with one space or tab between.
+        """Parse a block of lines with one word, its numbers, and a single space or tab between each two.
 
         Whatever is otherwise is left to `_parse_any`, which is slower and knows what is wrong.
         """
@@ -203,9 +201,7 @@ class _Table:
         word, numbers = fields[0].lstrip(), fields[1:]
         count = count_numbers(numbers)
         if len(numbers) == count == self._dimension - 1 and line[:1].isspace() and _NUMBER.fullmatch(word):
-            raise WordveilError(
-                f"{self._places(row)}: no word before the numbers; remove the line or name the word."
-            )
+            raise WordveilError(f"{self._places(row)}: no word before the numbers; remove the line or name the word.")
         if any(_NUMBER.fullmatch(number) for number in numbers[: len(numbers) - count]):
             raise WordveilError(
                 f"{self._places(row)}: what should be number {len(numbers) - count} is not a number; "
@@ -213,6 +209,11 @@ class _Table:
             )
         # A word may hold spaces, but a part of it that is a number is rather one number too many.
         extra = sum(_DECIMAL.fullmatch(part) is not None for part in word.split()[1:])
+        if extra and row == 0 and not self._header:  # this line told the dimension, up to what stands between
+            raise WordveilError(
+                f"{self._places(row)}: not all that follows the word are numbers; "
+                "correct the line or fetch the file again."
+            )
         if extra or count != self._dimension:
             told = "the header promises" if self._header else "line 1 has"
             raise WordveilError(

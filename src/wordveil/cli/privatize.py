@@ -1,0 +1,256 @@
+"""``wordveil privatize``: veils files, folders and streams."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.cli.options import (
+    Epsilon,
+    MechanismName,
+    Normalise,
+    Options,
+    Seed,
+    SpaceName,
+    build_mechanism,
+    check_epsilon,
+)
+from wordveil.cli.progress import ProgressBar
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from wordveil.io import FileJob, Plan, Reading, StreamJob, Tally, Veils
+    from wordveil.text import Veil
+
+__all__ = ["register"]
+
+_STREAM = "-"
+_BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("privatize")(privatize)
+
+
+def privatize(
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="INPUT", help="A file, a folder of files, or - for standard input (the default)."),
+    ] = None,
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="A file or folder; standard output if not given."),
+    ] = None,
+    epsilon: Epsilon = None,
+    mechanism: MechanismName = "graph",
+    space: SpaceName = "glove-50k",
+    normalise: Normalise = False,
+    option: Options = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", "-c", help="A column or key to veil (a.b for a key in an object); may be repeated."),
+    ] = None,
+    format_name: Annotated[
+        str | None,
+        typer.Option("--format", "-f", help="text, csv, tsv, jsonl or parquet, where the extension does not say."),
+    ] = None,
+    select: Annotated[
+        str | None,
+        typer.Option(
+            "--select",
+            help="Which words to veil: content (default), all, spans, marked (\\[\\[so]]) or words.",
+        ),
+    ] = None,
+    words: Annotated[
+        Path | None, typer.Option("--words", help="For --select words: a file with a word on each line.")
+    ] = None,
+    spans: Annotated[
+        str | None,
+        typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with \\[\\[start, end], ...]."),
+    ] = None,
+    oov: Annotated[
+        str,
+        typer.Option("--oov", help="What becomes of unknown words: replace, drop, or keep (no guarantee)."),
+    ] = "replace",
+    case: Annotated[
+        str, typer.Option("--case", help="Capitals: sentence (by position), lower, or copy (reveals them).")
+    ] = "sentence",
+    seed: Seed = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write the privacy report as JSON; - is standard output."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the job that was stopped, if there is one.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an output file, or what a stopped job has left.")
+    ] = False,
+    encoding_errors: Annotated[
+        str,
+        typer.Option("--encoding-errors", help="Bytes that are not UTF-8: strict refuses, replace puts U+FFFD."),
+    ] = "strict",
+    batch_words: Annotated[
+        int,
+        typer.Option(
+            "--batch-words",
+            min=1,
+            help="About how many words to hold at once, and to redo at most after a crash.",
+        ),
+    ] = 1 << 18,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
+) -> None:
+    """Veil a text, a table or a folder of them; everything that is not replaced survives as it is.
+
+    The output appears under its name when it is whole. A job that was stopped goes on with --resume.
+
+    For example:
+
+      echo "The committee met in Paris." | wordveil privatize --epsilon 3
+
+      wordveil privatize letters.txt -o veiled.txt --epsilon 3 --report report.json
+
+      wordveil privatize survey.csv -o veiled.csv --epsilon 2.5 --column answer --column remarks
+
+      wordveil privatize exports/ -o veiled/ --epsilon 3 --column text --resume
+    """
+    check_epsilon(epsilon)
+    select = _selection(select, spans)
+    if encoding_errors not in ("strict", "replace"):
+        raise WordveilError(f"there is no --encoding-errors {encoding_errors!r}; choose strict or replace.")
+    if seed is not None and seed < 0:
+        raise WordveilError("--seed must be a whole number from 0 on.")
+    if source is None and sys.stdin.isatty():
+        raise WordveilError("give an input file, or pipe text into the command (- reads what you type).")
+    from wordveil.io import Reading, Veils, job_report, make_plan
+    from wordveil.text import Veil
+
+    plan = make_plan(None if source in (None, _STREAM) else Path(str(source)), format_name)
+    reading = Reading(tuple(dict.fromkeys(column or ())), spans, encoding_errors, batch_words)
+    listed = None if words is None else _words(words)
+    with ExitStack() as stack:
+        job = _job(plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite))
+        job.check()
+        _check_report(report, plan, output, replace=resume or overwrite)
+        made = build_mechanism(mechanism, epsilon, space, normalise, option)
+
+        def veil(seed: int | None) -> Veil:
+            return Veil(made, select=select, words=listed, oov=oov, case=case, seed=seed)
+
+        veils = Veils(veil, seed)
+        tally = _run(job, veils, plan, quiet=quiet)
+        facts = job_report(veils.whole, plan, reading, tally)
+        if report is not None:
+            _write_report(facts, report)
+        job.forget()
+    if report is None and not quiet:
+        _summarise(facts, tally)
+
+
+def _selection(select: str | None, spans: str | None) -> str:
+    if spans is not None and select not in (None, "spans"):
+        raise WordveilError("--spans goes with --select spans.")
+    if spans is None and select == "spans":
+        raise WordveilError("--select spans needs --spans KEY, the JSON key that holds [[start, end], ...].")
+    return select or ("content" if spans is None else "spans")
+
+
+def _words(path: Path) -> list[str]:
+    from wordveil.io.failures import told
+
+    with told("read", path):
+        content = path.read_bytes()
+    try:
+        return [word for line in content.decode("utf-8-sig").splitlines() if (word := line.strip())]
+    except UnicodeDecodeError:
+        pass
+    raise WordveilError(f"{path} is not UTF-8 text.")
+
+
+def _job(
+    plan: Plan,
+    reading: Reading,
+    output: str | None,
+    stack: ExitStack,
+    *,
+    named: bool,
+    again: tuple[bool, bool],
+) -> FileJob | StreamJob:
+    from wordveil.io import Destination, FileJob, StreamJob, format_of
+    from wordveil.io.failures import told
+
+    resume, overwrite = again
+    target = None if output in (None, _STREAM) else Path(str(output))
+    with told("write", target or "standard output"):
+        is_stream = target is None or not (target.is_file() or target.is_dir() or not target.exists())
+    if target is not None and not is_stream:
+        meant, form = format_of(target), plan.pieces[0].format
+        if plan.folder is None and not named and meant not in (None, form):
+            raise WordveilError(
+                f"the input is {form.name}, but {target} ends like another format, and none is converted: "
+                "give another name, or say --format."
+            )
+        return FileJob(plan, reading, Destination.of(target, plan), resume=resume, overwrite=overwrite)
+    if resume:
+        raise WordveilError("what was written to a stream cannot be resumed: leave out --resume, or give -o FILE.")
+    if target is None:
+        return StreamJob(plan, reading, sys.stdout.buffer)
+    with told("write", target):
+        return StreamJob(plan, reading, stack.enter_context(target.open("wb")))
+
+
+def _check_report(report: str | None, plan: Plan, output: str | None, *, replace: bool) -> None:
+    if report is None:
+        return
+    if report == _STREAM:
+        if output in (None, _STREAM):
+            raise WordveilError("standard output takes the text: give --report a file.")
+        return
+    path = Path(report)
+    if path.is_dir() or not path.resolve().parent.is_dir():
+        raise WordveilError(f"cannot write the report {path}: it is a folder, or lies in one that is not there.")
+    sources = [piece.source for piece in plan.pieces if piece.source]
+    if path.exists() and any(path.samefile(source) for source in sources):
+        raise WordveilError(f"the report {path} would replace an input; give another name.")
+    if output is not None and path.resolve() == Path(output).resolve():
+        raise WordveilError("the report and the output need different names.")
+    if path.exists() and not replace:
+        raise WordveilError(f"the report {path} is there already; give --overwrite to replace it.")
+
+
+def _run(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, quiet: bool) -> Tally:
+    try:
+        with ProgressBar(sum(piece.size for piece in plan.pieces), quiet=quiet) as bar:
+            return job.run(veils, bar.show)
+    except BrokenPipeError:
+        # Whoever read the output has gone. What is still in the buffer must go somewhere at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(_BROKEN_PIPE) from None
+
+
+def _write_report(facts: dict[str, Any], report: str) -> None:
+    from wordveil.io.checkpoint import write_whole
+
+    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+    if report == _STREAM:
+        sys.stdout.write(text)
+    else:
+        write_whole(Path(report), text)
+
+
+def _summarise(facts: dict[str, Any], tally: Tally) -> None:
+    counts = tally.counts
+    typer.echo(
+        f"wordveil: veiled {counts.veiled:,} of {counts.words:,} words in {tally.records:,} records "
+        f"in {tally.seconds:.1f} s ({tally.words_per_second:,.0f} words a second).",
+        err=True,
+    )
+    typer.echo(f"wordveil: {facts['guarantee']['sentence']} More with --report FILE.", err=True)

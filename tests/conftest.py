@@ -1,0 +1,48 @@
+"""What all tests share: a cache of their own, a small space, and the bundled one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wordveil.spaces import EuclideanSpace, Vocabulary, load_space
+
+ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising a result must be to fail
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    patch = pytest.MonkeyPatch()
+    patch.setenv("WORDVEIL_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
+def make_space(words: int = 60, dimension: int = 5, seed: int = 0) -> EuclideanSpace:
+    """Make a space of words in a few clusters."""
+    generator = np.random.default_rng(seed)
+    centres = generator.normal(size=(max(1, words // 12), dimension)) * 3
+    vectors = centres[generator.integers(0, len(centres), words)] + generator.normal(size=(words, dimension))
+    return EuclideanSpace(f"toy-{words}-{dimension}-{seed}", Vocabulary(names(words)), vectors.astype(np.float32))
+
+
+def names(count: int) -> list[str]:
+    """Make distinct words of letters alone."""
+    return ["zq" + "".join(chr(97 + int(digit)) for digit in str(number)) for number in range(count)]
+
+
+@pytest.fixture(scope="session")
+def toy() -> EuclideanSpace:
+    return make_space()
+
+
+@pytest.fixture(scope="session")
+def glove() -> EuclideanSpace:
+    return load_space("glove-50k")
+
+
+@pytest.fixture(scope="session")
+def sample_csv() -> Path:
+    import wordveil
+
+    return Path(wordveil.__file__).parent / "data" / "sotu" / "addresses.csv"

@@ -1,0 +1,163 @@
+"""JSON lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from wordveil import WordveilError
+from wordveil.io import Veils
+from wordveil.io.offsets import moved
+from wordveil.text import Veil
+
+relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@relaxed
+@given(
+    st.dictionaries(st.text(max_size=4).filter(lambda key: key not in ("text", "in")), values, max_size=4),
+    st.text(st.characters(), max_size=20),
+    st.none() | st.text(max_size=20),
+    st.sampled_from([None, 1]),
+    st.booleans(),
+)
+def test_every_value_survives(
+    tmp_path: Path,
+    idle: Veils,
+    through: Any,
+    others: dict[str, Any],
+    text: str,
+    inner: str | None,
+    indent: int | None,
+    is_ascii: bool,
+) -> None:
+    row = {**others, "text": text, "in": {**others, "text": inner}, "z": 1}
+    has_half_pairs = any("\ud800" <= letter <= "\udfff" for letter in str(json.dumps(row, ensure_ascii=False)))
+    line = json.dumps(row, ensure_ascii=is_ascii or has_half_pairs, separators=(" , ", ": ") if indent else None)
+    path = tmp_path / "in.jsonl"
+    path.write_text(f"{line}\r\n\n{line}", encoding="utf-8", newline="")
+    result = through(idle, path, "jsonl", columns=("text", "in.text"), batch_words=1).decode()
+    first, blank, second = result.split("\n")
+    assert blank == ""
+    assert first.removesuffix("\r") == second
+    # NaN is not equal to itself, but is written like itself.
+    assert json.dumps(json.loads(second)) == json.dumps(row)
+    assert list(json.loads(second)) == list(row)
+
+
+def test_all_else_survives_byte_for_byte(tmp_path: Path, idle: Veils, through: Any) -> None:
+    line = '{ "n":1.10,"big" :123456789012345678901234567890.5e400, "\\u0074ext": "h\u00e9 there","u":"\\/\\u00e9"}\n'
+    path = tmp_path / "in.jsonl"
+    path.write_text(line * 3, encoding="utf-8", newline="")
+    assert through(idle, path, "jsonl", columns=("text",)).decode() == line * 3
+
+
+def test_a_key_with_a_dot_is_found_as_it_is_and_as_a_path(tmp_path: Path, seeded: Veils, through: Any) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"a.b": "river timber harbour"}\n{"a": {"b": "river timber harbour", "c": "mill"}}\n')
+    first, second = map(json.loads, through(seeded, path, "jsonl", columns=("a.b",)).splitlines())
+    assert first["a.b"] != "river timber harbour"
+    assert second["a"]["b"] != "river timber harbour"
+    assert second["a"]["c"] == "mill"
+
+
+def test_only_the_spans_change_and_they_move_along(tmp_path: Path, graph: Any, through: Any) -> None:
+    veils = Veils(lambda seed: Veil(graph, select="spans", seed=seed), seed=4)
+    text = "The river carried timber past the old mill at night."
+    spans = [[4, 9], [18, 24], [33, 42], [10, 10]]
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps({"at": spans, "text": text}) + '\n{"text": null, "at": []}\n')
+    out = through(veils, path, "jsonl", columns=("text",), spans="at")
+    first, second = map(json.loads, out.splitlines())
+    assert list(first) == ["at", "text"]
+    new = [first["text"][start:end] for start, end in first["at"]]
+    rebuilt = f"The {new[0]} carried {new[1]} past the{' ' * (new[2][:1] != ' ')}{new[2]} at night."
+    assert first["text"] == rebuilt
+    assert new[3] == ""
+    assert len({word in text for word in new[:3]}) >= 1
+    assert second == {"text": None, "at": []}
+
+
+@relaxed
+@given(st.data())
+def test_moved_spans_lie_in_the_text_and_keep_their_order(graph: Any, data: st.DataObject) -> None:
+    text = data.draw(st.text("ab river-timber.", max_size=40))
+    offset = st.integers(0, len(text))
+    spans = tuple((min(pair), max(pair)) for pair in data.draw(st.lists(st.tuples(offset, offset), max_size=4)))
+    for oov in ("replace", "drop"):
+        release = Veil(graph, select="spans", oov=oov, seed=1)(text, spans=spans)
+        for start, end in moved(spans, release):
+            assert 0 <= start <= end <= len(release.text)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"text": "canary"', "line 2 .* not a JSON object"),
+        ('{"text": "canary"}}', "line 2 .* not a JSON object"),
+        ('{"text": "canary",}', "line 2 .* not a JSON object"),
+        ('["canary"]', "line 2 .* not a JSON object"),
+        ('"canary"', "line 2 .* not a JSON object"),
+        ("canary", "line 2 .* not a JSON object"),
+        ("{" * 5, "line 2 .* not a JSON object"),
+        ('{"a":' * 100_000, "line 2 .* not a JSON object"),
+        ('{"a":' + "[" * 100_000, "line 2 .* not a JSON object"),
+        ('{"text": "can\tary"}', "line 2 .* not a JSON object"),
+        ('{"text": ["canary"]}', "line 2 .* other than text or null"),
+        ('{"text": 7}', "line 2 .* other than text or null"),
+        ('{"text": {"text": "canary"}}', "line 2 .* other than text or null"),
+        ('{"texts": "canary"}', "line 2 .* no key 'text'"),
+        ('{"text": "canary", "text": "b"}', "line 2 .* more than once"),
+    ],
+)
+def test_a_bad_record_is_refused_and_not_quoted(
+    tmp_path: Path, idle: Veils, through: Any, line: str, complaint: str
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "fine"}\n' + line + "\n")
+    with pytest.raises(WordveilError, match=complaint) as caught:
+        through(idle, path, "jsonl", columns=("text",))
+    assert "canary" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        "7",
+        "[7]",
+        "[[0]]",
+        "[[0, 99]]",
+        "[[2, 1]]",
+        "[[-1, 1]]",
+        "[[0, 1.0]]",
+        "[[0, true]]",
+        "null",
+        "[[0, " + "9" * 5000 + "]]",
+    ],
+)
+def test_bad_spans_are_refused(tmp_path: Path, idle: Veils, through: Any, spans: str) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(f'{{"text": "fine", "at": {spans}}}\n')
+    with pytest.raises(WordveilError, match="line 1 .* something other than"):
+        through(idle, path, "jsonl", columns=("text",), spans="at")
+
+
+def test_the_first_record_says_which_keys_there_are(tmp_path: Path, idle: Veils, through: Any) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"id": 1, "body": "canary"}\n')
+    with pytest.raises(WordveilError, match="no key 'text'; it has: id, body"):
+        through(idle, path, "jsonl", columns=("text",))
+    with pytest.raises(WordveilError, match="--column .* its first record has: id, body"):
+        through(idle, path, "jsonl")

@@ -1,0 +1,103 @@
+"""CSV and TSV."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from wordveil import WordveilError
+from wordveil.io import Veils
+
+relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fields = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=10)
+tables = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.lists(fields, min_size=width, max_size=width), min_size=1, max_size=6)
+)
+
+
+def parsed(raw: bytes, delimiter: str = ",") -> list[list[str]]:
+    return list(csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), delimiter=delimiter))
+
+
+@relaxed
+@given(tables, st.sampled_from([",", ";", "|", "\t"]), st.sampled_from(["\n", "\r\n"]))
+def test_every_field_survives(
+    tmp_path: Path, idle: Veils, through: Any, rows: list[list[str]], delimiter: str, end: str
+) -> None:
+    header = [f"column {n}" for n in range(len(rows[0]))]
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=csv.QUOTE_ALL).writerows([header, *rows])
+    path = tmp_path / "in.csv"
+    path.write_bytes(out.getvalue().encode())
+    result = through(idle, path, "csv", columns=("column 0",), batch_words=2)
+    assert parsed(result, delimiter) == [header, *rows]
+    assert result.endswith(end.encode())
+
+
+def test_mark_line_ends_blank_lines_and_a_missing_last_end_survive(tmp_path: Path, idle: Veils, through: Any) -> None:
+    raw = codecs.BOM_UTF8 + b'id;"te\r\nxt"\r\n1;"a\nb"\r\n\r\n2;plain\n3;"say ""so"""'
+    path = tmp_path / "in.csv"
+    path.write_bytes(raw)
+    assert through(idle, path, "csv", columns=("te\r\nxt",)) == raw
+
+
+def test_only_the_asked_columns_change(tmp_path: Path, seeded: Veils, through: Any) -> None:
+    path = tmp_path / "in.tsv"
+    path.write_text("id\tnote\ttext\n7\triver timber\triver timber harbour mill night\n", newline="")
+    before, after = parsed(path.read_bytes(), "\t"), parsed(through(seeded, path, "tsv", columns=("text",)), "\t")
+    assert after[0] == before[0]
+    assert after[1][:2] == before[1][:2]
+    assert after[1][2] != before[1][2]
+
+
+def test_the_separator_is_the_one_under_which_the_columns_are_there(tmp_path: Path, idle: Veils, through: Any) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"first, second, third;text\na, b, c;d\n")
+    assert through(idle, path, "csv", columns=("text",)) == path.read_bytes()
+
+
+def test_ten_thousand_columns_and_a_huge_field(tmp_path: Path, idle: Veils, through: Any) -> None:
+    path = tmp_path / "in.csv"
+    header = ",".join(f"c{n}" for n in range(10_000))
+    path.write_bytes(f"{header}\n{'x' * 1_000_000}{',' * 9_999}\n".encode())
+    assert through(idle, path, "csv", columns=("c0", "c9999")) == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("raw", "columns", "complaint"),
+    [
+        (b"id,text\n1,a\n2,b,c\n", ("text",), r"record 2 \(up to line 3\) .* has 3 fields"),
+        (b"id,text\n1\n", ("text",), r"record 1 \(up to line 2\) .* has 1 fields"),
+        (b'id,text\n1,"a\n2,b\n', ("text",), r"record 1 .* malformed"),
+        (b'id,text\n1,"a"b\n', ("text",), r"record 1 .* malformed"),
+        (b"id,text\r1,a\r2,b\r", ("text",), "no column"),
+        (b"id,text\n1,a\n", ("txt",), "no column 'txt'; it has: id, text"),
+        (b"id,text\n1,a\n", (), "--column .* it has: id, text"),
+        (b"text,text\n1,a\n", ("text",), "more than one column 'text'"),
+        (b"\n\n", ("text",), "does not begin with a header"),
+        (codecs.BOM_UTF8, ("text",), "does not begin with a header"),
+    ],
+)
+def test_a_bad_table_is_refused(
+    tmp_path: Path, idle: Veils, through: Any, raw: bytes, columns: tuple[str, ...], complaint: str
+) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(raw)
+    with pytest.raises(WordveilError, match=complaint) as caught:
+        through(idle, path, "csv", columns=columns)
+    assert caught.value.__cause__ is None
+
+
+def test_a_long_list_of_columns_is_cut(tmp_path: Path, idle: Veils, through: Any) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text(",".join(f"c{n}" * 30 for n in range(100)) + "\n")
+    with pytest.raises(WordveilError, match="and 80 more") as caught:
+        through(idle, path, "csv", columns=("text",))
+    assert len(str(caught.value)) < 1_200

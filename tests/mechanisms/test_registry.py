@@ -1,0 +1,57 @@
+"""Making mechanisms by name."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from wordveil import mechanism
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Notion
+from wordveil.mechanisms import MECHANISMS
+from wordveil.spaces import EuclideanSpace, GraphSpace
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_each_has_a_name_a_summary_and_a_promise(name: str, toy: EuclideanSpace) -> None:
+    made = mechanism(name, toy, epsilon=1.5)
+    assert made.name == name
+    assert made.summary
+    assert made.family
+    assert made.guarantee.notion is Notion.METRIC
+    assert made.guarantee.loss(2.0) == 3.0
+    assert made.describe()["epsilon"] == 1.5
+    assert made.draw(np.array([0, 1])).shape == (2,)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, "3", None])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_senseless_epsilon_is_refused(name: str, epsilon: float, toy: EuclideanSpace) -> None:
+    with pytest.raises(WordveilError, match="finite number above 0"):
+        mechanism(name, toy, epsilon=epsilon)
+
+
+def test_unknown_names_and_options(toy: EuclideanSpace) -> None:
+    with pytest.raises(WordveilError, match="choose one of graph"):
+        mechanism("nothing", toy, epsilon=1)
+    with pytest.raises(WordveilError, match="it takes prior, clip"):
+        mechanism("exponential", toy, epsilon=1, k=3)
+    with pytest.raises(WordveilError, match="takes no options"):
+        mechanism("laplace", toy, epsilon=1, k=3)
+    with pytest.raises(WordveilError, match="no prior of that name"):
+        mechanism("exponential", toy, epsilon=1, prior="x")
+    with pytest.raises(WordveilError, match="clip"):
+        mechanism("exponential", toy, epsilon=1, clip=0)
+
+
+def test_graph_takes_a_ready_graph(toy: EuclideanSpace) -> None:
+    ready = GraphSpace.of(toy, 2)
+    assert mechanism("graph", ready, epsilon=1).space is ready
+    with pytest.raises(WordveilError, match="graph already"):
+        mechanism("graph", ready, epsilon=1, k=2)
+    with pytest.raises(WordveilError, match="needs a space of vectors"):
+        mechanism("ring", ready, epsilon=1)
+    with pytest.raises(WordveilError, match="needs a space of vectors"):
+        mechanism("graph", mechanism("ring", toy, epsilon=1).space, epsilon=1)

@@ -1,0 +1,110 @@
+"""Neighbour graphs against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree, shortest_path
+
+from tests.conftest import make_space, names
+from wordveil.errors import WordveilError
+from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary
+from wordveil.spaces.hops import HopSearch
+
+
+def adjacency(graph: GraphSpace) -> np.ndarray:
+    words = len(graph)
+    return csr_array((np.ones(len(graph.indices)), graph.indices, graph.indptr), shape=(words, words)).toarray() > 0
+
+
+def cosines(space: EuclideanSpace) -> np.ndarray:
+    directions = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
+    return directions.astype(np.float64) @ directions.T.astype(np.float64)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_edges_are_nearest_words_and_a_spanning_tree(k: int, seed: int) -> None:
+    space = make_space(150, 4, seed)
+    joined = adjacency(GraphSpace.of(space, k))
+    similarity = cosines(space)
+    np.fill_diagonal(similarity, -2)
+    near = np.zeros_like(joined)
+    np.put_along_axis(near, np.argsort(-similarity, axis=1)[:, :k], True, axis=1)
+    near |= near.T
+    assert np.array_equal(joined, joined.T)
+    assert not joined.diagonal().any()
+    assert (joined | ~near).all()
+    assert connected_components(csr_array(joined))[0] == 1
+    # Beside the neighbours there are only the edges of the shortest tree that joins their components.
+    lengths = 2.0 - similarity
+    np.fill_diagonal(lengths, 0)
+    lengths[near] = 1e-9
+    tree = minimum_spanning_tree(csr_array(lengths)).toarray() > 0
+    assert np.array_equal(joined, near | tree | tree.T)
+
+
+@pytest.mark.parametrize("k", [0, 2, 3])
+def test_distances_and_shell_sizes_agree_with_brute_force(k: int) -> None:
+    space = make_space(400, 4, seed=5)
+    graph = GraphSpace.of(space, k)
+    full = shortest_path(csr_array(adjacency(graph)), unweighted=True)
+    ids = np.arange(400)
+    assert np.array_equal(graph.distances(ids), full)
+    sizes = graph.shell_sizes(ids)
+    assert np.array_equal(sizes, [np.bincount(row.astype(int), minlength=sizes.shape[1]) for row in full])
+    assert graph.diameter >= full.max()
+    where, hops = graph.neighbours(ids[:5], 7)
+    assert np.array_equal(hops, np.sort(np.where(np.eye(400, dtype=bool), np.inf, full)[:5], axis=1)[:, :7])
+    assert not (where == ids[:5, None]).any()
+
+
+def test_shell_sizes_are_kept_as_they_come() -> None:
+    graph = GraphSpace.of(make_space(300, 3, seed=8), 0)
+    some = graph.shell_sizes(np.array([4, 4, 9]))
+    everything = graph.shell_sizes(np.arange(300))
+    assert np.array_equal(everything[[4, 4, 9], : some.shape[1]], some)
+    assert (everything.sum(axis=1) == 300).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 90), st.data())
+def test_search_on_any_graph(words: int, data: st.DataObject) -> None:
+    pair = st.tuples(st.integers(0, words - 1), st.integers(0, words - 1))
+    joined = np.zeros((words, words), dtype=bool)
+    for left, right in data.draw(st.lists(pair, max_size=2 * words)):
+        if left != right:
+            joined[left, right] = joined[right, left] = True
+    sparse = csr_array(joined)
+    search = HopSearch(sparse.indptr, sparse.indices)
+    sources = np.array(data.draw(st.lists(st.integers(0, words - 1), min_size=1, max_size=300)))
+    full = shortest_path(sparse, unweighted=True)
+    full[np.isinf(full)] = -1
+    assert np.array_equal(search.distances(sources), full[sources])
+    for source, sizes in zip(sources, search.sizes(sources), strict=True):
+        reached = full[source][full[source] >= 0].astype(int)
+        assert np.array_equal(sizes[: reached.max() + 1], np.bincount(reached))
+        assert not sizes[reached.max() + 1 :].any()
+
+
+@pytest.mark.parametrize("words", [1, 2, 3])
+@pytest.mark.parametrize("k", [0, 3])
+def test_tiny_and_degenerate_spaces(words: int, k: int) -> None:
+    space = EuclideanSpace(f"tiny{words}", Vocabulary(names(words)), np.zeros((words, 3)))
+    graph = GraphSpace.of(space, k)
+    assert (graph.distances(np.arange(words)) >= 0).all()
+    assert graph.shell_sizes(np.arange(words)).sum() == words * words
+
+
+def test_equal_vectors_still_make_one_component() -> None:
+    space = EuclideanSpace("equal", Vocabulary(names(40)), np.ones((40, 3)))
+    for k in (0, 2):
+        assert (GraphSpace.of(space, k).distances(np.arange(40)) >= 0).all()
+
+
+def test_a_negative_k_is_refused() -> None:
+    with pytest.raises(WordveilError, match=r"0 .* or more"):
+        GraphSpace.of(make_space(), -1)

@@ -1,0 +1,86 @@
+"""Cutting texts into words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wordveil.text import tokenise
+from wordveil.text.tokens import is_number
+
+
+def words(text: str) -> list[str]:
+    return tokenise(text).pieces[1::2]
+
+
+@given(st.text())
+def test_the_pieces_are_the_text(text: str) -> None:
+    pieces, keys = tokenise(text)
+    assert "".join(pieces) == text
+    assert len(pieces) == 2 * len(keys) + 1
+    assert all(pieces[1::2])
+
+
+@given(st.text())
+def test_nothing_alphabetic_lies_between_words(text: str) -> None:
+    assert not any(
+        character.isalpha() or character.isdigit() for gap in tokenise(text).pieces[::2] for character in gap
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "keys"),
+    [
+        ("Don't panic!", ["Do", "n't", "panic"], ["do", "not", "panic"]),
+        (
+            "can't won’t shan't ain't",
+            ["ca", "n't", "wo", "n’t", "sha", "n't", "ai", "n't"],
+            ["can", "not", "will", "not", "shall", "not", "is", "not"],
+        ),
+        (
+            "Ann's we'll I'm they've he'd you're",
+            ["Ann", "'s", "we", "'ll", "I", "'m", "they", "'ve", "he", "'d", "you", "'re"],
+            ["ann", "is", "we", "will", "me", "am", "they", "have", "he", "would", "you", "are"],
+        ),
+        (
+            "o'clock rock'n'roll l’eau",
+            ["o", "clock", "rock", "n", "roll", "l", "eau"],
+            ["o", "clock", "rock", "n", "roll", "l", "eau"],
+        ),
+        (
+            "state-of-the-art U.S. and/or",
+            ["state", "of", "the", "art", "U", "S", "and", "or"],
+            ["state", "of", "the", "art", "u", "s", "and", "or"],
+        ),
+        ("a I", ["a", "I"], ["an", "me"]),
+        ("12,000.50 4th b2b", ["12", "000", "50", "4th", "b2b"], ["12", "000", "50", "4th", "b2b"]),
+        ("cafe\u0301 CAFÉ", ["cafe\u0301", "CAFÉ"], ["café", "café"]),
+        ("co\u00adop a\u200db", ["co\u00adop", "a\u200db"], ["coop", "ab"]),
+        ("ﬁne ｗｏｒｄ", ["ﬁne", "ｗｏｒｄ"], ["fine", "word"]),
+        (
+            "हिन्दी العربية 日本語 Ⓙⓞⓔ",
+            ["हिन्दी", "العربية", "日本語", "Ⓙⓞⓔ"],
+            ["हिन्दी", "العربية", "日本語", "joe"],
+        ),
+        ("'quoted' ''", ["quoted"], ["quoted"]),
+        (
+            "snake_case john.doe@example.com",
+            ["snake", "case", "john", "doe", "example", "com"],
+            ["snake", "case", "john", "doe", "example", "com"],
+        ),
+        ("n't 's t", ["n", "t", "s", "t"], ["n", "t", "s", "t"]),
+        ("", [], []),
+        (" \n👩‍👩‍👧 …", [], []),
+    ],
+)
+def test_words_and_keys(text: str, found: list[str], keys: list[str]) -> None:
+    assert words(text) == found
+    assert tokenise(text).keys == keys
+
+
+@pytest.mark.parametrize(
+    ("word", "number"), [("12", True), ("½", True), ("٣", True), ("4th", False), ("Ⅷ", True), ("x", False)]
+)
+def test_numbers_hold_no_letter(word: str, number: bool) -> None:
+    assert is_number(word) is number
