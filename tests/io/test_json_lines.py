@@ -84,7 +84,7 @@ def test_only_the_spans_change_and_they_move_along(tmp_path: Path, graph: Any, t
     rebuilt = f"The {new[0]} carried {new[1]} past the{' ' * (new[2][:1] != ' ')}{new[2]} at night."
     assert first["text"] == rebuilt
     assert new[3] == ""
-    assert len({word in text for word in new[:3]}) >= 1
+    assert any(word not in text for word in new[:3])
     assert second == {"text": None, "at": []}
 
 
@@ -132,25 +132,14 @@ def test_a_bad_record_is_refused_and_not_quoted(
     assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize(
-    "spans",
-    [
-        "7",
-        "[7]",
-        "[[0]]",
-        "[[0, 99]]",
-        "[[2, 1]]",
-        "[[-1, 1]]",
-        "[[0, 1.0]]",
-        "[[0, true]]",
-        "null",
-        "[[0, " + "9" * 5000 + "]]",
-    ],
-)
+BAD_SPANS = ["7", "[7]", "[[0]]", "[[0, 99]]", "[[2, 1]]", "[[-1, 1]]", "[[0, 1.0]]", "[[0, true]]", "null"]
+
+
+@pytest.mark.parametrize("spans", [*BAD_SPANS, f"[[0, {'9' * 5000}]]"])
 def test_bad_spans_are_refused(tmp_path: Path, idle: Veils, through: Any, spans: str) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text(f'{{"text": "fine", "at": {spans}}}\n')
-    with pytest.raises(WordveilError, match="line 1 .* something other than"):
+    with pytest.raises(WordveilError, match=r"line 1 .* something other than"):
         through(idle, path, "jsonl", columns=("text",), spans="at")
 
 
@@ -159,5 +148,5 @@ def test_the_first_record_says_which_keys_there_are(tmp_path: Path, idle: Veils,
     path.write_text('{"id": 1, "body": "canary"}\n')
     with pytest.raises(WordveilError, match="no key 'text'; it has: id, body"):
         through(idle, path, "jsonl", columns=("text",))
-    with pytest.raises(WordveilError, match="--column .* its first record has: id, body"):
+    with pytest.raises(WordveilError, match=r"--column .* its first record has: id, body"):
         through(idle, path, "jsonl")

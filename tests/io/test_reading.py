@@ -34,7 +34,7 @@ def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> tuple[Path, st
         pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=7)
     else:
         tab = "\t" if form == "tsv" else ","
-        lines = [tab.join(map(str, row)) for row in [rows[0].keys(), *(row.values() for row in rows)]]
+        lines = [tab.join(rows[0]), *(f"{row['id']}{tab}{row['text']}" for row in rows)]
         path.write_text("\r\n".join(lines) + "\r\n", encoding="utf-8", newline="")
     return path, form
 

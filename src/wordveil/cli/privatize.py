@@ -128,7 +128,7 @@ def privatize(
         raise WordveilError(f"there is no --encoding-errors {encoding_errors!r}; choose strict or replace.")
     if seed is not None and seed < 0:
         raise WordveilError("--seed must be a whole number from 0 on.")
-    if source is None and sys.stdin.isatty():
+    if source is None and sys.stdin and sys.stdin.isatty():
         raise WordveilError("give an input file, or pipe text into the command (- reads what you type).")
     from wordveil.io import Reading, Veils, job_report, make_plan
     from wordveil.text import Veil
@@ -202,6 +202,8 @@ def _job(
     if resume:
         raise WordveilError("what was written to a stream cannot be resumed: leave out --resume, or give -o FILE.")
     if target is None:
+        if sys.stdout is None:
+            raise WordveilError("standard output is closed: give an output file with -o.")
         return StreamJob(plan, reading, sys.stdout.buffer)
     with told("write", target):
         return StreamJob(plan, reading, stack.enter_context(target.open("wb")))
@@ -234,6 +236,10 @@ def _run(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, quiet: bool) -> 
         # Whoever read the output has gone. What is still in the buffer must go somewhere at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(_BROKEN_PIPE) from None
+    except KeyboardInterrupt:
+        if job.kept:
+            typer.echo(f"wordveil: what was done is kept in {job.kept}; go on with --resume.", err=True)
+        raise
 
 
 def _write_report(facts: dict[str, Any], report: str) -> None:

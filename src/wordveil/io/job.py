@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import BinaryIO
 
 from wordveil.errors import WordveilError
@@ -49,6 +50,8 @@ class _Job:
 
     def __init__(self, plan: Plan, reading: Reading) -> None:
         self._plan, self._reading = plan, reading
+        # In a folder of both, the columns are meant for the files that have some.
+        self._are_mixed = len({piece.format.has_columns for piece in plan.pieces}) > 1
 
     def _check_inputs(self) -> None:
         """Open every input that can be opened again, to find wrong columns before any work is done."""
@@ -63,7 +66,7 @@ class _Job:
 
     def _open(self, piece: Piece, start: Position | None = None) -> Reader:
         reading = self._reading
-        if not piece.format.has_columns and any(other.format.has_columns for other in self._plan.pieces):
+        if self._are_mixed and not piece.format.has_columns:
             reading = replace(reading, columns=())
         return piece.format.open_reader(piece.source, reading, start)
 
@@ -120,6 +123,9 @@ class StreamJob(_Job):
             self._veil(piece, reader, StreamWriter(self._output), _Run(veils, state, watch, lambda: None))
         return state.tally
 
+    kept = None
+    """What a stopped job has left: nothing."""
+
     def forget(self) -> None:
         """Do nothing: a stream leaves nothing to remove."""
 
@@ -156,6 +162,11 @@ class FileJob(_Job):
         self._keeps = not any(piece.is_stream for piece in plan.pieces)
         self._has_kept = False
 
+    @property
+    def kept(self) -> Path | None:
+        """Where a job that was stopped has left what it did, if anything."""
+        return self._destination.part if self._has_kept else None
+
     def check(self) -> None:
         """Raise what can be known to be wrong before any work is done."""
         if self._resume and not self._keeps:
@@ -166,12 +177,13 @@ class FileJob(_Job):
     def run(self, veils: Veils, watch: Watch | None = None) -> Tally:
         """Do the job, or what is left of it, and return the sums over all of it."""
         state = self._state(veils)
-        run = _Run(veils, state, watch, lambda: self._keep(state))
+        done, left = self._plan.pieces[: state.piece], self._plan.pieces[state.piece :]
+        run = _Run(veils, state, watch, lambda: self._keep(state), sum(piece.size for piece in done))
         lock = self._begin(state)
         try:
-            for piece in self._plan.pieces[state.piece :]:
-                run.bytes_before = sum(other.size for other in self._plan.pieces[: state.piece])
+            for piece in left:
                 self._do(piece, run)
+                run.bytes_before += piece.size
             self._destination.finish()
             return state.tally
         except WordveilError as error:

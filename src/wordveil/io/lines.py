@@ -41,6 +41,8 @@ class Lines:
         self._errors = errors
         self._digest = hashlib.sha256()
         self._offset = self._line = 0
+        if path is None and sys.stdin is None:
+            raise WordveilError("standard input is closed: give the name of a file.")
         with told("read", self.name):
             self._file: BinaryIO = sys.stdin.buffer if path is None else path.open("rb")
         self._owned = path is not None

@@ -41,14 +41,14 @@ class ParquetBlock(Block):
         """Return a whole Arrow stream of the rows with their new texts."""
         texts = iter(releases)
         sink = pa.BufferOutputStream()
-        schema = self.batches[0].schema
+        schema = _veiled_schema(self.batches[0].schema, self.columns)
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.ipc.new_stream(sink, schema, options=options) as stream:
             for batch in self.batches:
-                stream.write_batch(self._veiled(batch, texts))
+                stream.write_batch(self._veiled(batch, schema, texts))
         return bytes(sink.getvalue())
 
-    def _veiled(self, batch: Any, texts: Iterator[Release]) -> Any:
+    def _veiled(self, batch: Any, schema: Any, texts: Iterator[Release]) -> Any:
         arrays = list(batch.columns)
         places = [batch.schema.get_field_index(column) for column in self.columns]
         present = [arrays[place].is_valid().to_pylist() for place in places]
@@ -57,14 +57,24 @@ class ParquetBlock(Block):
             for index in range(len(places)):
                 new[index].append(next(texts).text if present[index][row] else None)
         for place, values in zip(places, new, strict=True):
-            arrays[place] = _array(values, batch.schema.field(place).type)
-        return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+            arrays[place] = _array(values, schema.field(place).type)
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _veiled_schema(schema: Any, columns: tuple[str, ...]) -> Any:
+    """Widen the index of veiled dictionary columns: there are more draws than there were values, in no order."""
+    for column in columns:
+        place = schema.get_field_index(column)
+        field = schema.field(place)
+        if pa.types.is_dictionary(field.type):
+            schema = schema.set(place, field.with_type(pa.dictionary(pa.int32(), field.type.value_type)))
+    return schema
 
 
 def _array(values: list[str | None], kind: Any) -> Any:
     if pa.types.is_dictionary(kind):
         # Encoded anew, so that no word of the old dictionary is carried along.
-        return pa.array(values, kind.value_type).dictionary_encode().cast(kind)
+        return pa.array(values, kind.value_type).dictionary_encode()
     return pa.array(values, kind)
 
 
@@ -213,6 +223,7 @@ class ParquetWriter(FileWriter):
         with _understood(self._source or target), pq.ParquetFile(self._source) as source:
             schema, layout = source.schema_arrow, _Layout(source.metadata)
         with told("write", whole), self.part.open("rb") as streams:
+            schema = _stream_schema(streams) or schema
             with pq.ParquetWriter(whole, schema, compression=layout.compression) as parquet:
                 for group in _groups(streams, schema, layout.group_rows):
                     parquet.write_table(group, row_group_size=max(1, group.num_rows))
@@ -255,6 +266,16 @@ def _groups(streams: Any, schema: Any, most_rows: int) -> Iterator[Any]:
                 batches, rows, size = [], 0, 0
     if batches:
         yield pa.Table.from_batches(batches, schema).unify_dictionaries()
+
+
+def _stream_schema(streams: Any) -> Any | None:
+    """Return the schema of the first stream, if there is one."""
+    if not os.fstat(streams.fileno()).st_size:
+        return None
+    with pa.ipc.open_stream(streams) as stream:
+        schema = stream.schema
+    streams.seek(0)
+    return schema
 
 
 def _stream_batches(streams: Any) -> Iterator[Any]:

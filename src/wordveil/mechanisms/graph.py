@@ -126,7 +126,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     def _draw_block(
         self,
-        sources: NDArray[np.int64],
+        sources: Ids,
         column: NDArray[np.int64],
         hops: NDArray[np.int64],
         sizes: NDArray[np.int64],

@@ -1,0 +1,400 @@
+"""The command ``wordveil privatize``, as people run it: processes, files, pipes, signals."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from wordveil.cli import main
+
+COMMAND = [sys.executable, "-c", "from wordveil.cli import main; main()", "privatize"]
+WORDS = [
+    "river",
+    "timber",
+    "mill",
+    "harbour",
+    "night",
+    "carried",
+    "money",
+    "letter",
+    "doctor",
+    "garden",
+    "winter",
+    "engine",
+]
+
+
+def lines(count: int, seed: int = 0) -> list[str]:
+    pick = random.Random(seed)
+    return [" ".join(pick.choices(WORDS, k=pick.randint(1, 20))) for _ in range(count)]
+
+
+def start(*arguments: str | Path, **how: Any) -> subprocess.Popen[bytes]:
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **how}
+    return subprocess.Popen([*COMMAND, *map(str, arguments)], **how)
+
+
+def run(*arguments: str | Path, data: bytes | None = None) -> tuple[int, bytes, str]:
+    process = start(*arguments, stdin=subprocess.PIPE if data is not None else subprocess.DEVNULL)
+    out, err = process.communicate(data, timeout=60)
+    return process.returncode, out, err.decode()
+
+
+def here(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    """Run the command within this process, which is faster."""
+    with pytest.raises(SystemExit) as caught:
+        main(["privatize", *map(str, arguments)])
+    out, err = capfd.readouterr()
+    return int(caught.value.code or 0), out, err
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def write_csv(path: Path, texts: list[str]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["id", "text", "kept"], *([n, text, "é\n🚢"] for n, text in enumerate(texts))])
+
+
+def write_jsonl(path: Path, texts: list[str]) -> None:
+    path.write_text("".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts)))
+
+
+def write_parquet(path: Path, texts: list[str]) -> None:
+    pq.write_table(pa.table({"id": range(len(texts)), "text": texts}), path, row_group_size=200)
+
+
+def ids(path: Path) -> list[int]:
+    if path.suffix == ".parquet":
+        return list(pq.read_table(path)["id"].to_pylist())
+    if path.suffix == ".jsonl":
+        return [json.loads(line)["id"] for line in path.read_text().splitlines()]
+    with path.open(newline="", encoding="utf-8") as file:
+        return [int(row["id"]) for row in csv.DictReader(file)]
+
+
+WRITERS: dict[str, Callable[[Path, list[str]], None]] = {
+    "csv": write_csv,
+    "jsonl": write_jsonl,
+    "parquet": write_parquet,
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_killed_at_any_moment_and_resumed_every_record_is_there_once(kind: str, tmp_path: Path) -> None:
+    source, out, whole = (tmp_path / f"{name}.{kind}" for name in ("in", "out", "whole"))
+    WRITERS[kind](source, lines(1500))
+    options = ["--epsilon", "1", "--column", "text", "--seed", "5", "--batch-words", "60", "--select", "all"]
+    assert run(source, "-o", whole, *options, "--report", tmp_path / "whole.json")[0] == 0
+    moments = random.Random(kind)
+    kills = 0
+    for _ in range(4):
+        process = start(source, "-o", out, *options, "--resume", "--report", tmp_path / "out.json")
+        checkpoint = tmp_path / f"out.{kind}.part.json"
+        before = checkpoint.read_bytes() if checkpoint.exists() else b""
+        while process.poll() is None and (not checkpoint.exists() or checkpoint.read_bytes() == before):
+            time.sleep(0.002)
+        time.sleep(moments.uniform(0, 0.25))
+        process.kill()
+        process.communicate()
+        kills += process.returncode == -signal.SIGKILL
+        assert process.returncode in (0, -signal.SIGKILL)
+        assert out.exists() == (process.returncode == 0)
+        if out.exists():
+            break
+    else:
+        assert run(source, "-o", out, *options, "--resume", "--report", tmp_path / "out.json")[0] == 0
+    assert kills > 0
+    assert ids(out) == list(range(1500))
+    assert out.read_bytes() == whole.read_bytes()
+    assert names(tmp_path) == sorted([f"in.{kind}", f"out.{kind}", "out.json", f"whole.{kind}", "whole.json"])
+    first, second = (json.loads((tmp_path / name).read_text()) for name in ("whole.json", "out.json"))
+    assert second["job"]["runs"] == kills + 1
+    assert second["counts"] == first["counts"]
+    assert second["document"] == first["document"]
+    assert second["job"]["records"] == 1500
+
+
+def test_ctrl_c_leaves_what_a_resume_needs(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("\n".join(lines(3000)))
+    options = ["--epsilon", "1", "--batch-words", "60"]
+    process = start(source, "-o", out, *options)
+    checkpoint = tmp_path / "out.txt.part.json"
+    while not checkpoint.exists() or json.loads(checkpoint.read_text())["batch"] < 3:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"--resume" in err
+    assert b"Traceback" not in err
+    assert names(tmp_path) == ["in.txt", "out.txt.part", "out.txt.part.json"]
+    code, _, message = run(source, "-o", out, *options)
+    assert code == 2
+    assert "--resume" in message
+    assert "--overwrite" in message
+    assert run(source, "-o", out, *options, "--resume")[0] == 0
+    assert names(tmp_path) == ["in.txt", "out.txt"]
+    assert len(out.read_text().split("\n")) == 3000
+
+
+def test_a_pipe_in_and_a_pipe_out() -> None:
+    text = "The doctor's letter,  \r\n\r\nand\tthe 🚢 harbour; Übermut – ok?\nlast line".encode()
+    code, out, err = run("--epsilon", "1", "--select", "all", "--seed", "3", data=text)
+    assert code == 0
+    assert out.count(b"\r\n") == 2
+    assert out.count(b"\n") == 3
+    assert "🚢".encode() in out
+    assert b"doctor" not in out
+    assert len(err.splitlines()) == 2
+    assert run("-", "--epsilon", "1", "--select", "all", "--seed", "3", "--quiet", data=text) == (0, out, "")
+
+
+def test_a_table_through_a_pipe() -> None:
+    table = b'\xef\xbb\xbfid;text\r\n1;"river; mill"\r\n'
+    code, out, _ = run("-e", "1", "--format", "csv", "-c", "text", "--seed", "1", data=table)
+    assert code == 0
+    assert out.startswith(b'\xef\xbb\xbfid;text\r\n1;"')
+    assert out.endswith(b'"\r\n')
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("\n".join(lines(20_000)))
+    process = start(source, "--epsilon", "1")
+    assert process.stdout
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.wait(30) == 141
+    assert process.stderr
+    assert process.stderr.read() == b""
+
+
+def test_the_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source, out, report = tmp_path / "in.csv", tmp_path / "out.csv", tmp_path / "report.json"
+    source.write_text("id,text\n1,The river carried timber\n2,qzxvw 1984 past the mill\n")
+    assert here(capfd, source, "-o", out, "-e", "2", "-c", "text", "--report", report) == (0, "", "")
+    facts = json.loads(report.read_text())
+    assert facts["mechanism"] == "graph"
+    assert facts["epsilon"] == 2
+    assert facts["space"]["name"].startswith("glove-50k")
+    assert len(facts["space"]["checksum"]) == 64
+    assert facts["guarantee"]["notion"] == "metric differential privacy"
+    assert facts["counts"]["words"] == 9
+    assert facts["policies"]["oov replace"]["words_drawn"] == facts["counts"]["outside"] == 1
+    assert facts["document"]["veiled_words_in_the_longest"] == 4
+    assert any("other column" in sentence for sentence in facts["not_protected"])
+    job = facts["job"]
+    assert (job["records"], job["files"], job["formats"], job["columns"]) == (2, 1, ["csv"], ["text"])
+    assert job["words_per_second"] > 0
+    assert set(facts["versions"]) == {"wordveil", "python", "numpy"}
+    assert "qzxvw" not in report.read_text()
+    again = here(capfd, source, "-o", out, "-e", "2", "-c", "text", "--report", "-", "--overwrite")
+    assert json.loads(again[1])["counts"] == facts["counts"]
+
+
+def test_a_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source, out, report = tmp_path / "in", tmp_path / "out", tmp_path / "report.json"
+    (source / "sub").mkdir(parents=True)
+    write_jsonl(source / "sub" / "b.jsonl", lines(5))
+    write_parquet(source / "a.parquet", lines(5))
+    (source / "notes.pdf").write_bytes(b"%PDF")
+    assert here(capfd, source, "-o", out, "-e", "2", "-c", "text", "--report", report)[0] == 0
+    assert names(out) == ["a.parquet", "sub", "sub/b.jsonl"]
+    facts = json.loads(report.read_text())
+    assert facts["job"]["skipped_files"] == ["notes.pdf"]
+    assert facts["job"]["files"] == 2
+    assert facts["job"]["formats"] == ["jsonl", "parquet"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source, link, target = tmp_path / "in.txt", tmp_path / "link.txt", tmp_path / "target.txt"
+    source.write_text("river\n")
+    link.symlink_to(target)
+    assert here(capfd, source, "-o", link, "-e", "1", "-q")[0] == 0
+    assert link.is_symlink()
+    assert target.read_text().endswith("\n")
+
+
+def test_a_device_takes_the_output(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("river\n")
+    assert here(capfd, source, "-o", "/dev/null", "-e", "1", "-q") == (0, "", "")
+    code, _, err = here(capfd, source, "-o", "/dev/full", "-e", "1", "-q")
+    assert code == 2
+    assert "No space left" in err
+
+
+def test_a_word_list_and_marks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source, words = tmp_path / "in.txt", tmp_path / "words.txt"
+    source.write_text("The river and the [[mill]].\n")
+    words.write_text("River\n")
+    options = ["-e", "0.01", "-q", "--seed", "1"]
+    code, out, _ = here(capfd, source, *options, "--select", "words", "--words", words)
+    assert code == 0
+    assert "river" not in out
+    assert out.endswith(" and the [[mill]].\n")
+    code, out, _ = here(capfd, source, *options, "--select", "marked")
+    assert out.startswith("The river and the ")
+    assert "mill" not in out
+    assert "[[" not in out
+
+
+def test_the_error_says_which_record_has_bad_marks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("the [[river]]\nthe [[canary\n")
+    code, out, err = here(capfd, source, "-e", "1", "--select", "marked")
+    assert (code, out) == (2, "")
+    assert "record 2" in err
+    assert "canary" not in err
+
+
+GOOD = {"in.txt": b"fine\n", "in.csv": b"id,text\n1,fine\n", "in.jsonl": b'{"id": 1, "text": "fine"}\n'}
+
+BAD = {
+    "no epsilon": (["in.txt"], "--epsilon .* explain"),
+    "epsilon zero": (["in.txt", "-e", "0"], "above 0"),
+    "epsilon negative": (["in.txt", "-e", "-1"], "above 0"),
+    "epsilon nan": (["in.txt", "-e", "nan"], "above 0"),
+    "epsilon infinite": (["in.txt", "-e", "inf"], "above 0"),
+    "epsilon no number": (["in.txt", "-e", "much"], "epsilon"),
+    "no such mechanism": (["in.txt", "-e", "1", "-m", "magic"], "no mechanism 'magic'"),
+    "no such space": (["in.txt", "-e", "1", "-s", "outer"], "no space 'outer'"),
+    "no such option": (["in.txt", "-e", "1", "--bogus"], "bogus"),
+    "no such selection": (["in.txt", "-e", "1", "--select", "few"], "no selection 'few'"),
+    "no such policy": (["in.txt", "-e", "1", "--oov", "hide"], "no oov policy 'hide'"),
+    "no such case": (["in.txt", "-e", "1", "--case", "upper"], "no case 'upper'"),
+    "no such format": (["in.txt", "-e", "1", "--format", "xml"], "no format 'xml'"),
+    "no such input": (["gone.txt", "-e", "1"], "cannot read gone.txt: No such file"),
+    "no known extension": (["in.dat", "-e", "1"], "extension .* --format"),
+    "no such column": (["in.csv", "-e", "1", "-c", "txt"], "no column 'txt'; it has: id, text"),
+    "no such key": (["in.jsonl", "-e", "1", "-c", "txt"], "no key 'txt'; it has: id, text"),
+    "no column for csv": (["in.csv", "-e", "1"], "--column .* id, text"),
+    "no column for jsonl": (["in.jsonl", "-e", "1"], "--column .* id, text"),
+    "a column for text": (["in.txt", "-e", "1", "-c", "text"], "no columns"),
+    "empty": (["empty.txt", "-e", "1"], "empty.txt is empty"),
+    "binary": (["binary.txt", "-e", "1"], "NUL bytes"),
+    "not utf-8": (["latin.txt", "-e", "1"], "line 2 .* not UTF-8 .byte 7 .* --encoding-errors replace"),
+    "a folder as output": (["in.txt", "-e", "1", "-o", "folder"], "is a folder"),
+    "a folder to standard output": (["folder", "-e", "1"], "-o"),
+    "an empty folder": (["folder/hollow", "-e", "1", "-o", "new"], "has no file that ends in"),
+    "a file where a folder is meant": (["folder", "-e", "1", "-o", "in.csv"], "is a file"),
+    "no output folder": (["in.txt", "-e", "1", "-o", "gone/out.txt"], "no folder"),
+    "a file as output folder": (["in.txt", "-e", "1", "-o", "in.csv/out.txt"], "folder"),
+    "an output name too long": (["in.txt", "-e", "1", "-o", "x" * 300], "cannot write"),
+    "output = input": (["in.txt", "-e", "1", "-o", "in.txt"], "read and written at once"),
+    "output = input by a symlink": (["in.txt", "-e", "1", "-o", "soft.txt"], "read and written at once"),
+    "output = input by a hardlink": (["in.txt", "-e", "1", "-o", "hard.txt", "--overwrite"], "read and written"),
+    "part = input": (["x.txt.part", "-f", "text", "-e", "1", "-o", "x.txt", "--overwrite"], "read and written"),
+    "output is there": (["in.txt", "-e", "1", "-o", "there.txt"], "there already; give --overwrite"),
+    "another format": (["in.csv", "-e", "1", "-c", "text", "-o", "out.jsonl"], "none is converted"),
+    "parquet to standard output": (["in.parquet", "-e", "1", "-c", "text"], "Parquet cannot"),
+    "parquet from standard input": (["-", "-f", "parquet", "-e", "1", "-c", "text"], "Parquet cannot"),
+    "resume from standard input": (["-", "-e", "1", "-o", "out.txt", "--resume"], "cannot be resumed"),
+    "resume to standard output": (["in.txt", "-e", "1", "--resume"], "cannot be resumed"),
+    "report to standard output": (["in.txt", "-e", "1", "--report", "-"], "takes the text"),
+    "report into the input": (["in.txt", "-e", "1", "-o", "o.txt", "--report", "in.txt"], "replace an input"),
+    "report into the output": (["in.txt", "-e", "1", "-o", "o.txt", "--report", "o.txt"], "different names"),
+    "report is there": (["in.txt", "-e", "1", "-o", "o.txt", "--report", "there.txt"], "there already"),
+    "report is a folder": (["in.txt", "-e", "1", "-o", "o.txt", "--report", "folder"], "is a folder"),
+    "spans without a key": (["in.jsonl", "-e", "1", "-c", "text", "--select", "spans"], "needs --spans"),
+    "spans in text": (["in.txt", "-e", "1", "--spans", "at"], "JSON lines only"),
+    "spans of two columns": (["in.jsonl", "-e", "1", "-c", "text", "-c", "id", "--spans", "at"], "one text"),
+    "spans and a selection": (["in.jsonl", "-e", "1", "-c", "text", "--select", "all", "--spans", "at"], "goes with"),
+    "words without a list": (["in.txt", "-e", "1", "--select", "words"], "list of words"),
+    "a list that is not there": (["in.txt", "-e", "1", "--select", "words", "--words", "gone"], "cannot read gone"),
+    "a list that is no text": (["in.txt", "-e", "1", "--select", "words", "--words", "latin.txt"], "not UTF-8"),
+    "no such errors": (["in.txt", "-e", "1", "--encoding-errors", "ignore"], "strict or replace"),
+    "a negative seed": (["in.txt", "-e", "1", "--seed", "-1"], "seed"),
+    "no batch": (["in.txt", "-e", "1", "--batch-words", "0"], "batch-words"),
+    "a ragged row": (["ragged.csv", "-e", "1", "-c", "text", "-o", "out.csv"], "record 2 .* has 3 fields"),
+    "a broken record": (["broken.jsonl", "-e", "1", "-c", "text", "-o", "out.jsonl"], "line 2 .* not a JSON object"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_one_sentence_and_leaves_nothing(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in GOOD.items():
+        Path(name).write_bytes(content)
+    for name in ("in.dat", "there.txt", "x.txt.part"):
+        Path(name).write_bytes(b"fine\n")
+    write_parquet(Path("in.parquet"), ["fine"])
+    Path("empty.txt").touch()
+    Path("binary.txt").write_bytes(bytes(range(256)))
+    Path("latin.txt").write_bytes(b"fine\nca\xe9nary\n")
+    Path("ragged.csv").write_bytes(b"id,text\n1,fine\n2,canary,canary\n")
+    Path("broken.jsonl").write_bytes(b'{"text": "fine"}\n{"text": "canary"\n')
+    Path("folder/hollow").mkdir(parents=True)
+    Path("folder/a.txt").write_bytes(b"fine\n")
+    Path("soft.txt").symlink_to("in.txt")
+    Path("hard.txt").hardlink_to("in.txt")
+    before = {name: Path(name).stat() for name in names(tmp_path)}
+    arguments, complaint = BAD[case]
+    code, out, err = here(capfd, *arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("wordveil: ")
+    assert len(err.splitlines()) == 1
+    assert re.search(complaint, err), err
+    assert "canary" not in err
+    assert {name: Path(name).stat().st_mtime_ns for name in names(tmp_path)} == {
+        name: state.st_mtime_ns for name, state in before.items()
+    }
+
+
+def test_an_unwritable_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("fine\n")
+    code, _, err = here(capfd, source, "-e", "1", "-o", "/proc/out.txt")
+    assert code == 2
+    assert "cannot write /proc/out.txt" in err
+
+
+def test_closed_streams() -> None:
+    script = f'"{sys.executable}" -c "from wordveil.cli import main; main()" privatize -e 1'
+    done = subprocess.run(f"{script} <&-", shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    done = subprocess.run(  # noqa: S602
+        f"echo river | {script} >&-", shell=True, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_memory_does_not_grow_with_the_file(kind: str, tmp_path: Path) -> None:
+    peaks = []
+    for megabytes in (3, 30):
+        source = tmp_path / f"{megabytes}.{kind}"
+        rows = megabytes * 100
+        if kind == "csv":
+            ballast = "x" * 10_000
+            source.write_text("text,ballast\n" + "".join(f"river mill,{ballast}\n" for _ in range(rows)))
+        else:
+            noise = random.Random(1)
+            table = pa.table({"text": ["river mill"] * rows, "ballast": [noise.randbytes(10_000) for _ in range(rows)]})
+            pq.write_table(table, source, row_group_size=100)
+        process = start(source, "-o", tmp_path / f"out{megabytes}.{kind}", "-e", "1", "-c", "text", "-q")
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.communicate()
+        assert process.returncode == 0
+        peaks.append(usage.ru_maxrss / 1024)
+    assert peaks[1] - peaks[0] < 15

@@ -1,0 +1,327 @@
+"""Jobs: what is there when they end, and when they do not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wordveil import WordveilError
+from wordveil.io import Destination, FileJob, Reading, Tally, Veils, make_plan
+from wordveil.text import Veil
+
+LINES = [f"the river carried timber {n} past the mill" for n in range(120)]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.txt"
+    path.write_text("\n".join(LINES) + "\n")
+    return path
+
+
+def job_for(source: Path, out: Path, *, resume: bool = False, overwrite: bool = False, words: int = 40) -> FileJob:
+    plan = make_plan(source)
+    job = FileJob(plan, Reading(batch_words=words), Destination.of(out, plan), resume=resume, overwrite=overwrite)
+    job.check()
+    return job
+
+
+class StoppedError(Exception):
+    pass
+
+
+def stop_after(blocks: int) -> Any:
+    left = [blocks]
+
+    def watch(tally: Tally, done: int) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise StoppedError
+
+    return watch
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def test_nothing_is_under_the_final_name_until_it_is_whole(source: Path, tmp_path: Path, idle: Veils) -> None:
+    out = tmp_path / "out.txt"
+    seen = []
+
+    def watch(tally: Tally, done: int) -> None:
+        seen.append(done)
+        assert names(tmp_path) == ["in.txt", "out.txt.part", "out.txt.part.json"]
+
+    job = job_for(source, out)
+    tally = job.run(idle, watch)
+    job.forget()
+    assert seen[-1] == source.stat().st_size
+    assert seen == sorted(set(seen))
+    assert names(tmp_path) == ["in.txt", "out.txt"]
+    assert out.read_bytes() == source.read_bytes()
+    assert (tally.records, tally.files, tally.runs) == (120, 1, 1)
+    assert tally.counts.words == 120 * 8
+
+
+@pytest.mark.parametrize("stops", [[1], [3, 1, 5], [1] * 12])
+def test_a_seeded_job_comes_out_the_same_however_often_it_is_stopped(
+    source: Path, tmp_path: Path, seeded: Veils, stops: list[int]
+) -> None:
+    whole = job_for(source, tmp_path / "whole.txt").run(seeded)
+    out = tmp_path / "out.txt"
+    for blocks in stops:
+        with pytest.raises(StoppedError):
+            job_for(source, out, resume=True).run(seeded, stop_after(blocks))
+        assert not out.exists()
+    tally = job_for(source, out, resume=True).run(seeded)
+    assert out.read_bytes() == (tmp_path / "whole.txt").read_bytes()
+    assert out.read_bytes() != source.read_bytes()
+    assert tally.runs == len(stops) + 1
+    assert (tally.counts, tally.records, tally.worst_words) == (whole.counts, whole.records, whole.worst_words)
+
+
+def test_an_unseeded_job_never_draws_the_same_again(source: Path, tmp_path: Path, graph: Any) -> None:
+    out = tmp_path / "out.txt"
+    parts = []
+    for _ in range(2):
+        veils = Veils(lambda seed: Veil(graph, select="all", seed=seed))
+        with pytest.raises(StoppedError):
+            job_for(source, out, overwrite=True).run(veils, stop_after(9))
+        parts.append(out.with_name("out.txt.part").read_bytes())
+    assert parts[0] != parts[1]
+
+
+def test_what_was_written_after_the_checkpoint_is_cut_off(source: Path, tmp_path: Path, idle: Veils) -> None:
+    out = tmp_path / "out.txt"
+    with pytest.raises(StoppedError):
+        job_for(source, out).run(idle, stop_after(4))
+    with out.with_name("out.txt.part").open("ab") as part:
+        part.write(b"half a rec")
+    job_for(source, out, resume=True).run(idle)
+    assert out.read_bytes() == source.read_bytes()
+
+
+def test_a_part_that_is_too_short_is_refused(source: Path, tmp_path: Path, idle: Veils) -> None:
+    out = tmp_path / "out.txt"
+    with pytest.raises(StoppedError):
+        job_for(source, out).run(idle, stop_after(4))
+    os.truncate(out.with_name("out.txt.part"), 10)
+    with pytest.raises(WordveilError, match="shorter than its checkpoint"):
+        job_for(source, out, resume=True).run(idle)
+    assert not out.exists()
+
+
+def test_a_job_that_only_lacks_its_name_gets_it(source: Path, tmp_path: Path, idle: Veils) -> None:
+    out = tmp_path / "out.txt"
+
+    def block_the_name(tally: Tally, done: int) -> None:
+        out.mkdir(exist_ok=True)
+
+    with pytest.raises(WordveilError, match=r"cannot write .* go on with --resume"):
+        job_for(source, out).run(idle, block_the_name)
+    out.rmdir()
+    job_for(source, out, resume=True).run(idle)
+    assert out.read_bytes() == source.read_bytes()
+
+
+def test_a_job_that_only_lacks_its_report_is_done(source: Path, tmp_path: Path, seeded: Veils) -> None:
+    out = tmp_path / "out.txt"
+    first = job_for(source, out).run(seeded)
+    content = out.read_bytes()
+    job = job_for(source, out, resume=True)  # the job was not told to forget: as if it had died right here
+    again = job.run(seeded)
+    job.forget()
+    assert (again.counts, again.records, out.read_bytes()) == (first.counts, first.records, content)
+    assert names(tmp_path) == ["in.txt", "out.txt"]
+
+
+def test_an_input_may_be_put_right_behind_what_was_read(source: Path, tmp_path: Path, idle: Veils) -> None:
+    out = tmp_path / "out.txt"
+    content = source.read_bytes()
+    source.write_bytes(content + b"ca\xffnary\n")
+    with pytest.raises(WordveilError, match=r"line 121 .* not UTF-8 .* kept in .*out.txt.part: go on"):
+        job_for(source, out).run(idle)
+    source.write_bytes(content + b"fine\n")
+    job_for(source, out, resume=True).run(idle)
+    assert out.read_bytes() == content + b"fine\n"
+
+
+def test_an_error_before_the_first_checkpoint_leaves_nothing(source: Path, tmp_path: Path, idle: Veils) -> None:
+    source.write_bytes(b"ca\xffnary\n" + source.read_bytes())
+    with pytest.raises(WordveilError, match="line 1 ") as caught:
+        job_for(source, tmp_path / "out.txt").run(idle)
+    assert "--resume" not in str(caught.value)
+    assert names(tmp_path) == ["in.txt"]
+
+
+def test_a_job_goes_on_only_as_it_was_begun(source: Path, tmp_path: Path, idle: Veils, seeded: Veils) -> None:
+    out = tmp_path / "out.txt"
+    with pytest.raises(StoppedError):
+        job_for(source, out).run(idle, stop_after(4))
+    with pytest.raises(WordveilError, match="another mechanism"):
+        job_for(source, out, resume=True).run(seeded)
+    with pytest.raises(WordveilError, match="ways of reading"):
+        job_for(source, out, resume=True, words=41).run(idle)
+    content = source.read_bytes()
+    source.write_bytes(content.replace(b"timber 1 ", b"timber 8 "))
+    with pytest.raises(WordveilError, match="not what it was when the job began"):
+        job_for(source, out, resume=True).run(idle)
+    checkpoint = out.with_name("out.txt.part.json")
+    kept = checkpoint.read_bytes()
+    checkpoint.write_bytes(b"{}")
+    with pytest.raises(WordveilError, match="is no checkpoint"):
+        job_for(source, out, resume=True).run(idle)
+    checkpoint.write_bytes(kept)
+    source.write_bytes(content)
+    job_for(source, out, resume=True).run(idle)
+    assert out.read_bytes() == content
+
+
+def test_two_jobs_cannot_write_the_same(source: Path, tmp_path: Path, idle: Veils) -> None:
+    out = tmp_path / "out.txt"
+
+    def start_another(tally: Tally, done: int) -> None:
+        for how in ({"resume": True}, {"overwrite": True}):
+            with pytest.raises(WordveilError, match="another job is writing"):
+                job_for(source, out, **how).run(idle)
+
+    job_for(source, out).run(idle, start_another)
+    assert out.read_bytes() == source.read_bytes()
+
+
+def test_checkpoints_hold_no_text_and_are_for_the_owner_only(source: Path, tmp_path: Path, idle: Veils) -> None:
+    out = tmp_path / "out.txt"
+    with pytest.raises(StoppedError):
+        job_for(source, out).run(idle, stop_after(4))
+    checkpoint = out.with_name("out.txt.part.json")
+    assert checkpoint.stat().st_mode & 0o777 == 0o600
+    content = checkpoint.read_text()
+    assert json.loads(content)["position"]["record"] > 0
+    assert not any(word in content for word in ("river", "timber", "mill"))
+
+
+def folder_of(path: Path) -> Path:
+    (path / "sub" / "deep").mkdir(parents=True)
+    (path / "b.txt").write_text("\n".join(LINES[:40]))
+    (path / "a.csv").write_text("id,text\n" + "".join(f"{n},{line}\n" for n, line in enumerate(LINES[:40])))
+    (path / "sub" / "c.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in LINES[:40]))
+    (path / "sub" / "deep" / "d.tsv").write_text("text\tn\n" + "".join(f"{line}\t1\n" for line in LINES))
+    (path / "notes.docx").write_bytes(b"\0\1\2")
+    (path / "sub" / "empty.txt").write_bytes(b"")
+    return path
+
+
+def folder_job(source: Path, out: Path, **again: bool) -> FileJob:
+    plan = make_plan(source)
+    job = FileJob(plan, Reading(columns=("text",), batch_words=40), Destination.of(out, plan), **again)
+    job.check()
+    return job
+
+
+FILES = ["a.csv", "b.txt", "sub", "sub/c.jsonl", "sub/deep", "sub/deep/d.tsv"]
+
+
+def test_a_folder_is_mirrored(tmp_path: Path, idle: Veils) -> None:
+    source, out = folder_of(tmp_path / "in"), tmp_path / "out"
+    plan = make_plan(source)
+    assert plan.skipped == ("notes.docx", "sub/empty.txt")
+    assert [piece.name for piece in plan.pieces] == ["a.csv", "b.txt", "sub/c.jsonl", "sub/deep/d.tsv"]
+    assert [piece.name for piece in make_plan(source, "csv").pieces] == ["a.csv"]
+    job = folder_job(source, out)
+    tally = job.run(idle)
+    job.forget()
+    assert names(out) == FILES
+    for name in FILES:
+        if (source / name).is_file():
+            assert (out / name).read_bytes() == (source / name).read_bytes()
+    assert (tally.files, tally.records) == (4, 240)
+    assert names(tmp_path) == sorted(["in", "out", *(f"in/{n}" for n in names(source)), *(f"out/{n}" for n in FILES)])
+
+
+def test_a_folder_goes_on_where_it_stopped(tmp_path: Path, seeded: Veils) -> None:
+    source, out, whole = folder_of(tmp_path / "in"), tmp_path / "out", tmp_path / "whole"
+    reference = folder_job(source, whole).run(seeded)
+    for blocks in (1, 7, 3, 9, 5):
+        with pytest.raises(StoppedError):
+            folder_job(source, out, resume=True).run(seeded, stop_after(blocks))
+        assert not out.exists()
+    tally = folder_job(source, out, resume=True).run(seeded)
+    assert names(out) == FILES
+    assert all((out / n).read_bytes() == (whole / n).read_bytes() for n in FILES if (out / n).is_file())
+    assert (tally.counts, tally.files, tally.records) == (reference.counts, reference.files, reference.records)
+    # Two files with the same lines get different draws.
+    assert (out / "b.txt").read_text().split("\n") != [
+        json.loads(line)["text"] for line in (out / "sub" / "c.jsonl").read_text().splitlines()
+    ]
+
+
+def test_a_finished_file_that_changed_stops_a_resume(tmp_path: Path, idle: Veils) -> None:
+    source, out = folder_of(tmp_path / "in"), tmp_path / "out"
+    with pytest.raises(StoppedError):
+        folder_job(source, out).run(idle, stop_after(12))
+    (source / "a.csv").write_text("id,text\n1,other\n")
+    with pytest.raises(WordveilError, match="not what they were"):
+        folder_job(source, out, resume=True).run(idle)
+
+
+@pytest.mark.parametrize("where", [".", "inside", "../in", ".."])
+def test_a_folder_is_not_written_into_itself(tmp_path: Path, where: str) -> None:
+    source = folder_of(tmp_path / "in")
+    with pytest.raises(WordveilError, match=r"one within the other|not empty"):
+        folder_job(source, source / where)
+
+
+def test_no_folder_with_something_in_it_is_replaced(tmp_path: Path, idle: Veils) -> None:
+    source, out = folder_of(tmp_path / "in"), tmp_path / "out"
+    out.mkdir()
+    (out / "mine").write_text("precious")
+    with pytest.raises(WordveilError, match="is not empty"):
+        folder_job(source, out, overwrite=True)
+    (out / "mine").unlink()
+    folder_job(source, out).run(idle)
+    assert names(out) == FILES
+    part = tmp_path / "new.part"
+    part.mkdir()
+    (part / "mine").write_text("precious")
+    with pytest.raises(WordveilError, match="no folder that wordveil made"):
+        folder_job(source, tmp_path / "new", overwrite=True).run(idle)
+    assert (part / "mine").read_text() == "precious"
+
+
+def test_a_full_disk_is_told_and_survived(tmp_path: Path) -> None:
+    """A process whose files may not grow past a limit, as on a full disk, then one without the limit."""
+    source, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("\n".join(LINES * 40))
+    code = f"""
+import resource, signal, sys
+import wordveil
+from pathlib import Path
+from wordveil.io import *
+from wordveil.text import Veil
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+graph = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=1.0)
+veils = Veils(lambda seed: Veil(graph, select="words", words=[], seed=seed))
+plan = make_plan(Path({str(source)!r}))
+for limit in (100_000, resource.RLIM_INFINITY):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    job = FileJob(plan, Reading(batch_words=2000), Destination.of(Path({str(out)!r}), plan), resume=True)
+    job.check()
+    try:
+        job.run(veils)
+        job.forget()
+    except wordveil.WordveilError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "File too large" in done.stdout
+    assert "--resume" in done.stdout
+    assert done.stderr == ""
+    assert out.read_bytes() == source.read_bytes()
+    assert names(tmp_path) == ["in.txt", "out.txt"]

@@ -1,0 +1,165 @@
+"""Parquet."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from wordveil import WordveilError
+from wordveil.io import Destination, FileJob, Reading, Veils, make_plan
+from wordveil.text import Veil
+
+WORDS = ["river timber harbour", None, "", "old mill at night", "river timber harbour", "Zürich 🚢 harbour"]
+INDEX = pa.dictionary(pa.int16(), pa.string(), ordered=True)
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int32(), nullable=False, metadata={"unit": "none"}),
+        pa.field("text", pa.string()),
+        pa.field("large", pa.large_string()),
+        pa.field("index", INDEX),
+        pa.field("kind", pa.dictionary(pa.int8(), pa.string())),
+        pa.field("tags", pa.list_(pa.struct([("name", pa.string()), ("at", pa.timestamp("ns", "UTC"))]))),
+        pa.field("cost", pa.decimal128(12, 3)),
+        pa.field("blob", pa.binary()),
+    ],
+    metadata={"owner": "somebody"},
+)
+COLUMNS = ("text", "large", "index")
+
+
+def table(copies: int = 20) -> Any:
+    when = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+    rows = [
+        {
+            "id": number,
+            "text": WORDS[number % 6],
+            "large": WORDS[(number + 1) % 6],
+            "index": WORDS[(number + 2) % 6],
+            "kind": ["a", "b", None][number % 3],
+            "tags": [{"name": "x", "at": when}] * (number % 3),
+            "cost": None,
+            "blob": b"\0\xff" * number,
+        }
+        for number in range(6 * copies)
+    ]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def veil(veils: Veils, path: Path, out: Path, columns: tuple[str, ...] = COLUMNS, **how: Any) -> Any:
+    plan = make_plan(path)
+    job = FileJob(plan, Reading(columns=columns, **how), Destination.of(out, plan))
+    job.check()
+    job.run(veils)
+    job.forget()
+    assert sorted(found.name for found in out.parent.iterdir()) == sorted([path.name, out.name])
+    return pq.read_table(out)
+
+
+@pytest.mark.parametrize("batch_words", [3, 1000])
+def test_rows_schema_metadata_and_layout_survive(tmp_path: Path, idle: Veils, batch_words: int) -> None:
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    codecs = {"id": "gzip", "text": "zstd", "large": "snappy", "index": "none"}
+    pq.write_table(table(), path, row_group_size=50, compression=codecs)
+    result = veil(idle, path, out, batch_words=batch_words)
+    for name in SCHEMA.names:
+        assert result[name].to_pylist() == pq.read_table(path)[name].to_pylist(), name
+    schema = pq.read_schema(path)
+    index = schema.get_field_index("index")
+    wide = schema.set(index, schema.field("index").with_type(pa.dictionary(pa.int32(), pa.string())))
+    assert result.schema.equals(wide, check_metadata=True)
+    before, after = pq.read_metadata(path), pq.read_metadata(out)
+    assert [after.row_group(n).num_rows for n in range(after.num_row_groups)] == [50, 50, 20]
+    assert [after.row_group(0).column(n).compression for n in range(after.num_columns)] == [
+        before.row_group(0).column(n).compression for n in range(before.num_columns)
+    ]
+
+
+def test_only_the_asked_columns_change_and_nulls_stay(tmp_path: Path, seeded: Veils) -> None:
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    before = table()
+    pq.write_table(before, path, row_group_size=7)
+    after = veil(seeded, path, out, batch_words=5)
+    for name in SCHEMA.names:
+        if name not in COLUMNS:
+            assert after.column(name).equals(pq.read_table(path).column(name))
+        else:
+            assert after.column(name).null_count == before.column(name).null_count
+            assert after.column(name).to_pylist() != before.column(name).to_pylist()
+
+
+def test_a_small_dictionary_may_grow(tmp_path: Path, graph: Any) -> None:
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    few = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 400, pa.int8()), ["river timber mill", "old harbour night"])
+    pq.write_table(pa.table({"index": few}), path)
+    after = veil(Veils(lambda seed: Veil(graph, select="all", seed=seed)), path, out, ("index",), batch_words=300)
+    assert len(set(after["index"].to_pylist())) > 256
+
+
+def test_no_old_word_is_left_in_a_dictionary(tmp_path: Path, graph: Any) -> None:
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    old = pa.DictionaryArray.from_arrays(pa.array([1, None, 1], pa.int16()), ["qzxcanary", "qzyharbour"])
+    pq.write_table(pa.table({"index": old}), path, compression="none")
+    assert b"canary" in path.read_bytes()
+    veils = Veils(lambda seed: Veil(graph, select="all", seed=seed))
+    veil(veils, path, out, ("index",))
+    assert b"qzx" not in out.read_bytes()
+    assert b"qzy" not in out.read_bytes()
+
+
+def test_no_rows_are_no_rows(tmp_path: Path, idle: Veils) -> None:
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pq.write_table(table(0), path)
+    assert veil(idle, path, out).equals(table(0))
+
+
+def test_text_that_is_not_utf8(tmp_path: Path, idle: Veils) -> None:
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    bad = pa.array([b"fine", b"ca\xffnary"]).cast(pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"text": bad}), path)
+    with pytest.raises(WordveilError, match="not UTF-8") as caught:
+        veil(idle, path, out, ("text",))
+    assert caught.value.__context__ is None
+    assert [found.name for found in tmp_path.iterdir()] == ["in.parquet"]
+    assert veil(idle, path, out, ("text",), encoding_errors="replace")["text"].to_pylist() == ["fine", "ca�nary"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "complaint"),
+    [
+        (("id",), "'id' .* holds no text, but int32"),
+        (("tags",), "'tags' .* holds no text"),
+        (("blob",), "'blob' .* holds no text"),
+        (("nothing",), "no column 'nothing'; it has: id, text"),
+        ((), "--column .* it has: id, text"),
+    ],
+)
+def test_a_bad_column_is_refused(tmp_path: Path, idle: Veils, columns: tuple[str, ...], complaint: str) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(table(), path)
+    with pytest.raises(WordveilError, match=complaint):
+        veil(idle, path, tmp_path / "out.parquet", columns)
+    assert [found.name for found in tmp_path.iterdir()] == ["in.parquet"]
+
+
+@pytest.mark.parametrize("damage", ["garbage", "footer", "page"])
+def test_a_damaged_file_is_refused(tmp_path: Path, idle: Veils, damage: str) -> None:
+    buffer = io.BytesIO()
+    pq.write_table(table(500), buffer, compression="zstd")
+    raw = bytearray(buffer.getvalue())
+    if damage == "garbage":
+        raw = bytearray(b"no parquet at all" * 9)
+    elif damage == "footer":
+        raw = raw[:-40]
+    else:
+        raw[20:2000] = bytes(1980)
+    path = tmp_path / "in.parquet"
+    path.write_bytes(raw)
+    with pytest.raises(WordveilError, match="not a Parquet file that can be read, or it is damaged"):
+        veil(idle, path, tmp_path / "out.parquet")
+    assert [found.name for found in tmp_path.iterdir()] == ["in.parquet"]

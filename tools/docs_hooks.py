@@ -1,0 +1,62 @@
+"""What happens while the documentation site is built.
+
+The page of the command line is filled with what ``wordveil COMMAND --help`` prints at that moment, so that it cannot
+go stale, and a page that asks another host for anything stops the build. ``python tools/docs_hooks.py`` prints the
+help as the page has it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+MARK = "<!-- the help of every command -->"
+_WIDTH = "100"
+# What a browser fetches by itself. A link that a reader may follow is none of these.
+_FETCHED = re.compile(
+    r"<(?!a\b)[a-z]+\b[^>]*?\s(?:src|srcset|href|data|action|poster)\s*=\s*[\"']?\s*(?:[a-z]+:)?//"
+    r"|url\(\s*[\"']?\s*(?:[a-z]+:)?//"
+    r"|@import\s+[\"'](?:[a-z]+:)?//",
+    re.IGNORECASE,
+)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the help of every command in place of the mark, on the page that has it."""
+    return markdown.replace(MARK, all_help()) if MARK in markdown else markdown
+
+
+def on_post_page(output: str, *, page: Any, **_: Any) -> str:
+    """Refuse a page that would fetch something from another host."""
+    found = _FETCHED.search(output)
+    if found:
+        sys.exit(f"{page.file.src_uri} fetches from another host: {output[found.start() : found.end() + 60]}")
+    return output
+
+
+def all_help() -> str:
+    """Return the help of the command and of each of its commands, as Markdown."""
+    from wordveil.cli.main import app  # noqa: PLC0415 - the build refuses a broken command here, not at its start
+
+    names = [command.name or "" for command in app.registered_commands]
+    sections = [("wordveil", _help())] + [(f"wordveil {name}", _help(name)) for name in names]
+    return "\n\n".join(f"## {title}\n\n```text\n{text}\n```" for title, text in sections)
+
+
+def _help(*command: str) -> str:
+    settings = {"COLUMNS": _WIDTH, "TERMINAL_WIDTH": _WIDTH, "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1"}
+    shown = subprocess.run(
+        [sys.executable, "-m", "wordveil", *command, "--help"],
+        env={**os.environ, **settings},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout
+    return "\n".join(line.rstrip() for line in shown.strip("\n").splitlines()).strip("\n")
+
+
+if __name__ == "__main__":
+    print(all_help())
