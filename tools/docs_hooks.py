@@ -1,8 +1,8 @@
 """What happens while the documentation site is built.
 
-The page of the command line is filled with what ``wordveil COMMAND --help`` prints at that moment, so that it cannot
-go stale, and a page that asks another host for anything stops the build. ``python tools/docs_hooks.py`` prints the
-help as the page has it.
+The page of the command line is filled with what ``wordveil COMMAND --help`` prints at that moment, and the page of
+Python with the mechanisms of the registry, so that neither can go stale. A page that asks another host for anything
+stops the build. ``python tools/docs_hooks.py`` prints the help as the page has it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import subprocess
 import sys
 from typing import Any
 
-MARK = "<!-- the help of every command -->"
+HELP = "<!-- the help of every command -->"
+MECHANISMS = "<!-- every mechanism -->"
 _WIDTH = "100"
 # What a browser fetches by itself. A link that a reader may follow is none of these.
 _FETCHED = re.compile(
@@ -25,8 +26,11 @@ _FETCHED = re.compile(
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the help of every command in place of the mark, on the page that has it."""
-    return markdown.replace(MARK, all_help()) if MARK in markdown else markdown
+    """Put what the marks stand for in their places, on the pages that have them."""
+    for mark, made in ((HELP, all_help), (MECHANISMS, all_mechanisms)):
+        if mark in markdown:
+            markdown = markdown.replace(mark, made())
+    return markdown
 
 
 def on_post_page(output: str, *, page: Any, **_: Any) -> str:
@@ -44,6 +48,13 @@ def all_help() -> str:
     names = [command.name or "" for command in app.registered_commands]
     sections = [("wordveil", _help())] + [(f"wordveil {name}", _help(name)) for name in names]
     return "\n\n".join(f"## {title}\n\n```text\n{text}\n```" for title, text in sections)
+
+
+def all_mechanisms() -> str:
+    """Return what makes mkdocstrings describe every mechanism of the registry."""
+    from wordveil import mechanisms  # noqa: PLC0415
+
+    return "\n\n".join(f"::: {kind.__module__}.{kind.__qualname__}" for kind in mechanisms.MECHANISMS.values())
 
 
 def _help(*command: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import Enum
 from typing import Any
 
@@ -14,6 +14,7 @@ class Notion(str, Enum):
     """The kind of promise."""
 
     METRIC = "metric differential privacy"
+    APPROXIMATE = "approximate differential privacy"
     NONE = "none"
 
 
@@ -22,20 +23,21 @@ class Guarantee:
     r"""A promise about one word, and where it ends.
 
     For the notion ``METRIC``, all words ``w``, ``w'`` covered by `pairs` and every output ``y``:
-    ``Pr[M(w)=y] <= exp(epsilon * d(w, w')) * Pr[M(w')=y] + delta``.
+    ``Pr[M(w)=y] <= exp(epsilon * d(w, w')) * Pr[M(w')=y]``. For the notion ``APPROXIMATE``, all words covered by `pairs`
+    and every set ``S`` of outputs: ``Pr[M(w) in S] <= exp(epsilon) * Pr[M(w') in S] + delta``.
 
     Parameters
     ----------
     notion : Notion
         The kind of promise; ``Notion.NONE`` promises nothing.
     epsilon : float
-        The loss per unit of the metric; infinite where nothing is promised.
+        The loss, per unit of the metric for the notion ``METRIC``; infinite where nothing is promised.
     metric : str
         What distance is measured in, as a phrase ("hops on the neighbour graph").
     unit : str
         One unit of the metric, as a noun ("hop").
     delta : float
-        Probability with which the bound may fail.
+        The additive slack of the notion ``APPROXIMATE``.
     pairs : str
         Which pairs of words the promise covers.
     caveats : tuple of str
@@ -63,7 +65,9 @@ class Guarantee:
 
     def loss(self, distance: float) -> float:
         """Return the largest log-ratio that the promise allows between words at this distance."""
-        return self.epsilon * distance if self.notion is Notion.METRIC else math.inf
+        if self.notion is Notion.METRIC:
+            return self.epsilon * distance
+        return self.epsilon if self.notion is Notion.APPROXIMATE else math.inf
 
     def void(self, reason: str) -> Guarantee:
         """Return the guarantee that is left when `reason` destroys the promise: none."""
@@ -78,18 +82,32 @@ class Guarantee:
         if self.notion is Notion.NONE:
             return "No privacy is promised."
         factor = math.exp(min(self.epsilon, 700.0))
-        slack = f", except with probability {self.delta:.2g}" if self.delta else ""
+        if self.notion is Notion.APPROXIMATE:
+            return (
+                f"Whoever sees what is released can tell two originals ({self.pairs}) apart by a factor of at most "
+                f"{factor:.3g} (e^{self.epsilon:g}), except with probability {self.delta:.2g}."
+            )
         return (
             f"Whoever sees an output word can tell two originals one {self.unit} apart by a factor of at most "
-            f"{factor:.3g} (e^{self.epsilon:g}), and that factor again for every further {self.unit}{slack}."
+            f"{factor:.3g} (e^{self.epsilon:g}), and that factor again for every further {self.unit}."
         )
 
     def formula(self) -> str:
         """Say the promise in one formula for an expert."""
         if self.notion is Notion.NONE:
             return "no bound on Pr[M(w)=y] / Pr[M(w')=y]"
-        slack = f" + {self.delta:.2g}" if self.delta else ""
-        return f"Pr[M(w)=y] ≤ exp({self.epsilon:g}·d(w,w'))·Pr[M(w')=y]{slack}, d = {self.metric}"
+        if self.notion is Notion.APPROXIMATE:
+            return f"Pr[M(w)∈S] ≤ exp({self.epsilon:g})·Pr[M(w')∈S] + {self.delta:.2g} for {self.pairs}"
+        return f"Pr[M(w)=y] ≤ exp({self.epsilon:g}·d(w,w'))·Pr[M(w')=y], d = {self.metric}"
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Guarantee:
+        """Make a guarantee of what `to_dict` gave."""
+        values = {one.name: plain[one.name] for one in fields(cls)}
+        values["notion"] = Notion(values["notion"])
+        values["epsilon"] = math.inf if values["epsilon"] is None else values["epsilon"]
+        values["caveats"] = tuple(values["caveats"])
+        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as plain values for JSON, where an infinite ε is None."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from wordveil import WordveilError
@@ -15,7 +15,9 @@ from wordveil.io import Veils
 from wordveil.io.offsets import moved
 from wordveil.text import Veil
 
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = settings(
+    max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
@@ -88,15 +90,21 @@ def test_only_the_spans_change_and_they_move_along(tmp_path: Path, graph: Any, t
     assert second == {"text": None, "at": []}
 
 
+spanned = st.text("ab river-timber.", max_size=40).flatmap(
+    lambda text: st.tuples(
+        st.just(text), st.lists(st.tuples(*[st.integers(0, len(text))] * 2).map(sorted).map(tuple), max_size=4)
+    )
+)
+
+
 @relaxed
-@given(st.data())
-def test_moved_spans_lie_in_the_text_and_keep_their_order(graph: Any, data: st.DataObject) -> None:
-    text = data.draw(st.text("ab river-timber.", max_size=40))
-    offset = st.integers(0, len(text))
-    spans = tuple((min(pair), max(pair)) for pair in data.draw(st.lists(st.tuples(offset, offset), max_size=4)))
+@given(spanned)
+@example((" b", [(0, 1), (0, 2)]))
+def test_moved_spans_lie_in_the_text(graph: Any, case: tuple[str, list[tuple[int, int]]]) -> None:
+    text, spans = case
     for oov in ("replace", "drop"):
-        release = Veil(graph, select="spans", oov=oov, seed=1)(text, spans=spans)
-        for start, end in moved(spans, release):
+        release = Veil(graph, select="spans", oov=oov, seed=1)(text, spans=tuple(spans))
+        for start, end in moved(tuple(spans), release):
             assert 0 <= start <= end <= len(release.text)
 
 

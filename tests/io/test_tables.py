@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from wordveil import WordveilError
 from wordveil.io import Veils
 
-relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = settings(
+    max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 fields = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=10)
 tables = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.lists(fields, min_size=width, max_size=width), min_size=1, max_size=6)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -206,7 +206,14 @@ def _job(
             raise WordveilError("standard output is closed: give an output file with -o.")
         return StreamJob(plan, reading, sys.stdout.buffer)
     with told("write", target):
-        return StreamJob(plan, reading, stack.enter_context(target.open("wb")))
+        stream = target.open("wb")
+    stack.callback(_close, stream)
+    return StreamJob(plan, reading, stream)
+
+
+def _close(stream: BinaryIO) -> None:
+    with suppress(OSError):  # what could not be written was told
+        stream.close()
 
 
 def _check_report(report: str | None, plan: Plan, output: str | None, *, replace: bool) -> None:

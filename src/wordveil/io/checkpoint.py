@@ -13,7 +13,6 @@ from wordveil.errors import WordveilError
 from wordveil.io.failures import told
 from wordveil.io.records import Position
 from wordveil.io.tally import Tally
-from wordveil.io.writer import sync_folder
 
 __all__ = ["Checkpoint", "Identity", "digest_of", "write_whole"]
 
@@ -114,13 +113,19 @@ def digest_of(value: Any) -> str:
 
 
 def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a small file so that it is there whole, or as it was before, whatever happens."""
+    """Write a small file so that it is there whole, or as it was before, whatever happens.
+
+    The folder is not synced, which would take as long again: the file as it was before is as good.
+    """
     fresh = path.with_name(path.name + ".new")
     with told("write", path):
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-        sync_folder(path.parent)
+        try:
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise

@@ -37,7 +37,7 @@ def moved(spans: Spans, release: Release) -> list[list[int]]:
     def place(offset: int, *, is_end: bool) -> int:
         before = bisect_right(starts, offset - 1 if is_end else offset) - 1
         if before < 0:
-            return offset
+            return min(offset, length)  # dropping a word takes a space before it along
         change = replaced[before]
         if offset < change.end or (is_end and offset == change.end):  # in a replaced word: all of the new one
             return change.new_end if is_end else change.new_start

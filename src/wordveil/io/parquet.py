@@ -105,8 +105,10 @@ class ParquetReader(Reader):
         with _understood(path):
             self._file = pq.ParquetFile(path)
         try:
-            schema = self._file.schema_arrow
-            wrong = wrong_columns(str(path), reading.columns, schema.names)
+            with _understood(path):
+                schema = self._file.schema_arrow
+                names = schema.names
+            wrong = wrong_columns(str(path), reading.columns, names)
             if wrong:
                 raise wrong
             for column in reading.columns:
@@ -305,6 +307,6 @@ def _understood(path: Path) -> Iterator[None]:
         return
     except WordveilError:
         raise
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):  # names that are no text, among others
         pass
     raise WordveilError(f"{path} is not a Parquet file that can be read, or it is damaged.")

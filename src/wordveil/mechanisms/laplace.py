@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms.mechanism import NoiseMechanism
+from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
 from wordveil.noise import Entropy, laplace_noise
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Ids, Points
@@ -22,7 +21,7 @@ from wordveil.spaces.space import Ids, Points
 __all__ = ["Laplace"]
 
 
-class Laplace(NoiseMechanism):
+class Laplace(NoiseMechanism[EuclideanSpace]):
     """Adds multivariate Laplace noise to the word's vector and gives the nearest word.
 
     Parameters
@@ -37,9 +36,7 @@ class Laplace(NoiseMechanism):
     summary = "adds Laplace noise to the word's vector and gives the nearest word (WSDM 2020)"
 
     def __init__(self, space: Space, epsilon: float) -> None:
-        if not isinstance(space, EuclideanSpace):
-            raise WordveilError(f"the mechanism {self.name} needs a Euclidean space of vectors.")
-        super().__init__(space, epsilon)
+        super().__init__(needs_vectors(self.name, space), epsilon)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,16 @@ from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
-from wordveil.spaces import PointSpace, Space
+from wordveil.spaces import EuclideanSpace, PointSpace, Space
 from wordveil.spaces.space import Ids, Points, Rows
 
-__all__ = ["ExponentialMechanism", "Mechanism", "NoiseMechanism"]
+if TYPE_CHECKING:
+    from wordveil.mechanisms.channel import Channel
+
+__all__ = ["ExponentialMechanism", "Mechanism", "NoiseMechanism", "draw_rows", "needs_vectors"]
 
 SpaceT = TypeVar("SpaceT", bound=Space)
+PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
 
 #: Weights are kept above e^-600 of the largest, so that none becomes zero: see docs/guarantees.md, "Numbers".
 LOG_FLOOR = -600.0
@@ -69,6 +73,37 @@ class Mechanism(ABC, Generic[SpaceT]):
             Where the randomness comes from; a fresh cryptographic stream if not given.
         """
 
+    def promised(self, left: Ids, right: Ids) -> NDArray[np.float64]:
+        """Return the largest log-ratio that is promised between the words of each pair; infinite where none is."""
+        words, row = np.unique(left, return_inverse=True)
+        distances = self.space.distances(words)[row, right]
+        promise = self.guarantee
+        return np.array([promise.loss(distance) for distance in distances.tolist()])
+
+    @property
+    def claim(self) -> Guarantee | None:
+        """What the paper claims, where that is more than what is promised here: for the audit to test."""
+        return None
+
+    def channel(
+        self, words: Sequence[str] | None = None, *, draws: int = 10_000, entropy: Entropy | None = None
+    ) -> Channel:
+        """Write the mechanism out as the matrix ``Pr[M(w)=u]``.
+
+        Parameters
+        ----------
+        words : sequence of str, optional
+            The input words; all if not given.
+        draws : int
+            How many draws to count for each word where the probabilities are not known exactly.
+        entropy : Entropy, optional
+            Where the randomness comes from.
+        """
+        from wordveil.mechanisms.channel import channel_of  # noqa: PLC0415 - a channel is itself run by a mechanism
+
+        ids = None if words is None else np.array([self.space.vocabulary.id(word) for word in words], dtype=np.int64)
+        return channel_of(self, ids, draws=draws, entropy=entropy)
+
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""
         return {}
@@ -83,7 +118,7 @@ class Mechanism(ABC, Generic[SpaceT]):
         }
 
 
-class NoiseMechanism(Mechanism[PointSpace]):
+class NoiseMechanism(Mechanism[PointSpaceT]):
     """Adds noise to the word's point and gives the word nearest to where it lands.
 
     All privacy comes from the noisy point; finding the nearest word looks at nothing else, so it costs none.
@@ -100,8 +135,12 @@ class NoiseMechanism(Mechanism[PointSpace]):
         entropy = entropy or Entropy()
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), 1 << 16):
-            drawn[part] = self.space.nearest(self.perturb(ids[part], entropy))
+            drawn[part] = self.choose(self.perturb(ids[part], entropy), entropy)
         return drawn
+
+    def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002 - others draw here
+        """Return a word for each noisy point, from the point alone: the nearest."""
+        return self.space.nearest(points)
 
 
 class ExponentialMechanism(Mechanism[SpaceT]):
@@ -116,18 +155,45 @@ class ExponentialMechanism(Mechanism[SpaceT]):
     def probabilities(self, word: str | int) -> NDArray[np.float64]:
         """Return the exact probability of every output for one word."""
         place = self.space.vocabulary.id(word) if isinstance(word, str) else word
-        weights = _weights(self.log_weights(np.array([place])))[0]
-        return np.asarray(weights / weights.sum())
+        return np.asarray(self.probability_rows(np.array([place]))[0])
+
+    def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
+        """Return the exact probabilities of every output, a row for each word."""
+        weights = _weights(self.log_weights(ids))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its probabilities; a word's row is computed once for all its places."""
-        entropy = entropy or Entropy()
-        drawn = np.empty(len(ids), dtype=np.int64)
-        for word_ids, places in _by_word(ids, max(1, (1 << 23) // len(self.space))):
-            sums = np.cumsum(_weights(self.log_weights(word_ids)), axis=1)
-            for row, where in zip(sums, places, strict=True):
-                drawn[where] = np.searchsorted(row, entropy.uniform(len(where)) * row[-1], side="right")
-        return np.minimum(drawn, len(self.space) - 1)
+        return draw_rows(ids, len(self.space), self.log_weights, entropy or Entropy())
+
+
+def needs_vectors(name: str, space: Space) -> EuclideanSpace:
+    """Return the space if it is one of vectors, or refuse it in the name of a mechanism."""
+    if not isinstance(space, EuclideanSpace):
+        raise WordveilError(f"the mechanism {name} needs a Euclidean space of vectors.")
+    return space
+
+
+def draw_rows(ids: Ids, words: int, log_weights: Callable[[Ids], Rows], entropy: Entropy) -> NDArray[np.int64]:
+    """Draw a word for each id from its row of weights; a word's row is computed once for all its places.
+
+    Parameters
+    ----------
+    ids : array of int
+        The words to draw for.
+    words : int
+        How many words there are to draw from.
+    log_weights : callable
+        Gives the logarithms of the weights for some ids, a row each.
+    entropy : Entropy
+        Where the randomness comes from.
+    """
+    drawn = np.empty(len(ids), dtype=np.int64)
+    for word_ids, places in _by_word(ids, max(1, (1 << 23) // words)):
+        sums = np.cumsum(_weights(log_weights(word_ids)), axis=1)
+        for row, where in zip(sums, places, strict=True):
+            drawn[where] = np.searchsorted(row, entropy.uniform(len(where)) * row[-1], side="right")
+    return np.minimum(drawn, words - 1)
 
 
 def _weights(logs: Rows) -> NDArray[np.float64]:

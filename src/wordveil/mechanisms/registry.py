@@ -6,16 +6,44 @@ import inspect
 from typing import Any
 
 from wordveil.errors import WordveilError
+from wordveil.mechanisms.density import Density
+from wordveil.mechanisms.elastic import Elastic
 from wordveil.mechanisms.exponential import Exponential
+from wordveil.mechanisms.gaussian import Gaussian
 from wordveil.mechanisms.graph import Graph
+from wordveil.mechanisms.jaccard import Jaccard
+from wordveil.mechanisms.knn_truncated import KnnTruncated
 from wordveil.mechanisms.laplace import Laplace
+from wordveil.mechanisms.mahalanobis import Mahalanobis
 from wordveil.mechanisms.mechanism import Mechanism
+from wordveil.mechanisms.nadp import Nadp
+from wordveil.mechanisms.remapped import Remapped
 from wordveil.mechanisms.ring import Ring
+from wordveil.mechanisms.truncated import Truncated
+from wordveil.mechanisms.vickrey import Vickrey
 from wordveil.spaces import Space
 
 __all__ = ["DEFAULT", "MECHANISMS", "mechanism", "option_names"]
 
-MECHANISMS: dict[str, type[Mechanism[Any]]] = {kind.name: kind for kind in (Graph, Ring, Exponential, Laplace)}
+MECHANISMS: dict[str, type[Mechanism[Any]]] = {
+    kind.name: kind
+    for kind in (
+        Graph,
+        Ring,
+        Exponential,
+        Truncated,
+        KnnTruncated,
+        Laplace,
+        Vickrey,
+        Mahalanobis,
+        Density,
+        Elastic,
+        Gaussian,
+        Nadp,
+        Jaccard,
+        Remapped,
+    )
+}
 
 DEFAULT = Graph.name
 

@@ -1,6 +1,7 @@
 """Exact samplers and the entropy source."""
 
 from wordveil.noise.entropy import Entropy
-from wordveil.noise.laplace import laplace_noise
+from wordveil.noise.gaussian import delta_between, sigma_for
+from wordveil.noise.laplace import directions, laplace_noise
 
-__all__ = ["Entropy", "laplace_noise"]
+__all__ = ["Entropy", "delta_between", "directions", "laplace_noise", "sigma_for"]

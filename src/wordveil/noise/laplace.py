@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from wordveil.noise.entropy import Entropy
 
-__all__ = ["laplace_noise"]
+__all__ = ["directions", "laplace_noise"]
 
 
 def laplace_noise(count: int, dimension: int, epsilon: float, entropy: Entropy) -> NDArray[np.float32]:
@@ -31,10 +31,16 @@ def laplace_noise(count: int, dimension: int, epsilon: float, entropy: Entropy) 
     >>> laplace_noise(2, 3, 1.0, Entropy(0)).shape
     (2, 3)
     """
-    generator = entropy.generator
-    noise = generator.standard_normal((count, dimension), dtype=np.float32)
-    lengths = np.sqrt(np.einsum("ij,ij->i", noise, noise, dtype=np.float64))
-    lengths[lengths == 0.0] = 1.0  # a vector of float zeros, which never happens, must not become NaN
-    radius = generator.standard_gamma(dimension, count) / epsilon
-    noise *= (radius / lengths)[:, None].astype(np.float32)
+    noise = directions(count, dimension, entropy)
+    radius = entropy.generator.standard_gamma(dimension, count) / epsilon
+    noise *= radius[:, None].astype(np.float32)
     return noise
+
+
+def directions(count: int, dimension: int, entropy: Entropy) -> NDArray[np.float32]:
+    """Draw vectors of length 1, uniform on the sphere."""
+    vectors = entropy.generator.standard_normal((count, dimension), dtype=np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    lengths[lengths == 0.0] = 1.0  # a vector of float zeros, which never happens, must not become NaN
+    vectors /= lengths[:, None].astype(np.float32)
+    return vectors

@@ -2,6 +2,8 @@
 
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.graph import GraphSpace
+from wordveil.spaces.mahalanobis import MahalanobisSpace
+from wordveil.spaces.neighbourhoods import neighbourhoods
 from wordveil.spaces.opening import BUNDLED, load_space
 from wordveil.spaces.ring import RingSpace
 from wordveil.spaces.space import PointSpace, Space
@@ -11,9 +13,11 @@ __all__ = [
     "BUNDLED",
     "EuclideanSpace",
     "GraphSpace",
+    "MahalanobisSpace",
     "PointSpace",
     "RingSpace",
     "Space",
     "Vocabulary",
     "load_space",
+    "neighbourhoods",
 ]

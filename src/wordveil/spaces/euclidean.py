@@ -144,6 +144,23 @@ class EuclideanSpace(PointSpace):
         """Return the id of the word nearest to each point."""
         return self._closest(np.asarray(points, dtype=np.float32))
 
+    def closest(self, points: Points, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` words nearest to each point, nearest first, and their distances."""
+        queries = np.asarray(points, dtype=np.float32)
+        where, _ = products.most(queries, self.matrix, -0.5 * self._squares, min(k, len(self)))
+        offsets = self.matrix[where] - queries[:, None, :]
+        return where, np.sqrt(np.einsum("ijk,ijk->ij", offsets, offsets))
+
+    def apart(self, points: Points, ids: Ids) -> NDArray[np.float64]:
+        """Return the distance of each point from the word of the same row."""
+        offsets = points.astype(np.float64) - self.matrix[ids]
+        return np.sqrt(np.einsum("ij,ij->i", offsets, offsets))
+
+    def restrict(self, ids: Ids) -> EuclideanSpace:
+        """Return the space of these words alone."""
+        words = Vocabulary(self.vocabulary.take(ids))
+        return EuclideanSpace(f"{self.name} ({len(ids)} words)", words, self.matrix[ids], normalise=self.normalise)
+
 
 def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))

@@ -45,7 +45,7 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
     """
     if str(name_or_path) in BUNDLED:
         folder = _DATA / str(name_or_path)
-        words = (folder / "words.txt").read_text(encoding="utf-8").splitlines()
+        words = (folder / "words.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
         vectors = np.load(folder / "vectors.npy", mmap_mode="r")
         return EuclideanSpace(str(name_or_path), Vocabulary(words), vectors, normalise=normalise, folder=folder)
     path = Path(name_or_path)

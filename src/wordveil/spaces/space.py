@@ -84,3 +84,11 @@ class PointSpace(Space):
     @abstractmethod
     def nearest(self, points: Points) -> NDArray[np.int64]:
         """Return the id of the word nearest to each point."""
+
+    @abstractmethod
+    def closest(self, points: Points, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` words nearest to each point, nearest first, and their distances."""
+
+    @abstractmethod
+    def apart(self, points: Points, ids: Ids) -> NDArray[np.float64]:
+        """Return the distance of each point from the word of the same row."""

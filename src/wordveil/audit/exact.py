@@ -1,0 +1,123 @@
+"""Audits of mechanisms whose law is known: no sampling error in the loss, and a test that the draws follow the law."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from wordveil.audit.verdict import Evidence
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.mechanisms import ExponentialMechanism
+from wordveil.mechanisms.gaussian_noise import GaussianNoise
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks, run
+
+__all__ = ["exact_deltas", "exact_losses", "law_of_draws", "law_of_noise"]
+
+
+def exact_losses(mechanism: ExponentialMechanism[Any], ids: NDArray[np.int64]) -> list[Evidence]:
+    """Compare all pairs of these words on every output and return the worst."""
+    if len(ids) < 2:
+        return []
+    logs = np.log(mechanism.probability_rows(ids))
+    loss = _largest_gaps(logs)
+    everyone = np.arange(len(ids))
+    allowed = np.array([mechanism.promised(np.full(len(ids), word), ids) for word in ids])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(everyone[:, None] == everyone, -1.0, loss / allowed)
+    left, right = np.unravel_index(np.nanargmax(share), share.shape)
+    output = int(np.abs(logs[left] - logs[right]).argmax())
+    words = mechanism.space.vocabulary
+    return [
+        Evidence(
+            f"all {len(ids) * (len(ids) - 1) // 2:,} pairs of {len(ids)} words, every output",
+            words[int(ids[left])],
+            words[int(ids[right])],
+            float(mechanism.space.distances(ids[[left]])[0, ids[right]]),
+            float(allowed[left, right]),
+            float(loss[left, right]),
+            output=words[output],
+            exact=True,
+        )
+    ]
+
+
+def _largest_gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for every two rows the largest difference of their entries."""
+
+    def part_of(part: slice) -> NDArray[np.float64]:
+        block = np.ascontiguousarray(logs[:, part])  # small enough to stay in the processor's cache
+        return np.array([(row - block).max(axis=1) for row in block])
+
+    one_way = np.max(run(part_of, blocks(logs.shape[1], 512)), axis=0)
+    return np.maximum(one_way, one_way.T)
+
+
+def law_of_draws(
+    mechanism: ExponentialMechanism[Any], ids: NDArray[np.int64], draws: int, error: float, entropy: Entropy
+) -> list[Evidence]:
+    """Test that draws follow the stated probabilities (χ² over the likeliest outputs, for several words)."""
+    found = []
+    for word in ids.tolist():
+        expected = mechanism.probabilities(word) * draws
+        counts = np.bincount(mechanism.draw(np.full(draws, word), entropy), minlength=len(expected))
+        order = np.argsort(-expected)
+        common = order[: int((expected[order] >= 20).sum())][:500]
+        rest = draws - expected[common].sum()
+        observed, wanted = list(counts[common]), list(expected[common])
+        if rest >= 5:
+            observed.append(draws - sum(observed))
+            wanted.append(rest)
+        if len(wanted) > 1:
+            scale = sum(observed) / sum(wanted)
+            chance = float(stats.chisquare(observed, np.array(wanted) * scale).pvalue)
+            name = mechanism.space.vocabulary[word]
+            found.append(
+                Evidence("draws against the stated law", name, name, 0.0, error / len(ids), chance, quantity="p-value")
+            )
+    return found
+
+
+def exact_deltas(
+    mechanism: GaussianNoise, pairs: list[tuple[int, int]], held: Guarantee, about: str
+) -> list[Evidence]:
+    """Compute the exact δ of these pairs and hold it against a promise."""
+    if held.notion is not Notion.APPROXIMATE:
+        return []
+    words = mechanism.space.vocabulary
+    found = [
+        Evidence(
+            about,
+            words[left],
+            words[right],
+            float(mechanism.space.apart(mechanism.space.points(np.array([left])), np.array([right]))[0]),
+            held.delta,
+            mechanism.true_delta(left, right),
+            quantity="delta",
+            output=f"the set where the ratio is above e^{held.epsilon:g}",
+            exact=True,
+        )
+        for left, right in pairs
+    ]
+    return sorted(found, key=lambda evidence: -evidence.share)[:1]
+
+
+def law_of_noise(
+    mechanism: GaussianNoise, ids: NDArray[np.int64], draws: int, error: float, entropy: Entropy
+) -> list[Evidence]:
+    """Test that the noise has the stated size (Kolmogorov-Smirnov on its squared length)."""
+    found = []
+    for word in ids.tolist():
+        deviation = float(mechanism.deviations[word])
+        if deviation > 0:
+            place = np.full(draws, word)
+            squares = (mechanism.space.apart(mechanism.perturb(place, entropy), place) / deviation) ** 2
+            chance = float(stats.kstest(squares, stats.chi2(mechanism.space.dimension).cdf).pvalue)
+            name = mechanism.space.vocabulary[word]
+            found.append(
+                Evidence("noise against the stated law", name, name, 0.0, error / len(ids), chance, quantity="p-value")
+            )
+    return found

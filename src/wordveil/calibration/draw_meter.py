@@ -1,0 +1,149 @@
+"""Estimates for any mechanism at all, by running it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.calibration import estimates
+from wordveil.calibration.counts import Counts
+from wordveil.calibration.guesses import Guesses
+from wordveil.calibration.hierarchy import depths
+from wordveil.calibration.meter import Maker, Meter
+from wordveil.calibration.settings import Settings, Watch, ignore
+from wordveil.calibration.statistics import Adversary, Measurement, PerWord
+from wordveil.mechanisms import Mechanism
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks
+from wordveil.spaces import Space
+
+__all__ = ["DrawMeter"]
+
+_TOKENS = 1 << 17
+_FIGURES, _WORST = range(2)
+
+
+class DrawMeter(Meter):
+    """Measures a mechanism by drawing; 1,000 words unless told otherwise, and the adversary among those alone."""
+
+    exact = False
+    how = "Estimated: from draws of the mechanism itself."
+    default_words = 1000
+
+    def __init__(
+        self, make: Maker, probe: Mechanism[Any], space: Space, settings: Settings, watch: Watch = ignore
+    ) -> None:
+        super().__init__(make, probe, space, settings, watch)
+        self._depths = depths(probe.space)
+
+    @cached_property
+    def suspects(self) -> NDArray[np.int64]:
+        """The words among which the adversary looks for the input: those that are drawn for."""
+        return self.ids[: self.settings.adversary_words]
+
+    def _draw(
+        self, epsilon: float, ids: NDArray[np.int64], draws: int, purpose: int, start: float = 0.0, end: float = 1.0
+    ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+        """Draw for blocks of words; every draw is independent of every other."""
+        mechanism = self.make(epsilon)
+        seed = np.random.SeedSequence([self.settings.seed, purpose]).generate_state(1, np.uint64)
+        entropy = Entropy(int(seed[0]))
+        for part in blocks(len(ids), max(1, _TOKENS // draws)):
+            self.watch("drawing", start + (end - start) * part.start / len(ids))
+            outputs = mechanism.draw(np.repeat(ids[part], draws), entropy)
+            yield part, outputs.reshape(-1, draws)
+        self.watch("drawing", end)
+
+    def stays(self, epsilons: Sequence[float], ids: NDArray[np.int64] | None = None) -> list[PerWord]:
+        """Return N_w at each ε."""
+        chosen = self.ids if ids is None else ids
+        return [self._stays(epsilon, chosen, self.settings.draws, _FIGURES) for epsilon in epsilons]
+
+    def _stays(self, epsilon: float, ids: NDArray[np.int64], draws: int, purpose: int) -> PerWord:
+        own = [
+            (outputs == ids[part][:, None]).mean(axis=1) for part, outputs in self._draw(epsilon, ids, draws, purpose)
+        ]
+        return _frequency(ids, np.concatenate(own), draws)
+
+    def distinct(self, epsilons: Sequence[float], ids: NDArray[np.int64] | None = None) -> list[PerWord]:
+        """Return the number of distinct outputs in the given number of draws at each ε."""
+        chosen, draws = self.ids if ids is None else ids, self.settings.draws
+        found = []
+        for epsilon in epsilons:
+            counts = Counts.joined(
+                [
+                    Counts.of(chosen[part], outputs, self.settings)
+                    for part, outputs in self._draw(epsilon, chosen, draws, _FIGURES)
+                ]
+            )
+            found.append(estimates.distinct_of(chosen, counts, draws, 1))
+        return found
+
+    def near_loss(self, epsilons: Sequence[float]) -> list[PerWord]:
+        """Return at each ε what is promised between a word and its most similar words: an upper bound."""
+        return [
+            estimates.promised_loss(self.make(epsilon), self.surroundings, self.settings.similar)
+            for epsilon in epsilons
+        ]
+
+    def adversary(self, epsilons: Sequence[float], prior: str) -> list[Adversary]:
+        """Return at each ε how often the best guess is right."""
+        weights = np.exp(self.log_prior(prior, self.suspects))
+        found = []
+        for epsilon in epsilons:
+            parts = [
+                Guesses.of(self.suspects[part], weights[part], outputs)
+                for part, outputs in self._draw(epsilon, self.suspects, self.settings.draws, _FIGURES)
+            ]
+            found.append(self._success(parts))
+        return found
+
+    def _success(self, parts: list[Guesses]) -> Adversary:
+        return Guesses.joined(parts).adversary(len(self.suspects), self.settings.draws)
+
+    def _measure(self, epsilons: Sequence[float]) -> Iterator[Measurement]:
+        for number, epsilon in enumerate(epsilons):
+            yield self._at(epsilon, number / len(epsilons), (number + 1) / len(epsilons))
+
+    def _at(self, epsilon: float, start: float, end: float) -> Measurement:
+        ids, around, draws = self.ids, self.surroundings, self.settings.draws
+        weights = {prior: np.exp(self.log_prior(prior, self.suspects)) for prior in ("uniform", "frequency")}
+        counts: list[Counts] = []
+        near: list[NDArray[np.float64]] = []
+        guesses: dict[str, list[Guesses]] = {prior: [] for prior in weights}
+        for part, outputs in self._draw(epsilon, ids, draws, _FIGURES, start, end):
+            counts.append(Counts.of(ids[part], outputs, self.settings, self._depths))
+            inside = slice(part.start, max(part.start, min(part.stop, len(around.ids))))
+            count = inside.stop - inside.start
+            near.append(estimates.near_frequency(around, self.settings.near, outputs[:count], inside))
+            asked = max(0, min(part.stop, len(self.suspects)) - part.start)
+            for prior, weight in weights.items():
+                if asked:
+                    suspects = self.suspects[part]
+                    guesses[prior].append(Guesses.of(suspects, weight[part], outputs[:asked]))
+        whole = Counts.joined(counts)
+        stays = estimates.with_worst_again(
+            _frequency(ids, whole.own, draws),
+            lambda worst: self._stays(epsilon, worst, estimates.AGAIN * draws, _WORST),
+        )
+        return estimates.estimated(
+            epsilon,
+            stays,
+            whole,
+            np.concatenate(near),
+            self.near_loss([epsilon])[0],
+            (self._success(guesses["uniform"]), self._success(guesses["frequency"])),
+            self.settings,
+            block=1,
+            has_hierarchy=self._depths is not None,
+        )
+
+
+def _frequency(ids: NDArray[np.int64], shares: NDArray[np.float64], draws: int) -> PerWord:
+    likely = (shares * draws + 0.5) / (draws + 1.0)  # a word that always or never stayed has an error too
+    errors = np.sqrt(likely * (1.0 - likely) / draws)
+    return PerWord(ids, shares, errors, estimates.mean_error(errors, 1))

@@ -1,0 +1,45 @@
+"""What was measured is kept in the cache, so that a stopped calibration goes on and a repeated one is at once there.
+
+Only figures about a public vocabulary are kept, never anything of a text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.cache import cached_folder, home
+
+__all__ = ["keep", "kept"]
+
+_VERSION = 1  # to be raised whenever the same key would now give other figures
+_FILE = "figures.npz"
+
+
+def kept(key: dict[str, Any]) -> dict[str, NDArray[Any]] | None:
+    """Return the arrays kept under this key, or None."""
+    path = home() / _name(key) / _FILE
+    if not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def keep(key: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Keep arrays under a key that says everything they depend on."""
+
+    def fill(folder: Path) -> None:
+        with (folder / _FILE).open("wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+    cached_folder(_name(key), fill)
+
+
+def _name(key: dict[str, Any]) -> str:
+    text = json.dumps({"version": _VERSION, **key}, sort_keys=True)
+    return f"calibration-{hashlib.sha256(text.encode()).hexdigest()}"

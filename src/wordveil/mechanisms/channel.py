@@ -1,0 +1,226 @@
+"""A mechanism written out as the matrix of its probabilities, and run from it."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.stats import beta
+
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee
+from wordveil.mechanisms.mechanism import ExponentialMechanism, Mechanism
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks
+from wordveil.spaces import Space
+from wordveil.spaces.space import Ids
+
+__all__ = ["Channel", "FromChannel", "channel_of"]
+
+_MOST = 1 << 28  # entries of an exact channel: 2 GiB of doubles
+
+
+class Channel:
+    """The matrix ``Pr[M(w)=u]``: a row for each input word, a column for each word of the vocabulary.
+
+    Attributes
+    ----------
+    words : array of int
+        The input words, as ids of the vocabulary.
+    matrix : sparse array of shape (words, vocabulary)
+        The probabilities.
+    draws : int or None
+        How many draws a row was estimated from; None if the probabilities are exact.
+    mechanism : dict
+        What the mechanism says of itself.
+    guarantee : Guarantee
+        What is promised by a mechanism with just these probabilities.
+    """
+
+    def __init__(
+        self,
+        words: NDArray[np.int64],
+        matrix: csr_array,
+        draws: int | None,
+        mechanism: dict[str, Any],
+        guarantee: Guarantee,
+    ) -> None:
+        self.words, self.matrix, self.draws = words, matrix, draws
+        self.mechanism, self.guarantee = mechanism, guarantee
+
+    @property
+    def exact(self) -> bool:
+        """Whether the probabilities are exact."""
+        return self.draws is None
+
+    def row(self, word: int) -> NDArray[np.float64]:
+        """Return the probabilities of every output for one input word."""
+        place = np.flatnonzero(self.words == word)
+        if not place.size:
+            raise WordveilError("the channel has no row for this word.")
+        return np.asarray(self.matrix[[int(place[0])]].toarray()[0])
+
+    def bounds(self, confidence: float = 0.99) -> tuple[csr_array, csr_array, float]:
+        """Return lower and upper confidence bounds of the entries, and the upper bound of an entry that is zero.
+
+        Clopper-Pearson bounds, each of them true with at least this confidence; of an exact channel the entries
+        themselves.
+        """
+        if self.draws is None:
+            return self.matrix, self.matrix, 0.0
+        counts = np.rint(self.matrix.data * self.draws)
+        tail = (1.0 - confidence) / 2.0
+        lower, upper = self.matrix.copy(), self.matrix.copy()
+        lower.data = beta.ppf(tail, counts, self.draws - counts + 1)
+        upper.data = np.where(counts == self.draws, 1.0, beta.ppf(1.0 - tail, counts + 1, self.draws - counts))
+        return lower, upper, float(beta.ppf(1.0 - tail, 1, self.draws))
+
+    def save(self, path: str | Path) -> None:
+        """Write the channel to one file."""
+        facts = {
+            "draws": self.draws,
+            "mechanism": self.mechanism,
+            "guarantee": self.guarantee.to_dict(),
+            "shape": self.matrix.shape,
+        }
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            archive.writestr("channel.json", json.dumps(facts))
+            for name in ("words", "data", "indices", "indptr"):
+                part = io.BytesIO()
+                np.save(part, self.words if name == "words" else getattr(self.matrix, name))
+                archive.writestr(f"{name}.npy", part.getvalue())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Channel:
+        """Read a channel that `save` wrote."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                facts = json.loads(archive.read("channel.json"))
+                parts = {
+                    name: np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
+                    for name in ("words", "data", "indices", "indptr")
+                }
+            matrix = csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(facts["shape"]))
+            return cls(
+                parts["words"], matrix, facts["draws"], facts["mechanism"], Guarantee.from_dict(facts["guarantee"])
+            )
+        except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile):
+            raise WordveilError(f"{Path(path).name} is not a channel that wordveil saved, or it is damaged.") from None
+
+
+def channel_of(
+    mechanism: Mechanism[Any],
+    words: Ids | None = None,
+    *,
+    draws: int = 10_000,
+    entropy: Entropy | None = None,
+) -> Channel:
+    """Write out a mechanism for some words, exactly where its probabilities are known and by counting draws elsewhere.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What to write out.
+    words : array of int, optional
+        The input words, as ids; all if not given.
+    draws : int
+        How many draws to count for each word where the probabilities are not known.
+    entropy : Entropy, optional
+        Where the randomness comes from.
+    """
+    chosen = np.arange(len(mechanism.space)) if words is None else np.asarray(words, dtype=np.int64)
+    shape = (len(chosen), len(mechanism.space))
+    if isinstance(mechanism, ExponentialMechanism):
+        if shape[0] * shape[1] > _MOST:
+            raise WordveilError(
+                f"a channel of {shape[0]:,} × {shape[1]:,} exact probabilities is too large; give fewer words."
+            )
+        rows = [mechanism.probability_rows(chosen[part]) for part in blocks(len(chosen), 256)]
+        matrix = csr_array(np.concatenate(rows) if rows else np.empty(shape))
+        return Channel(chosen, matrix, None, mechanism.describe(), mechanism.guarantee)
+    if draws < 1:
+        raise WordveilError("a channel is estimated from at least one draw a word.")
+    entropy = entropy or Entropy()
+    found = []
+    for part in blocks(len(chosen), max(1, (1 << 20) // draws)):
+        place = np.repeat(np.arange(part.start, part.stop), draws)
+        drawn = mechanism.draw(chosen[place], entropy)
+        found.append(np.unique(place * shape[1] + drawn, return_counts=True))
+    keys = np.concatenate([keys for keys, _ in found]) if found else np.empty(0, dtype=np.int64)
+    counts = np.concatenate([counts for _, counts in found]) if found else np.empty(0)
+    matrix = csr_array((counts / draws, (keys // shape[1], keys % shape[1])), shape=shape)
+    promise = mechanism.guarantee.void(
+        "The probabilities are estimates: an output that was never drawn has probability 0, which no promise survives."
+    )
+    return Channel(chosen, matrix, draws, mechanism.describe(), promise)
+
+
+class FromChannel(Mechanism[Space]):
+    """A mechanism that draws from a saved channel, in constant time a draw.
+
+    Each row is summed up and cut into as many equal parts as it has entries; a table says at which entry each part
+    begins, so that a draw looks at two entries on average (Chen & Asau 1974).
+
+    Parameters
+    ----------
+    space : Space
+        The space that the channel was made on.
+    channel : Channel
+        The probabilities.
+    """
+
+    name = "channel"
+    family = "draws from a saved channel"
+    summary = "draws from probabilities that were written out before"
+
+    def __init__(self, space: Space, channel: Channel) -> None:
+        super().__init__(space, channel.mechanism["epsilon"])
+        if channel.matrix.shape[1] != len(space) or channel.mechanism["space"]["checksum"] != space.checksum:
+            raise WordveilError("the channel was made on another space; open the one it was made on.")
+        self.source = channel
+        self._row = np.full(len(space), -1, dtype=np.int64)
+        self._row[channel.words] = np.arange(len(channel.words))
+        self._prepare()
+
+    def _prepare(self) -> None:
+        matrix = self.source.matrix
+        lengths = np.diff(matrix.indptr)
+        running = np.cumsum(matrix.data)
+        before = np.concatenate([[0.0], running])[matrix.indptr[:-1]]
+        totals = np.concatenate([[0.0], running])[matrix.indptr[1:]] - before
+        of = np.repeat(np.arange(len(lengths)), lengths)
+        self._sums = (running - before[of]) / totals[of]
+        parts = np.arange(len(matrix.data)) - matrix.indptr[:-1][of]
+        # Sums of all rows on one line, row r between r and r+1: one search places the beginnings of all parts.
+        self._guide = np.searchsorted(self._sums + of, of + parts / lengths[of], side="right")
+        self._guide = np.minimum(self._guide, matrix.indptr[1:][of] - 1)
+
+    def options(self) -> dict[str, Any]:
+        """Return what the channel was made of."""
+        return {"of": self.source.mechanism}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word: what the channel keeps of its mechanism's promise."""
+        return self.source.guarantee
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """Replace each word by one drawn with its row of the channel."""
+        row = self._row[ids]
+        if (row < 0).any():
+            raise WordveilError("the channel has no row for some of these words; make it for the whole vocabulary.")
+        matrix = self.source.matrix
+        start, stop = matrix.indptr[row].astype(np.int64), matrix.indptr[row + 1].astype(np.int64)
+        aim = (entropy or Entropy()).uniform(len(row))
+        place = self._guide[start + (aim * (stop - start)).astype(np.int64)]
+        behind = np.flatnonzero((self._sums[place] <= aim) & (place < stop - 1))
+        while behind.size:
+            place[behind] += 1
+            behind = behind[(self._sums[place[behind]] <= aim[behind]) & (place[behind] < stop[behind] - 1)]
+        return np.asarray(matrix.indices[place], dtype=np.int64)

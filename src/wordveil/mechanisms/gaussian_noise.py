@@ -1,0 +1,58 @@
+"""What the mechanisms with Gaussian noise share: a deviation for every word, and the exact δ of every pair."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.errors import WordveilError
+from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
+from wordveil.noise import Entropy, delta_between
+from wordveil.spaces import EuclideanSpace, Space
+from wordveil.spaces.space import Ids, Points
+
+__all__ = ["GaussianNoise"]
+
+
+class GaussianNoise(NoiseMechanism[EuclideanSpace]):
+    """Adds Gaussian noise to the word's vector and gives the nearest word.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+        The words and their vectors.
+    epsilon, delta : float
+        The (ε, δ) that the noise is made for.
+    """
+
+    def __init__(self, space: Space, epsilon: float, delta: float) -> None:
+        super().__init__(needs_vectors(self.name, space), epsilon)
+        if not 0.0 < delta < 1.0:
+            raise WordveilError("delta must lie between 0 and 1, both excluded.")
+        self.delta = float(delta)
+
+    @property
+    @abstractmethod
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard deviation of every word's noise."""
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"delta": self.delta}
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        """Return a noisy point for each word."""
+        noise = entropy.generator.standard_normal((len(ids), self.space.dimension), dtype=np.float32)
+        noise *= self.deviations[ids][:, None].astype(np.float32)
+        return np.add(noise, self.space.points(ids), out=noise)
+
+    def true_delta(self, left: int, right: int) -> float:
+        """Return the smallest δ that holds between two words at this mechanism's ε: no estimate, the exact value."""
+        distance = float(self.space.apart(self.space.points(np.array([left])), np.array([right]))[0])
+        deviations = self.deviations
+        return delta_between(
+            self.space.dimension, distance, float(deviations[left]), float(deviations[right]), self.epsilon
+        )

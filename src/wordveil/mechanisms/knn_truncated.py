@@ -1,0 +1,66 @@
+"""Exponential draws cut off at the word's own k-th neighbour (challenges paper, section 6.2).
+
+Proof. As for `exponential`, with ``c(w,u) = min(d(w,u), d_k(w))`` and ``d_k(w)`` the distance to the k-th nearest
+word. ``d_k`` changes by at most ``d(w,w')`` from ``w`` to ``w'``: the ball around ``w'`` with radius ``d_k(w) +
+d(w,w')`` holds all the words of the ball around ``w``. And ``|min(a,b) - min(a',b')| <= max(|a-a'|, |b-b'|)``. So
+``|c(w,u) - c(w',u)| <= d(w,w')``, which is all the proof needs. ∎
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism
+from wordveil.spaces import Space
+from wordveil.spaces.space import Ids, Rows
+
+__all__ = ["KnnTruncated"]
+
+
+class KnnTruncated(ExponentialMechanism[Space]):
+    """Draws one of the k nearest words by its distance, or now and then any other word.
+
+    Parameters
+    ----------
+    space : Space
+        The words and their distance.
+    epsilon : float
+        The privacy loss per unit of distance.
+    k : int
+        The neighbour at whose distance it is cut off.
+    """
+
+    name = "knn-truncated"
+    summary = "draws a word by its distance, all words beyond the k-th neighbour being alike"
+
+    def __init__(self, space: Space, epsilon: float, *, k: int = 50) -> None:
+        super().__init__(space, epsilon)
+        if k < 1:
+            raise WordveilError("k must be 1 or more.")
+        self.k = int(k)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"k": self.k}
+
+    def log_weights(self, ids: Ids) -> Rows:
+        """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
+        rows = self.space.distances(ids).astype(np.float64)
+        k = min(self.k, len(self.space) - 1)
+        cut = np.partition(rows, k, axis=1)[:, k]  # place 0 is the word itself
+        return np.maximum(-0.5 * self.epsilon * np.minimum(rows, cut[:, None]), LOG_FLOOR)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        return Guarantee(
+            Notion.METRIC,
+            self.epsilon,
+            self.space.metric,
+            self.space.unit,
+            claimed="none: the challenges paper leaves it open",
+        )

@@ -1,0 +1,67 @@
+"""Laplace noise shaped like the cloud of the words (Xu et al. 2020).
+
+Proof. The noise is ``S^{1/2}L`` with ``L`` Laplace noise, so the noisy point has density ∝
+``e^{-ε‖S^{-1/2}(z-φ(w))‖}``, with a normaliser that does not depend on ``w``. That is the proof of `laplace` in the
+coordinates ``S^{-1/2}φ``, whose Euclidean distance is the Mahalanobis distance ``d``: the promise is ``ε·d(w,w')``.
+In the Euclidean distance it is at most ``ε/√λ·‖φ(w)-φ(w')‖``, with λ the smallest eigenvalue of S. ∎
+
+The noise must not be scaled again after the multiplication by ``S^{1/2}``: that would change its law.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
+from wordveil.noise import Entropy, laplace_noise
+from wordveil.spaces import MahalanobisSpace, Space
+from wordveil.spaces.space import Ids, Points
+
+__all__ = ["Mahalanobis"]
+
+
+class Mahalanobis(NoiseMechanism[MahalanobisSpace]):
+    """Adds Laplace noise stretched along the directions in which words vary most, and gives the nearest word.
+
+    Parameters
+    ----------
+    space : EuclideanSpace or MahalanobisSpace
+        The words and their vectors.
+    epsilon : float
+        The privacy loss per unit of Mahalanobis distance.
+    lam : float
+        Between 0 (round noise) and 1 (the full shape of the cloud).
+    """
+
+    name = "mahalanobis"
+    summary = "adds Laplace noise shaped like the cloud of words and gives the nearest word"
+
+    def __init__(self, space: Space, epsilon: float, *, lam: float = 1.0) -> None:
+        if not isinstance(space, MahalanobisSpace):
+            space = MahalanobisSpace(needs_vectors(self.name, space), lam)
+        super().__init__(space, epsilon)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"lam": self.space.lam}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        stretched = self.epsilon / np.sqrt(self.space.smallest_variance)
+        return Guarantee(
+            Notion.METRIC,
+            self.epsilon,
+            self.space.metric,
+            self.space.unit,
+            caveats=(f"In the Euclidean distance the promise is {stretched:.4g} per unit.",),
+            claimed="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
+        )
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        """Return a noisy point for each word."""
+        noise = laplace_noise(len(ids), self.space.dimension, self.epsilon, entropy)
+        return self.space.points(ids) + self.space.colour(noise)

@@ -1,0 +1,99 @@
+"""Words as vectors, with a distance that follows the shape of the cloud they make."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.errors import WordveilError
+from wordveil.spaces.euclidean import EuclideanSpace
+from wordveil.spaces.space import Ids, Points, PointSpace, Rows
+
+__all__ = ["MahalanobisSpace"]
+
+
+class MahalanobisSpace(PointSpace):
+    """An embedding with the regularised Mahalanobis distance (Xu et al. 2020).
+
+    ``d(w, w') = ‖S^{-1/2}(φ(w) - φ(w'))‖`` with ``S = lam·Σ + (1 - lam)·I`` and Σ the covariance of the vectors,
+    scaled to a mean variance of 1. Points are those of the embedding, and the nearest word of a point is the
+    Euclidean one, as in the paper.
+
+    Parameters
+    ----------
+    base : EuclideanSpace
+        The words and their vectors.
+    lam : float
+        Between 0, the Euclidean distance, and 1, the Mahalanobis distance.
+    """
+
+    unit = "unit of distance"
+
+    def __init__(self, base: EuclideanSpace, lam: float = 1.0) -> None:
+        if not 0.0 <= lam <= 1.0:
+            raise WordveilError("lam must lie between 0 (Euclidean) and 1 (Mahalanobis).")
+        super().__init__(f"{base.name} mahalanobis", base.vocabulary)
+        self.metric = f"Mahalanobis distance (lam={lam:g})"
+        self.base = base
+        self.lam = lam
+        values, vectors = np.linalg.eigh(self._shape())
+        if values[0] <= 1e-10 * values[-1]:
+            raise WordveilError("the vectors do not fill their dimensions, so choose a lam below 1.")
+        self._root = (vectors * np.sqrt(values)) @ vectors.T
+        inverse = (vectors / np.sqrt(values)) @ vectors.T
+        self._whitened = EuclideanSpace(self.name, base.vocabulary, (base.matrix @ inverse).astype(np.float32))
+        self.smallest_variance = float(values[0])
+
+    def _shape(self) -> NDArray[np.float64]:
+        centred = self.base.matrix - self.base.matrix.mean(axis=0, dtype=np.float64).astype(np.float32)
+        covariance = np.zeros((self.dimension, self.dimension))
+        for start in range(0, len(centred), 1 << 14):
+            block = centred[start : start + (1 << 14)].astype(np.float64)
+            covariance += block.T @ block
+        trace = np.trace(covariance)
+        identity = np.eye(self.dimension)
+        scaled = covariance * (self.dimension / trace) if trace > 0 else identity
+        return self.lam * scaled + (1.0 - self.lam) * identity
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates a point has."""
+        return self.base.dimension
+
+    @cached_property
+    def checksum(self) -> str:
+        """A SHA-256 of the embedding and lam."""
+        return hashlib.sha256(f"mahalanobis {self.lam!r} {self.base.checksum}".encode()).hexdigest()
+
+    @property
+    def diameter(self) -> float:
+        """An upper bound on the distance of any two words."""
+        return self._whitened.diameter
+
+    def colour(self, noise: Points) -> Points:
+        """Give round noise the shape of the cloud: multiply by the square root of S."""
+        return noise @ self._root.astype(np.float32)
+
+    def distances(self, ids: Ids) -> Rows:
+        """Return the distances from each of these words to every word, a row each."""
+        return self._whitened.distances(ids)
+
+    def points(self, ids: Ids) -> Points:
+        """Return the points of these words, a row each."""
+        return self.base.points(ids)
+
+    def nearest(self, points: Points) -> NDArray[np.int64]:
+        """Return the id of the word nearest to each point, by the Euclidean distance."""
+        return self.base.nearest(points)
+
+    def closest(self, points: Points, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` words nearest to each point, by the Euclidean distance."""
+        return self.base.closest(points, k)
+
+    def apart(self, points: Points, ids: Ids) -> NDArray[np.float64]:
+        """Return the distance of each point from the word of the same row."""
+        offsets = np.linalg.solve(self._root, (points.astype(np.float64) - self.points(ids)).T)
+        return np.sqrt(np.einsum("ij,ij->j", offsets, offsets))

@@ -1,0 +1,1 @@
+"""Hyperbolic embeddings learnt from IS-A pairs."""

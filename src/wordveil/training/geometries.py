@@ -1,0 +1,206 @@
+"""The three geometries that embeddings are learnt in: where points start, how far apart they are, how they move.
+
+Gradients are Riemannian: the direction in which the distance grows fastest, by one unit a unit of length. Between two
+points they have the form ``near·(x - y) + own·x``, where a geometry gives the two numbers.
+
+Each geometry has its number here, by which the CUDA kernels know it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.errors import WordveilError
+
+__all__ = ["GEOMETRIES", "EuclideanGeometry", "Geometry", "LorentzGeometry", "PoincareGeometry", "geometry"]
+
+Floats = NDArray[np.float64]
+
+_CLOSE = 1e-12  # sinh(d) of points that count as equal, where no direction leads apart
+_FIRST = 1e-3  # points start in a cube of this half width around the origin
+#: No step is longer than this, whatever the rate.
+LONGEST_STEP = 1.0
+#: No point goes further from the origin than this: there 1-‖x‖² is 1e-9 and still has seven digits.
+FARTHEST = 22.0
+
+
+class Slopes(NamedTuple):
+    """Distances, and the two numbers of the gradient at each end."""
+
+    distance: Floats
+    near_x: Floats
+    own_x: Floats
+    near_y: Floats
+    own_y: Floats
+
+
+class Geometry(ABC):
+    """One way to hold points and to measure between them."""
+
+    name: ClassVar[str]
+    number: ClassVar[int]
+
+    def first(self, nodes: int, dimension: int, generator: np.random.Generator) -> Floats:
+        """Return where the points start: close to the origin, none at it."""
+        return generator.uniform(-_FIRST, _FIRST, (nodes, dimension))
+
+    @abstractmethod
+    def slopes(self, x: Floats, y: Floats, squares: Floats) -> Slopes:
+        """Return distances and gradients between ``x[:, None]`` and ``y``.
+
+        Parameters
+        ----------
+        x : array of shape (pairs, dimension)
+            One end.
+        y : array of shape (pairs, k, dimension)
+            The other ends.
+        squares : array of shape (pairs, k)
+            ``‖x - y‖²``.
+        """
+
+    @abstractmethod
+    def moved(self, points: Floats, step: Floats) -> Floats:
+        """Return where points come to by a step, which is a tangent vector in the points' own coordinates."""
+
+    @abstractmethod
+    def rows(self, some: Floats, points: Floats) -> Floats:
+        """Return for each of some points a row of numbers that order all points by their distance."""
+
+    @abstractmethod
+    def radii(self, points: Floats) -> Floats:
+        """Return the distances from the origin."""
+
+    @abstractmethod
+    def hyperboloid(self, points: Floats) -> Floats:
+        """Return the points' coordinates on the hyperboloid, as a Poincaré space keeps them."""
+
+
+class EuclideanGeometry(Geometry):
+    """Flat space, for comparison."""
+
+    name = "euclidean"
+    number = 0
+
+    def slopes(self, x: Floats, y: Floats, squares: Floats) -> Slopes:  # noqa: ARG002
+        """Return distances and gradients."""
+        distance = np.sqrt(squares)
+        near = 1.0 / np.maximum(distance, _CLOSE)
+        none = np.zeros_like(near)
+        return Slopes(distance, near, none, near, none)
+
+    def moved(self, points: Floats, step: Floats) -> Floats:
+        """Return where points come to by a step."""
+        return points + step * _shortening(np.linalg.norm(step, axis=1))[:, None]
+
+    def rows(self, some: Floats, points: Floats) -> Floats:
+        """Return rows of half squared distances, less what is the same in a row."""
+        return 0.5 * (points**2).sum(axis=1) - some @ points.T
+
+    def radii(self, points: Floats) -> Floats:
+        """Return the distances from the origin."""
+        return np.linalg.norm(points, axis=1)
+
+    def hyperboloid(self, points: Floats) -> Floats:  # noqa: ARG002
+        """Refuse: there is no such thing."""
+        raise WordveilError("a Euclidean embedding has no coordinates on the hyperboloid.")
+
+
+class PoincareGeometry(Geometry):
+    """The ball, with the step of Nickel & Kiela (2017): straight, scaled by the metric, and back into the ball."""
+
+    name = "poincare"
+    number = 1
+
+    def slopes(self, x: Floats, y: Floats, squares: Floats) -> Slopes:
+        """Return distances and gradients."""
+        alpha = 1.0 - np.einsum("ij,ij->i", x, x)[:, None]
+        beta = 1.0 - np.einsum("ijk,ijk->ij", y, y)
+        s2 = squares / (alpha * beta)
+        half = 0.5 / np.maximum(np.sqrt(s2 * (1.0 + s2)), _CLOSE)
+        own_x, own_y = half / beta, half / alpha
+        return Slopes(2.0 * np.arcsinh(np.sqrt(s2)), alpha * own_x, squares * own_x, beta * own_y, squares * own_y)
+
+    def moved(self, points: Floats, step: Floats) -> Floats:
+        """Return where points come to by a step."""
+        gap = 1.0 - np.einsum("ij,ij->i", points, points)
+        moved = points + step * _shortening(2.0 * np.linalg.norm(step, axis=1) / gap)[:, None]
+        lengths = np.linalg.norm(moved, axis=1)
+        return moved * np.minimum(1.0, np.tanh(FARTHEST / 2) / np.maximum(lengths, _CLOSE))[:, None]
+
+    def rows(self, some: Floats, points: Floats) -> Floats:
+        """Return rows of ``cosh(d)``."""
+        return _LORENTZ.rows(self.hyperboloid(some), self.hyperboloid(points))
+
+    def radii(self, points: Floats) -> Floats:
+        """Return the distances from the origin."""
+        return 2.0 * np.arctanh(np.linalg.norm(points, axis=1))
+
+    def hyperboloid(self, points: Floats) -> Floats:
+        """Return the points' coordinates on the hyperboloid."""
+        return 2.0 * points / (1.0 - np.einsum("ij,ij->i", points, points))[:, None]
+
+
+class LorentzGeometry(Geometry):
+    """The hyperboloid, with the exact step along the geodesic of Nickel & Kiela (2018).
+
+    A point is its space-like coordinates; the time-like one follows from them.
+    """
+
+    name = "lorentz"
+    number = 2
+
+    def slopes(self, x: Floats, y: Floats, squares: Floats) -> Slopes:
+        """Return distances and gradients."""
+        x2 = np.einsum("ij,ij->i", x, x)[:, None]
+        y2 = np.einsum("ijk,ijk->ij", y, y)
+        # (x0-y0)(x0+y0) = ‖x‖²-‖y‖², which keeps the digits that x0-y0 would lose
+        times = np.sqrt(1.0 + x2) + np.sqrt(1.0 + y2)
+        s2 = np.maximum(squares - ((x2 - y2) / times) ** 2, 0.0) / 4.0
+        root = np.maximum(np.sqrt(s2 * (1.0 + s2)), _CLOSE)
+        near, own = 0.5 / root, s2 / root
+        return Slopes(2.0 * np.arcsinh(np.sqrt(s2)), near, own, near, own)
+
+    def moved(self, points: Floats, step: Floats) -> Floats:
+        """Return where points come to by a step."""
+        squares = np.einsum("ij,ij->i", points, points)
+        time = np.sqrt(1.0 + squares)
+        along = np.einsum("ij,ij->i", points, step)
+        length = np.sqrt(np.maximum(np.einsum("ij,ij->i", step, step) - (along / time) ** 2, 0.0))
+        shortened = np.minimum(length, LONGEST_STEP)
+        scale = np.where(length > 0, np.sinh(shortened) / np.maximum(length, _CLOSE), 1.0)
+        moved = np.cosh(shortened)[:, None] * points + scale[:, None] * step
+        lengths = np.linalg.norm(moved, axis=1)
+        return moved * np.minimum(1.0, np.sinh(FARTHEST) / np.maximum(lengths, _CLOSE))[:, None]
+
+    def rows(self, some: Floats, points: Floats) -> Floats:
+        """Return rows of ``cosh(d)``."""
+        times = np.sqrt(1.0 + np.einsum("ij,ij->i", points, points))
+        own = np.sqrt(1.0 + np.einsum("ij,ij->i", some, some))
+        return np.concatenate([own[:, None], -some], axis=1) @ np.concatenate([times[:, None], points], axis=1).T
+
+    def radii(self, points: Floats) -> Floats:
+        """Return the distances from the origin."""
+        return np.arcsinh(np.linalg.norm(points, axis=1))
+
+    def hyperboloid(self, points: Floats) -> Floats:
+        """Return the points' coordinates on the hyperboloid."""
+        return points
+
+
+_LORENTZ = LorentzGeometry()
+GEOMETRIES: dict[str, Geometry] = {one.name: one for one in (PoincareGeometry(), _LORENTZ, EuclideanGeometry())}
+
+
+def geometry(name: str) -> Geometry:
+    """Return the geometry of this name, or refuse it."""
+    if name not in GEOMETRIES:
+        raise WordveilError(f"there is no geometry {name!r}; choose one of {', '.join(GEOMETRIES)}.")
+    return GEOMETRIES[name]
+
+
+def _shortening(lengths: Floats) -> Floats:
+    return LONGEST_STEP / np.maximum(lengths, LONGEST_STEP)

@@ -1,0 +1,203 @@
+"""IS-A pairs: reading, filtering, closing."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from wordveil.errors import WordveilError
+
+__all__ = ["Pairs", "read_pairs", "write_pairs"]
+
+_MOST_PAIRS = 100_000_000  # a closure beyond this comes of cycles in noisy pairs, and fits no memory
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What is a kind of what: ``names[child[i]]`` is a ``names[parent[i]]``, seen ``counts[i]`` times.
+
+    Parameters
+    ----------
+    names : list of str
+        The nodes.
+    child, parent : array of int
+        A pair each.
+    counts : array of float
+        How often each pair was seen.
+    hidden : int
+        So many of the last nodes only help the training and are no words of the space.
+    """
+
+    names: list[str]
+    child: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    hidden: int = 0
+
+    @classmethod
+    def of(cls, pairs: Collection[tuple[str, str]], names: Collection[str] = (), *, hidden: int = 0) -> Pairs:
+        """Make pairs of names; nodes come in the order of `names`, then as they first appear."""
+        ids = {name: place for place, name in enumerate(names)}
+        flat = np.array([[ids.setdefault(name, len(ids)) for name in pair] for pair in pairs], dtype=np.int32)
+        flat = flat.reshape(-1, 2)
+        return cls(list(ids), flat[:, 0], flat[:, 1], np.ones(len(flat)), hidden)
+
+    def __len__(self) -> int:
+        return len(self.child)
+
+    @cached_property
+    def checksum(self) -> str:
+        """A SHA-256 of names, pairs and counts."""
+        digest = hashlib.sha256("\n".join(self.names).encode("utf-8", "surrogatepass"))
+        for part in (self.child.astype("<i4"), self.parent.astype("<i4"), self.counts.astype("<f8")):
+            digest.update(np.ascontiguousarray(part).data)
+        digest.update(str(self.hidden).encode())
+        return digest.hexdigest()
+
+    @cached_property
+    def rows(self) -> csr_array[Any]:
+        """The parents of every node as a sparse row, sorted."""
+        matrix = csr_array(
+            (np.ones(len(self), dtype=bool), (self.child, self.parent)), shape=(len(self.names), len(self.names))
+        )
+        matrix.sum_duplicates()
+        matrix.sort_indices()
+        return matrix
+
+    @property
+    def links(self) -> NDArray[np.int64]:
+        """How many pairs each node is in."""
+        ends = np.concatenate([self.child, self.parent])
+        return np.bincount(ends, minlength=len(self.names))
+
+    def filtered(
+        self,
+        *,
+        min_count: float = 0.0,
+        vocabulary: Collection[str] | None = None,
+        leave_out: Collection[str] = (),
+        min_links: int = 0,
+    ) -> Pairs:
+        """Keep the pairs that pass all filters, and the nodes that are left in a pair.
+
+        Parameters
+        ----------
+        min_count : float
+            A pair must have been seen so often.
+        vocabulary : collection of str, optional
+            Both ends must be in it.
+        leave_out : collection of str
+            Neither end may be in it.
+        min_links : int
+            A node in fewer pairs goes, with its pairs, until none is left.
+        """
+        good = np.array(
+            [(vocabulary is None or name in vocabulary) and name not in leave_out for name in self.names], dtype=bool
+        )
+        keep = good[self.child] & good[self.parent] & (self.counts >= min_count) & (self.child != self.parent)
+        while True:
+            ends = np.concatenate([self.child[keep], self.parent[keep]])
+            links = np.bincount(ends, minlength=len(self.names))
+            few = (links > 0) & (links < min_links)
+            if not few.any():
+                return self._taking(keep, links > 0)
+            keep &= ~few[self.child] & ~few[self.parent]
+
+    def _taking(self, pairs: NDArray[np.bool_], nodes: NDArray[np.bool_]) -> Pairs:
+        place = np.cumsum(nodes) - 1
+        hidden = int(nodes[len(nodes) - self.hidden :].sum())
+        return Pairs(
+            [name for name, kept in zip(self.names, nodes.tolist(), strict=True) if kept],
+            place[self.child[pairs]].astype(np.int32),
+            place[self.parent[pairs]].astype(np.int32),
+            self.counts[pairs],
+            hidden,
+        )
+
+    def closed(self) -> Pairs:
+        """Add every pair that follows: a kind of a kind is a kind. Added pairs count once."""
+        reach = self.rows
+        step = reach
+        while True:
+            further = reach + reach @ step
+            further.setdiag(False)
+            further.eliminate_zeros()
+            if further.nnz > _MOST_PAIRS:
+                raise WordveilError(
+                    f"the closure has more than {_MOST_PAIRS:,} pairs, so the pairs go in circles; "
+                    "filter them harder or leave out --closure."
+                )
+            if further.nnz == reach.nnz:
+                break
+            reach = further
+        child, parent = reach.nonzero()
+        own = {(int(c), int(p)): n for c, p, n in zip(self.child, self.parent, self.counts, strict=True)}
+        counts = np.array([own.get(pair, 1.0) for pair in zip(child.tolist(), parent.tolist(), strict=True)])
+        return replace(self, child=child.astype(np.int32), parent=parent.astype(np.int32), counts=counts)
+
+    def below(self, root: str) -> Pairs:
+        """Keep the pairs between kinds of `root` and `root` itself; needs closed pairs."""
+        if root not in self.names:
+            raise WordveilError(f"there is no node {root!r} among the pairs.")
+        top = self.names.index(root)
+        inside = np.zeros(len(self.names), dtype=bool)
+        inside[self.child[self.parent == top]] = True
+        inside[top] = True
+        return self._taking(inside[self.child] & inside[self.parent], inside)
+
+
+def read_pairs(path: Path | str) -> Pairs:
+    r"""Read pairs from a file of lines ``child <tab> parent`` or ``child <tab> parent <tab> count``.
+
+    Parameters
+    ----------
+    path : Path or str
+        UTF-8, plain or gzipped. A pair given twice is counted twice.
+    """
+    path = Path(path)
+    counts: dict[tuple[str, str], float] = {}
+    try:
+        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+        with opened as lines:
+            for number, line in enumerate(lines, 1):
+                fields = line.rstrip("\r\n").split("\t")
+                if fields == [""]:
+                    continue
+                count = _count(fields, f"{path}, line {number}")
+                pair = fields[0], fields[1]
+                counts[pair] = counts.get(pair, 0.0) + count
+    except OSError:
+        raise WordveilError(f"cannot read {path}; give a file of IS-A pairs.") from None
+    except UnicodeDecodeError:
+        raise WordveilError(f"{path} is not UTF-8 text; convert it.") from None
+    pairs = Pairs.of(list(counts))
+    return replace(pairs, counts=np.array(list(counts.values()), dtype=np.float64))
+
+
+def _count(fields: list[str], place: str) -> float:
+    if len(fields) not in (2, 3) or not fields[0] or not fields[1]:
+        raise WordveilError(f"{place}: not a pair; write child, tab, parent, and optionally tab, count.")
+    try:
+        count = float(fields[2]) if len(fields) == 3 else 1.0
+    except ValueError:
+        count = -1.0
+    if not 0.0 < count < float("inf"):
+        raise WordveilError(f"{place}: the count must be a number above 0.")
+    return count
+
+
+def write_pairs(path: Path | str, pairs: Pairs) -> None:
+    """Write pairs in the form that `read_pairs` reads."""
+    with Path(path).open("w", encoding="utf-8", newline="\n") as out:
+        for child, parent, count in zip(pairs.child, pairs.parent, pairs.counts, strict=True):
+            tail = "" if count == 1 else f"\t{count:g}"
+            out.write(f"{pairs.names[child]}\t{pairs.names[parent]}{tail}\n")

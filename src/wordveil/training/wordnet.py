@@ -1,0 +1,191 @@
+"""WordNet's database files: synsets, senses of words, and what is a kind of what."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from wordveil.errors import WordveilError
+
+__all__ = ["PARTS", "Synset", "WordNet"]
+
+#: The parts of speech that have a hierarchy, with the letter and the number that WordNet's files call them by.
+PARTS = {"noun": ("n", "1"), "verb": ("v", "2")}
+
+_IS_A = ("@", "@i")  # is a kind of, is an instance of
+
+
+class Synset(NamedTuple):
+    """A set of words of one meaning: its part of speech and its place in the file are its name."""
+
+    part: str
+    offset: int
+
+
+class WordNet:
+    """The hierarchy of nouns and verbs, read from the database files when it is first asked for.
+
+    Parameters
+    ----------
+    folder : Path or str
+        Holds ``data.noun``, ``index.noun``, ``data.verb`` and ``index.verb``, plain or gzipped, and, to tell common
+        senses from rare ones, ``cntlist.rev``.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise WordveilError(f"there is no folder {self.folder}; give the one that holds WordNet's data.noun.")
+        self._closed: dict[Synset, frozenset[Synset]] = {}
+
+    def _lines(self, name: str) -> Iterable[str]:
+        plain, packed = self.folder / name, self.folder / f"{name}.gz"
+        if plain.is_file():
+            with plain.open(encoding="utf-8") as lines:
+                yield from lines
+        elif packed.is_file():
+            with gzip.open(packed, "rt", encoding="utf-8") as lines:
+                yield from lines
+        else:
+            raise WordveilError(f"{self.folder} lacks WordNet's file {name}; give the folder that holds it.")
+
+    @cached_property
+    def _data(self) -> dict[str, tuple[dict[Synset, tuple[str, ...]], dict[Synset, tuple[Synset, ...]]]]:
+        return {part: self._read(part) for part in PARTS if self._has(f"data.{part}")}
+
+    def _has(self, name: str) -> bool:
+        return (self.folder / name).is_file() or (self.folder / f"{name}.gz").is_file()
+
+    def _read(self, part: str) -> tuple[dict[Synset, tuple[str, ...]], dict[Synset, tuple[Synset, ...]]]:
+        lemmas: dict[Synset, tuple[str, ...]] = {}
+        parents: dict[Synset, tuple[Synset, ...]] = {}
+        for number, line in enumerate(self._lines(f"data.{part}"), 1):
+            if line.startswith(" "):
+                continue  # the licence
+            try:
+                fields = line.partition("|")[0].split()
+                synset, count = Synset(part, int(fields[0])), int(fields[3], 16)
+                lemmas[synset] = tuple(fields[4 : 4 + 2 * count : 2])
+                pointers = fields[5 + 2 * count :]
+                kinds, targets = pointers[0 : 4 * int(fields[4 + 2 * count]) : 4], pointers[1::4]
+            except (IndexError, ValueError):
+                raise WordveilError(
+                    f"{self.folder}, data.{part}, line {number}: not a line of WordNet; fetch it again."
+                ) from None
+            above = (Synset(part, int(to)) for kind, to in zip(kinds, targets, strict=False) if kind in _IS_A)
+            parents[synset] = tuple(dict.fromkeys(above))
+        return lemmas, parents
+
+    def synsets(self, part: str) -> Sequence[Synset]:
+        """Return all synsets of a part of speech, in the order of the file."""
+        if part not in self._data:
+            raise WordveilError(f"{self.folder} lacks WordNet's file data.{part}; give the folder that holds it.")
+        return list(self._data[part][0])
+
+    def lemmas(self, synset: Synset) -> tuple[str, ...]:
+        """Return the words of a synset, as WordNet spells them: ``_`` for a space."""
+        return self._data[synset.part][0][synset]
+
+    def parents(self, synset: Synset) -> tuple[Synset, ...]:
+        """Return what a synset is a kind or an instance of, one step up."""
+        return self._data[synset.part][1][synset]
+
+    def ancestors(self, synset: Synset) -> frozenset[Synset]:
+        """Return everything a synset is a kind of, all the way up."""
+        waiting = [synset]
+        while waiting:  # not recursive: a chain may be longer than Python's stack
+            last = waiting[-1]
+            missing = [above for above in self.parents(last) if above not in self._closed]
+            if missing and last not in self._closed:
+                if len(waiting) > len(self._data[synset.part][0]):
+                    raise WordveilError(f"{self.folder}, data.{synset.part}: a synset is a kind of itself.")
+                waiting += missing
+                continue
+            waiting.pop()
+            above = self.parents(last)
+            self._closed[last] = frozenset(above).union(*(self._closed[one] for one in above))
+        return self._closed[synset]
+
+    @cached_property
+    def _senses(self) -> dict[str, dict[str, list[Synset]]]:
+        return {part: self._index(part) for part in self._data}
+
+    def _index(self, part: str) -> dict[str, list[Synset]]:
+        senses = {}
+        for line in self._lines(f"index.{part}"):
+            if not line.startswith(" "):
+                fields = line.split()
+                senses[fields[0]] = [Synset(part, int(offset)) for offset in fields[-int(fields[2]) :]]
+        return senses
+
+    def senses(self, word: str) -> list[Synset]:
+        """Return the meanings of a word (lower case): nouns first, each part from the most common to the rarest."""
+        return [synset for part in self._senses for synset in self._senses[part].get(word, ())]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All words with a meaning, lower case, as WordNet spells them."""
+        return frozenset(word for part in self._senses.values() for word in part)
+
+    @cached_property
+    def _counts(self) -> dict[tuple[str, str, int], int]:
+        if not self._has("cntlist.rev"):
+            return {}
+        part_of = {number: part for part, (_, number) in PARTS.items()}
+        counts = {}
+        for line in self._lines("cntlist.rev"):
+            key, sense, count = line.split()
+            lemma, _, rest = key.partition("%")
+            if rest[0] in part_of:
+                counts[part_of[rest[0]], lemma, int(sense)] = int(count)
+        return counts
+
+    def frequency(self, word: str, synset: Synset) -> int:
+        """Return how often a word was seen in this meaning in WordNet's tagged texts."""
+        sense = self._senses[synset.part][word].index(synset) + 1
+        return self._counts.get((synset.part, word, sense), 0)
+
+    def main_sense(self, word: str) -> Synset | None:
+        """Return the commonest meaning of a word; of equals the first, nouns before verbs."""
+        return max(self.senses(word), key=lambda synset: self.frequency(word, synset), default=None)
+
+    def name(self, synset: Synset) -> str:
+        """Return a readable name: ``dog.n.01`` is the first meaning of the noun dog."""
+        lemma = self.lemmas(synset)[0].lower()
+        number = self._senses[synset.part][lemma].index(synset) + 1
+        return f"{lemma}.{PARTS[synset.part][0]}.{number:02d}"
+
+    def named(self, name: str) -> Synset:
+        """Return the synset of a readable name."""
+        lemma, letter, number = (name.rsplit(".", 2) + ["", ""])[:3]
+        for part, (own, _) in PARTS.items():
+            senses = self._senses.get(part, {}).get(lemma, [])
+            if letter == own and number.isdigit() and 0 < int(number) <= len(senses):
+                return senses[int(number) - 1]
+        raise WordveilError(f"WordNet has no synset {name!r}; a name looks like mammal.n.01.")
+
+    def relation(self, word: str, other: str) -> str:
+        """Say what `other` is to `word`, by the closest of their meanings.
+
+        Returns
+        -------
+        str
+            ``same``, ``synonym``, ``hypernym`` (more general), ``hyponym`` (more special), ``co-hyponym`` (two
+            kinds of one thing) or ``unrelated``.
+        """
+        if word == other:
+            return "same"
+        mine, theirs = set(self.senses(word)), set(self.senses(other))
+        if mine & theirs:
+            return "synonym"
+        above = set[Synset]().union(*map(self.ancestors, mine))
+        if above & theirs:
+            return "hypernym"
+        if mine & set[Synset]().union(*map(self.ancestors, theirs)):
+            return "hyponym"
+        if {up for one in mine for up in self.parents(one)} & {up for one in theirs for up in self.parents(one)}:
+            return "co-hyponym"
+        return "unrelated"
