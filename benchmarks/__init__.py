@@ -1,1 +1,1 @@
-"""Benchmarks: run with `make bench`."""
+"""Benchmarks: ratios in one run, against the peer and against the hardware's limit. Run with `make bench`."""

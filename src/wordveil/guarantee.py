@@ -23,8 +23,8 @@ class Guarantee:
     r"""A promise about one word, and where it ends.
 
     For the notion ``METRIC``, all words ``w``, ``w'`` covered by `pairs` and every output ``y``:
-    ``Pr[M(w)=y] <= exp(epsilon * d(w, w')) * Pr[M(w')=y]``. For the notion ``APPROXIMATE``, all words covered by `pairs`
-    and every set ``S`` of outputs: ``Pr[M(w) in S] <= exp(epsilon) * Pr[M(w') in S] + delta``.
+    ``Pr[M(w)=y] <= exp(epsilon * d(w, w')) * Pr[M(w')=y]``. For the notion ``APPROXIMATE``, all words covered by
+    `pairs` and every set ``S`` of outputs: ``Pr[M(w) in S] <= exp(epsilon) * Pr[M(w') in S] + delta``.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from wordveil import mechanism
 from wordveil.errors import WordveilError
-from wordveil.guarantee import Notion
+from wordveil.guarantee import Guarantee, Notion
 from wordveil.mechanisms import MECHANISMS
 from wordveil.spaces import EuclideanSpace, GraphSpace
 
@@ -20,8 +21,11 @@ def test_each_has_a_name_a_summary_and_a_promise(name: str, toy: EuclideanSpace)
     assert made.name == name
     assert made.summary
     assert made.family
-    assert made.guarantee.notion is Notion.METRIC
-    assert made.guarantee.loss(2.0) == 3.0
+    assert made.source
+    promise = made.guarantee
+    assert (promise.notion is Notion.NONE) == (made.promises == "none")
+    assert promise.loss(2.0) == {Notion.METRIC: 3.0, Notion.APPROXIMATE: 1.5, Notion.NONE: math.inf}[promise.notion]
+    assert Guarantee.from_dict(json.loads(json.dumps(promise.to_dict()))) == promise
     assert made.describe()["epsilon"] == 1.5
     assert made.draw(np.array([0, 1])).shape == (2,)
 

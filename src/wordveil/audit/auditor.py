@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -64,16 +65,17 @@ class Auditor:
 
     def audit(self, name: str, space: Space, *, epsilon: float, **options: Any) -> Verdict:
         """Audit a mechanism of the registry, given as to `wordveil.mechanism`."""
-        return self.examine(mechanism(name, space, epsilon=epsilon, **options), lambda smaller: mechanism(
-            name, smaller, epsilon=epsilon, **options
-        ))
+        return self.examine(
+            mechanism(name, space, epsilon=epsilon, **options),
+            lambda smaller: mechanism(name, smaller, epsilon=epsilon, **options),
+        )
 
-    def examine(self, made: Mechanism[Any], remake: Any) -> Verdict:
+    def examine(self, made: Mechanism[Any], remake: Callable[[Space], Mechanism[Any]]) -> Verdict:
         """Audit a mechanism; `remake` makes the same mechanism on a smaller space.
 
-        Where the law is known, the mechanism itself is audited, on the words of a sub-vocabulary and every output. Where
-        draws must be counted, the same mechanism is made on that sub-vocabulary alone, and once more on its projection to
-        two dimensions, where losses that hide in a hundred dimensions show.
+        Where the law is known, the mechanism itself is audited, on the words of a sub-vocabulary and every output.
+        Where draws must be counted, the same mechanism is made on that sub-vocabulary alone, and once more on its
+        projection to two dimensions, where losses that hide in a hundred dimensions show.
         """
         started = time.perf_counter()
         ids = sub_vocabulary(made.space, self.words, self.seed)
@@ -94,14 +96,13 @@ class Auditor:
                 if claim is None:
                     on_promise += self._sampled(small, small.guarantee, about)
                 else:
-                    on_claim += self._sampled(small, small.claim, about)
-        order = {"key": lambda evidence: -evidence.share}
+                    on_claim += self._sampled(small, small.claim or claim, about)
         return Verdict(
             made.describe(),
             made.guarantee,
             claim,
-            sorted(on_promise, **order),
-            sorted(on_claim, **order),
+            _strongest_first(on_promise),
+            _strongest_first(on_claim),
             self.error,
             time.perf_counter() - started,
         )
@@ -124,11 +125,11 @@ class Auditor:
 
     def _smaller(self, made: Mechanism[Any], ids: NDArray[np.int64]) -> list[tuple[str, Space]]:
         base = getattr(made.space, "base", made.space)
-        if not isinstance(base, EuclideanSpace):
-            small = base.restrict(ids)
-            return [(f"{len(ids)} words", small)]
-        small = base.restrict(ids)
-        return [(f"{len(ids)} words", small), (f"{len(ids)} words in 2-d", _flat(small))]
+        small: Space = base.restrict(ids)
+        smaller = [(f"{len(ids)} words", small)]
+        if isinstance(small, EuclideanSpace):
+            smaller.append((f"{len(ids)} words in 2-d", _flat(small)))
+        return smaller
 
     def _sampled(self, small: Mechanism[Any], held: Guarantee, where: str) -> list[Evidence]:
         if held.notion is not Notion.METRIC:
@@ -154,6 +155,10 @@ class Auditor:
         if held == small.guarantee:
             return float(small.promised(np.array([pair[0]]), np.array([pair[1]]))[0])
         return held.loss(float(small.space.distances(np.array([pair[0]]))[0, pair[1]]))
+
+
+def _strongest_first(found: list[Evidence]) -> list[Evidence]:
+    return sorted(found, key=lambda evidence: -evidence.share)
 
 
 def _flat(space: EuclideanSpace) -> EuclideanSpace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,7 @@ def upper(hits: NDArray[Any], draws: int, error: float) -> NDArray[np.float64]:
     return np.where(hits < draws, beta.ppf(1.0 - error, hits + 1, np.maximum(draws - hits, 1)), 1.0)
 
 
-def loss_bound(
-    left: NDArray[Any], right: NDArray[Any], draws: tuple[int, int], error: float
-) -> NDArray[np.float64]:
+def loss_bound(left: NDArray[Any], right: NDArray[Any], draws: tuple[int, int], error: float) -> NDArray[np.float64]:
     """Return lower bounds on ``ln(Pr[left]/Pr[right])``; each is too high with at most twice the error."""
     with np.errstate(divide="ignore"):
         return np.log(lower(left, draws[0], error)) - np.log(upper(right, draws[1], error))
@@ -57,13 +55,13 @@ def choose_threshold(
         Used for the bound by which events are compared.
     """
     best, top = Event(0, np.inf, at_least=True), -np.inf
-    for number, (ours, theirs) in enumerate(zip(left, right, strict=True)):
+    for number, samples in enumerate(zip(left, right, strict=True)):
+        ours, theirs = map(np.sort, samples)
         draws = (len(ours), len(theirs))
-        ours, theirs = np.sort(ours), np.sort(theirs)
         levels = np.concatenate([np.geomspace(10 / len(ours), 0.5, 24), 1 - np.geomspace(10 / len(ours), 0.5, 24)])
         cuts = np.unique(np.quantile(ours, np.clip(levels, 0, 1)))
         for at_least in (True, False):
-            side = "left" if at_least else "right"
+            side: Literal["left", "right"] = "left" if at_least else "right"
             below = np.searchsorted(ours, cuts, side=side), np.searchsorted(theirs, cuts, side=side)
             hits = [draws[i] - below[i] if at_least else below[i] for i in (0, 1)]
             bounds = loss_bound(hits[0], hits[1], draws, error)

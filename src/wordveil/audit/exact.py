@@ -81,9 +81,7 @@ def law_of_draws(
     return found
 
 
-def exact_deltas(
-    mechanism: GaussianNoise, pairs: list[tuple[int, int]], held: Guarantee, about: str
-) -> list[Evidence]:
+def exact_deltas(mechanism: GaussianNoise, pairs: list[tuple[int, int]], held: Guarantee, about: str) -> list[Evidence]:
     """Compute the exact δ of these pairs and hold it against a promise."""
     if held.notion is not Notion.APPROXIMATE:
         return []

@@ -13,7 +13,7 @@ Pairs = dict[str, list[tuple[int, int]]]
 
 
 def sub_vocabulary(space: Space, words: int, seed: int = 0) -> NDArray[np.int64]:
-    """Choose words to audit: half of them at random, half the nearest neighbours of those, so that close pairs occur."""
+    """Choose words to audit: half of them at random, half the nearest words of those, so that close pairs occur."""
     if len(space) <= words:
         return np.arange(len(space))
     generator = np.random.default_rng(seed)
@@ -41,7 +41,12 @@ def interesting_pairs(space: Space, each: int, seed: int = 0) -> Pairs:
     crossing = crossing[np.isfinite(across.min(axis=1)[crossing])]
     return {
         "nearest words": [(int(word), int(nearest[word])) for word in closest[: 2 * each : 2]],
-        "random words": [tuple(map(int, generator.choice(words, 2, replace=False))) for _ in range(each)],
+        "random words": [_two(generator, words) for _ in range(each)],
         "across densities": [(int(word), int(across[word].argmin())) for word in crossing[: 2 * each : 2]],
         "loneliest words": [(int(word), int(nearest[word])) for word in closest[::-1][:each]],
     }
+
+
+def _two(generator: np.random.Generator, words: int) -> tuple[int, int]:
+    left, right = generator.choice(words, 2, replace=False).tolist()
+    return left, right

@@ -77,10 +77,8 @@ def compare_words(
         # Sets that take the outputs in order of their ratio, and every single output.
         sets = loss_bound(np.cumsum(ours[order]), np.cumsum(theirs[order]), (draws[0], draws[0]), error)
         singles = loss_bound(ours, theirs, (draws[0], draws[0]), error)
-        if sets.max() >= singles.max():
-            chosen = order[: int(sets.argmax()) + 1]
-        else:
-            chosen = np.array([int(singles.argmax())])
+        best_set, best_single = order[: int(sets.argmax()) + 1], np.array([int(singles.argmax())])
+        chosen = best_set if sets.max() >= singles.max() else best_single
         hits = test[way][chosen].sum(), test[1 - way][chosen].sum()
         bound = float(loss_bound(hits[0], hits[1], (draws[1], draws[1]), error / 4))
         if best is None or bound > best[0]:

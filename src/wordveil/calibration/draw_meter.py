@@ -103,7 +103,7 @@ class DrawMeter(Meter):
         return found
 
     def _success(self, parts: list[Guesses]) -> Adversary:
-        return Guesses.joined(parts).adversary(len(self.suspects), self.settings.draws)
+        return Guesses.joined(parts).adversary(len(self.suspects))
 
     def _measure(self, epsilons: Sequence[float]) -> Iterator[Measurement]:
         for number, epsilon in enumerate(epsilons):

@@ -72,8 +72,8 @@ class Meter(ABC):
 
     @cached_property
     def suspects(self) -> NDArray[np.int64]:
-        """The words among which the adversary looks for the input."""
-        return sample(len(self.space), self.settings.adversary_words, self.settings.seed)
+        """The words among which the adversary looks for the input, in the order of the vocabulary."""
+        return np.sort(sample(len(self.space), self.settings.adversary_words, self.settings.seed))
 
     @cached_property
     def surroundings(self) -> Surroundings:

@@ -35,6 +35,7 @@ Arrays = dict[str, NDArray[Any]]
 _PRIORS = ("uniform", "frequency")
 # What the directions are for: each purpose, and each block of words, has its own.
 _FIGURES, _ADVERSARY, _WORST = range(3)
+_MOST_TIMES = 20
 
 
 class RayMeter(Meter):
@@ -145,21 +146,22 @@ class RayMeter(Meter):
     def near_loss(self, epsilons: Sequence[float]) -> list[PerWord]:
         """Return at each ε what is promised between a word and its most similar words: an upper bound."""
         around = self.surroundings
-        return [
-            estimates.promised_loss(self.make(epsilon), around, self.settings.similar) for epsilon in epsilons
-        ]
+        return [estimates.promised_loss(self.make(epsilon), around, self.settings.similar) for epsilon in epsilons]
 
     def adversary(self, epsilons: Sequence[float], prior: str) -> list[Adversary]:
         """Return at each ε how often the best guess is right."""
         return self._adversaries(epsilons, (prior,))[prior]
 
     def _adversaries(self, epsilons: Sequence[float], priors: Sequence[str]) -> dict[str, list[Adversary]]:
-        ids, draws = self.suspects, self.settings.adversary_draws
+        ids = self.suspects
         scales = self._scales(epsilons, ids)
         weights = {prior: np.exp(self.log_prior(prior, ids)) for prior in priors}
+        # The likelier words under any of the priors are drawn for more often, since an error there counts for more.
+        likely = np.max(list(weights.values()), axis=0) * len(ids)
 
         def work(number: int, part: slice) -> Arrays:
-            landing = self._follow(ids[part], scales[part], draws, _ADVERSARY, number)
+            times = int(np.clip(likely[part].mean(), 1, _MOST_TIMES))
+            landing = self._follow(ids[part], scales[part], times * self.settings.adversary_draws, _ADVERSARY, number)
             own = [self._within(landing.edges, column) for column in scales[part].T]
             return _packed(
                 Guesses.of(ids[part], weights[prior][part], landing.outputs[:, place], own[place])
@@ -170,7 +172,7 @@ class RayMeter(Meter):
         key = {"what": "guesses", "epsilons": list(epsilons), "priors": list(priors)}
         found = self._each_block(ids, "learning to guess", work, key)
         joined = iter(_joined(found, Guesses, len(priors) * len(epsilons)))
-        return {prior: [next(joined).adversary(len(ids), draws) for _ in epsilons] for prior in priors}
+        return {prior: [next(joined).adversary(len(ids)) for _ in epsilons] for prior in priors}
 
     def _measure(self, epsilons: Sequence[float]) -> Iterator[Measurement]:
         ids, around = self.ids, self.surroundings

@@ -26,7 +26,7 @@ __all__ = ["Landing", "Rays"]
 Matrix = NDArray[np.float32]
 
 # Measured at 50,000 × 100: shorter lists leave more to the full search than they save.
-_LISTED = 512
+_LISTED = 768
 _DIRECTIONS = 128
 _BLOCK_BYTES = 1 << 27
 
@@ -116,12 +116,13 @@ class Rays:
         rows = self._points[places] @ self._points.T
         rows *= -2.0
         rows += self._squares
-        rows += self._squares[places][:, None]
-        # As in EuclideanSpace.distances: nearly equal vectors are measured directly.
-        row, column = np.nonzero(rows < 1e-3 * (self._squares[places][:, None] + self._squares))
-        apart = self._points[places[row]].astype(np.float64) - self._points[column]
-        rows[row, column] = np.maximum(np.einsum("ij,ij->i", apart, apart), np.finfo(np.float32).tiny)
-        rows[np.arange(len(places)), places] = np.inf  # the word itself is compared with, not listed
+        for place, row in zip(places, rows, strict=True):
+            row += self._squares[place]
+            # As in EuclideanSpace.distances: nearly equal vectors are measured directly.
+            close = np.flatnonzero(row < 1e-3 * (self._squares[place] + self._squares))
+            apart = self._points[place].astype(np.float64) - self._points[close]
+            row[close] = np.maximum(np.einsum("ij,ij->i", apart, apart), np.finfo(np.float32).tiny)
+            row[place] = np.inf  # the word itself is compared with, not listed
         return rows
 
 
@@ -144,6 +145,7 @@ class _Fan:
                 self._bounds[number] = bound
         self._away = np.empty_like(self._along)
         self._scores = np.empty_like(self._along)
+        self._everyone = np.empty(len(points), dtype=np.float32)
         self._rows = np.arange(len(directions))
 
     def follow(
@@ -168,7 +170,9 @@ class _Fan:
         steepest = self._scores.max(axis=1)
         unsure = np.flatnonzero((self._bounds - own) > steepest * bound)
         for row in unsure:
-            steepest[row] = ((self._products[row] - own[row]) / squares).max()
+            np.subtract(self._products[row], own[row], out=self._everyone)
+            np.divide(self._everyone, squares, out=self._everyone)
+            steepest[row] = self._everyone.max()
         with np.errstate(divide="ignore"):
             return np.where(steepest > 0, 0.5 / np.maximum(steepest, 0).astype(np.float64), np.inf)
 
@@ -203,7 +207,9 @@ class _Fan:
         )
         if not self._whole:
             for row in np.flatnonzero((bound - reach * self._bounds[going] < least) & leaves[going]):
-                winner[row] = np.argmin(squares - reach[row] * self._products[going[row]])
+                np.multiply(self._products[going[row]], -reach[row], out=self._everyone)
+                np.add(self._everyone, squares, out=self._everyone)
+                winner[row] = self._everyone.argmin()
         found[going] = np.where(leaves[going], winner, place)
         return found
 

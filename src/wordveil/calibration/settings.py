@@ -61,7 +61,7 @@ class Settings:
     near_words: int = 2000
     outputs: int = 500
     adversary_words: int = 50_000
-    adversary_draws: int = 200
+    adversary_draws: int = 100
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -205,9 +205,7 @@ class ShellMeter(Meter):
                 effective=self._effective(epsilon),
                 # no output is likelier than the word itself
                 min_entropy=PerWord(self.ids, -np.log2(stays.values), worst_is_largest=False),
-                support=PerWord(
-                    self.ids, np.full(len(self.ids), np.log2(len(self.space))), worst_is_largest=False
-                ),
+                support=PerWord(self.ids, np.full(len(self.ids), np.log2(len(self.space))), worst_is_largest=False),
                 inputs=inputs,
                 alike=alike,
                 near_loss=self.near_loss([epsilon])[0],

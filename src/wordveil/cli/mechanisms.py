@@ -1,14 +1,18 @@
-"""``wordveil mechanisms``: the list, with what each promises."""
+"""``wordveil mechanisms``: the list, with what each promises and what the audit found."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import typer
 
 from wordveil.cli.options import Json, stdout
 
 __all__ = ["register"]
+
+_AUDITED = Path(__file__).parent.parent / "data" / "audit.json"
 
 
 def register(app: typer.Typer) -> None:
@@ -17,47 +21,48 @@ def register(app: typer.Typer) -> None:
 
 
 def mechanisms(as_json: Json = False) -> None:
-    """List the mechanisms and what each of them promises.
+    """List the mechanisms: family, promise, who proposed it, and what the audit that came with this version found.
+
+    The audit is repeated by `wordveil audit --all`.
 
     Example:
 
       wordveil mechanisms --json
     """
     from wordveil.mechanisms import DEFAULT, MECHANISMS, option_names
-    from wordveil.spaces import load_space
 
-    space = load_space("glove-50k")
-    facts = []
-    for name, kind in MECHANISMS.items():
-        promise = kind(space, 1.0).guarantee
-        facts.append(
-            {
-                "name": name,
-                "default": name == DEFAULT,
-                "summary": kind.summary,
-                "family": kind.family,
-                "metric": promise.metric,
-                "promise": f"ε per {promise.unit}" if promise.loss(1.0) < float("inf") else "none",
-                "pairs": promise.pairs,
-                "options": option_names(kind),
-                "claimed": promise.claimed,
-                "caveats": list(promise.caveats),
-            }
-        )
+    audited = {verdict["mechanism"]: verdict for verdict in json.loads(_AUDITED.read_text(encoding="utf-8"))}
+    facts: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "default": name == DEFAULT,
+            "summary": kind.summary,
+            "family": kind.family,
+            "promises": kind.promises,
+            "source": kind.source,
+            "audit": audited[name]["verdict"] if name in audited else "not audited",
+            "claim": audited[name]["claim_verdict"] if name in audited else "",
+            "options": option_names(kind),
+        }
+        for name, kind in MECHANISMS.items()
+    ]
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
     from rich.table import Table
 
     table = Table(title="Mechanisms (the first is the default)", title_justify="left")
-    for heading in ("name", "what it does", "promises", "for", "options"):
+    for heading in ("name", "family", "promises", "proposed by", "audit", "options"):
         table.add_column(heading, overflow="fold")
+    colours = {"holds": "green", "broken": "red"}
     for fact in facts:
+        found = f"[{colours.get(fact['audit'], 'yellow')}]{fact['audit']}[/]"
         table.add_row(
             f"[bold]{fact['name']}[/]",
-            str(fact["summary"]),
-            f"{fact['promise']}: {fact['metric']}",
-            str(fact["pairs"]),
-            ", ".join(fact["options"]) or "-",  # type: ignore[arg-type]
+            fact["family"],
+            fact["promises"],
+            fact["source"],
+            found + (f"; the paper's claim: {fact['claim']}" if fact["claim"] else ""),
+            ", ".join(fact["options"]) or "-",
         )
     stdout().print(table)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from wordveil.mechanisms import Mechanism
 
+_NAMED = {"none": None, "true": True, "false": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "SpaceName",
     "build_mechanism",
     "check_epsilon",
+    "parse_options",
     "stderr",
     "stdout",
 ]
@@ -95,7 +97,7 @@ def build_mechanism(
 ) -> Mechanism[Any]:
     """Open the space and make the mechanism, with a sign of life where that takes time."""
     epsilon = check_epsilon(epsilon)
-    chosen = dict(_parse(option) for option in options or [])
+    chosen = parse_options(options)
     from wordveil.mechanisms import MECHANISMS, mechanism
     from wordveil.spaces import load_space
 
@@ -106,12 +108,17 @@ def build_mechanism(
         return mechanism(name, load_space(space, normalise=normalise), epsilon=epsilon, **chosen)
 
 
+def parse_options(options: list[str] | None) -> dict[str, Any]:
+    """Return the options of a mechanism as names and values."""
+    return dict(_parse(option) for option in options or [])
+
+
 def _parse(option: str) -> tuple[str, Any]:
     name, equals, value = option.partition("=")
     if not equals or not name:
         raise WordveilError("an --option must look like NAME=VALUE, such as k=5.")
-    if value.lower() == "none":
-        return name, None
+    if value.lower() in _NAMED:
+        return name, _NAMED[value.lower()]
     if _NUMBER.fullmatch(value):
         return name, int(value) if value.lstrip("+-").isdigit() else float(value)
     return name, value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
@@ -82,8 +81,3 @@ def wrong_columns(source: str, asked: Iterable[str], there: Iterable[str]) -> Wo
                 f"{source} has more than one column {column!r}; rename them, so that none is left unveiled."
             )
     return None
-
-
-def source_name(path: Path | None) -> str:
-    """Return what an input is called in messages."""
-    return "standard input" if path is None else str(path)

@@ -45,7 +45,7 @@ class Veils:
         """Veil a block of the input of this name."""
         veil = self._for(name, number)
         try:
-            return list(veil.many(block.texts()))
+            return veil.together(block.texts())
         except WordveilError as error:
             reason = str(error)
         raise WordveilError(f"{_culprit(veil, block)}: {reason}")

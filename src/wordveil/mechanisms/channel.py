@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
@@ -77,9 +77,11 @@ class Channel:
         counts = np.rint(self.matrix.data * self.draws)
         tail = (1.0 - confidence) / 2.0
         lower, upper = self.matrix.copy(), self.matrix.copy()
-        lower.data = beta.ppf(tail, counts, self.draws - counts + 1)
-        upper.data = np.where(counts == self.draws, 1.0, beta.ppf(1.0 - tail, counts + 1, self.draws - counts))
-        return lower, upper, float(beta.ppf(1.0 - tail, 1, self.draws))
+        lower.data = betaincinv(counts, self.draws - counts + 1, tail)
+        upper.data = np.where(
+            counts == self.draws, 1.0, betaincinv(counts + 1, np.maximum(self.draws - counts, 1), 1.0 - tail)
+        )
+        return lower, upper, float(betaincinv(1, self.draws, 1.0 - tail))
 
     def save(self, path: str | Path) -> None:
         """Write the channel to one file."""
@@ -178,18 +180,20 @@ class FromChannel(Mechanism[Space]):
     name = "channel"
     family = "draws from a saved channel"
     summary = "draws from probabilities that were written out before"
+    promises = "what the mechanism promised, if the channel is exact"
+    source = "challenges paper"
 
     def __init__(self, space: Space, channel: Channel) -> None:
         super().__init__(space, channel.mechanism["epsilon"])
         if channel.matrix.shape[1] != len(space) or channel.mechanism["space"]["checksum"] != space.checksum:
             raise WordveilError("the channel was made on another space; open the one it was made on.")
-        self.source = channel
+        self.written = channel
         self._row = np.full(len(space), -1, dtype=np.int64)
         self._row[channel.words] = np.arange(len(channel.words))
         self._prepare()
 
     def _prepare(self) -> None:
-        matrix = self.source.matrix
+        matrix = self.written.matrix
         lengths = np.diff(matrix.indptr)
         running = np.cumsum(matrix.data)
         before = np.concatenate([[0.0], running])[matrix.indptr[:-1]]
@@ -203,19 +207,19 @@ class FromChannel(Mechanism[Space]):
 
     def options(self) -> dict[str, Any]:
         """Return what the channel was made of."""
-        return {"of": self.source.mechanism}
+        return {"of": self.written.mechanism}
 
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word: what the channel keeps of its mechanism's promise."""
-        return self.source.guarantee
+        return self.written.guarantee
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its row of the channel."""
         row = self._row[ids]
         if (row < 0).any():
             raise WordveilError("the channel has no row for some of these words; make it for the whole vocabulary.")
-        matrix = self.source.matrix
+        matrix = self.written.matrix
         start, stop = matrix.indptr[row].astype(np.int64), matrix.indptr[row + 1].astype(np.int64)
         aim = (entropy or Entropy()).uniform(len(row))
         place = self._guide[start + (aim * (stop - start)).astype(np.int64)]

@@ -20,12 +20,14 @@ then z. The paper calls this sampling hard; no Markov chain is needed, nor Besse
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 from scipy.special import logsumexp
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
@@ -57,6 +59,8 @@ class Density(NoiseMechanism[EuclideanSpace]):
 
     name = "density"
     summary = "adds Laplace noise that prefers crowded regions and gives the nearest word"
+    promises = "ε per unit of Euclidean distance, for every two words"
+    source = "challenges paper, which claims half the loss"
 
     def __init__(self, space: Space, epsilon: float, *, bandwidth: float | None = None) -> None:
         super().__init__(needs_vectors(self.name, space), epsilon)
@@ -153,6 +157,8 @@ class MixingLaw:
 
     @cached_property
     def _table(self) -> CubicSpline:
+        from scipy.interpolate import CubicSpline  # noqa: PLC0415 - slow to load, and only needed here
+
         squares = np.linspace(0.0, self.largest**2, _TABLE)
         heights = np.concatenate(
             [

@@ -59,6 +59,8 @@ class Elastic(NoiseMechanism[EuclideanSpace]):
 
     name = "elastic"
     summary = "adds heavy-tailed noise, smaller in crowded regions, and gives the nearest word"
+    promises = "ε per unit of Euclidean distance, less for lonely words"
+    source = "challenges paper, left open there"
 
     def __init__(self, space: Space, epsilon: float, *, k: int = 10, share: float = 0.5, tail: float = 1.0) -> None:
         super().__init__(needs_vectors(self.name, space), epsilon)

@@ -41,6 +41,8 @@ class Exponential(ExponentialMechanism[Space]):
 
     name = "exponential"
     summary = "draws a word with probability ∝ prior·exp(-ε·distance/2), on any space"
+    promises = "ε per unit of the space's distance, for every two words"
+    source = "McSherry & Talwar 2007"
 
     def __init__(self, space: Space, epsilon: float, *, prior: str = "uniform", clip: float | None = None) -> None:
         super().__init__(space, epsilon)
@@ -63,9 +65,10 @@ class Exponential(ExponentialMechanism[Space]):
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
-        rows = np.minimum(self.space.distances(ids), self._reach)
+        rows = self.space.distances(ids)
+        np.minimum(rows, self._reach, out=rows)
         rows *= -0.5 * self.epsilon
-        return np.asarray(rows + self._log_prior)
+        return rows if self.prior == "uniform" else rows + self._log_prior
 
     @property
     def guarantee(self) -> Guarantee:

@@ -39,6 +39,8 @@ class Gaussian(GaussianNoise):
 
     name = "gaussian"
     summary = "adds Gaussian noise, calibrated analytically, and gives the nearest word"
+    promises = "(ε, δ) for words within a reach of each other"
+    source = "Balle & Wang 2018"
 
     def __init__(self, space: Space, epsilon: float, *, delta: float = 1e-6, reach: float | None = None) -> None:
         super().__init__(space, epsilon, delta)

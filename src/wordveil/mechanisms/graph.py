@@ -44,6 +44,8 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     name = "graph"
     summary = "draws a word by hops on the graph of nearest words; the default"
+    promises = "ε per hop, for every two words"
+    source = "McSherry & Talwar 2007, on a graph"
 
     def __init__(self, space: Space, epsilon: float, *, k: int | None = None) -> None:
         if isinstance(space, GraphSpace):

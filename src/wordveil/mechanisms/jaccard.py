@@ -43,6 +43,8 @@ class Jaccard(GaussianNoise):
 
     name = "jaccard"
     summary = "adds Gaussian noise of two sizes, for dense and sparse regions: a baseline without a promise"
+    promises = "none"
+    source = "NADP paper, which claims (ε, δ)"
 
     def __init__(
         self,

@@ -36,6 +36,8 @@ class KnnTruncated(ExponentialMechanism[Space]):
 
     name = "knn-truncated"
     summary = "draws a word by its distance, all words beyond the k-th neighbour being alike"
+    promises = "ε per unit of the space's distance, for every two words"
+    source = "challenges paper, left open there"
 
     def __init__(self, space: Space, epsilon: float, *, k: int = 50) -> None:
         super().__init__(space, epsilon)

@@ -34,6 +34,8 @@ class Laplace(NoiseMechanism[EuclideanSpace]):
 
     name = "laplace"
     summary = "adds Laplace noise to the word's vector and gives the nearest word (WSDM 2020)"
+    promises = "ε per unit of Euclidean distance, for every two words"
+    source = "Feyisetan et al. 2020"
 
     def __init__(self, space: Space, epsilon: float) -> None:
         super().__init__(needs_vectors(self.name, space), epsilon)

@@ -38,6 +38,8 @@ class Mahalanobis(NoiseMechanism[MahalanobisSpace]):
 
     name = "mahalanobis"
     summary = "adds Laplace noise shaped like the cloud of words and gives the nearest word"
+    promises = "ε per unit of Mahalanobis distance, for every two words"
+    source = "Xu et al. 2020"
 
     def __init__(self, space: Space, epsilon: float, *, lam: float = 1.0) -> None:
         if not isinstance(space, MahalanobisSpace):

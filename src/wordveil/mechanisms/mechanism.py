@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
-from wordveil.parallel import blocks
+from wordveil.parallel import blocks, run
 from wordveil.spaces import EuclideanSpace, PointSpace, Space
 from wordveil.spaces.space import Ids, Points, Rows
 
@@ -28,6 +28,8 @@ PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
 #: Weights are kept above e^-600 of the largest, so that none becomes zero: see docs/guarantees.md, "Numbers".
 LOG_FLOOR = -600.0
 
+_ENTRIES = 1 << 21  # of a block of rows that one thread works on
+
 
 class Mechanism(ABC, Generic[SpaceT]):
     """A random map from words to words.
@@ -40,6 +42,10 @@ class Mechanism(ABC, Generic[SpaceT]):
         How it works, in a few words.
     summary : str
         What it does, in one sentence.
+    promises : str
+        What it promises, in a few words; `guarantee` says it in full.
+    source : str
+        Who proposed or claimed it.
     space : Space
         The words and their distance.
     epsilon : float
@@ -49,6 +55,8 @@ class Mechanism(ABC, Generic[SpaceT]):
     name: ClassVar[str]
     family: ClassVar[str]
     summary: ClassVar[str]
+    promises: ClassVar[str]
+    source: ClassVar[str]
 
     def __init__(self, space: SpaceT, epsilon: float) -> None:
         if not (isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0):
@@ -189,16 +197,22 @@ def draw_rows(ids: Ids, words: int, log_weights: Callable[[Ids], Rows], entropy:
         Where the randomness comes from.
     """
     drawn = np.empty(len(ids), dtype=np.int64)
-    for word_ids, places in _by_word(ids, max(1, (1 << 23) // words)):
+    groups = list(_by_word(ids, max(1, _ENTRIES // words)))
+
+    def draw(job: tuple[tuple[NDArray[np.int64], list[NDArray[np.int64]]], Entropy]) -> None:
+        (word_ids, places), source = job
         sums = np.cumsum(_weights(log_weights(word_ids)), axis=1)
         for row, where in zip(sums, places, strict=True):
-            drawn[where] = np.searchsorted(row, entropy.uniform(len(where)) * row[-1], side="right")
+            drawn[where] = np.searchsorted(row, source.uniform(len(where)) * row[-1], side="right")
+
+    run(draw, zip(groups, entropy.spawn(len(groups)), strict=True))
     return np.minimum(drawn, words - 1)
 
 
 def _weights(logs: Rows) -> NDArray[np.float64]:
-    logs = logs.astype(np.float64) - logs.max(axis=1, keepdims=True)
-    return np.exp(np.maximum(logs, LOG_FLOOR))
+    weights = np.subtract(logs, logs.max(axis=1, keepdims=True), dtype=np.float64)
+    np.maximum(weights, LOG_FLOOR, out=weights)
+    return np.exp(weights, out=weights)
 
 
 def _by_word(ids: Ids, most: int) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:

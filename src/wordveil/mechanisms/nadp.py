@@ -54,6 +54,8 @@ class Nadp(GaussianNoise):
 
     name = "nadp"
     summary = "adds Gaussian noise sized by the word's neighbourhood and gives the nearest word"
+    promises = "(ε, δ) for words joined by an edge; lone words bare"
+    source = "NADP paper, which claims all words"
 
     def __init__(
         self,

@@ -40,6 +40,8 @@ class Remapped(Laplace):
 
     name = "remapped"
     summary = "adds Laplace noise and gives the nearest word near the original: kept for comparison, no promise"
+    promises = "none"
+    source = "challenges paper, after Andrés et al. 2013"
 
     def __init__(self, space: Space, epsilon: float, *, radius: float | None = None) -> None:
         super().__init__(space, epsilon)

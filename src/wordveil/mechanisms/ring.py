@@ -36,6 +36,8 @@ class Ring(ExponentialMechanism[RingSpace]):
 
     name = "ring"
     summary = "moves a two-sided geometric number of steps along a closed tour of the words"
+    promises = "ε per step along the tour, for every two words"
+    source = "this project"
 
     def __init__(self, space: Space, epsilon: float) -> None:
         if isinstance(space, EuclideanSpace):

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from scipy.optimize import brentq
-from scipy.special import log_ndtr
-from scipy.stats import ncx2
+from scipy.special import chndtr, log_ndtr
 
 __all__ = ["delta_between", "sigma_for"]
 
@@ -29,6 +26,8 @@ def sigma_for(epsilon: float, delta: float) -> float:
     >>> round(sigma_for(1.0, 1e-5), 4)
     3.7306
     """
+    from scipy.optimize import brentq  # noqa: PLC0415 - slow to load, and only needed here
+
     return float(math.exp(brentq(lambda log: _half_space(epsilon, math.exp(-log)) - delta, -60.0, 60.0, xtol=1e-13)))
 
 
@@ -66,12 +65,12 @@ def delta_between(dimension: int, distance: float, left: float, right: float, ep
         square = (2.0 * dimension * math.log(wide / narrow) - 2.0 * level + distance**2 / gap) / curvature
         if square <= 0.0:
             return 0.0, 0.0
-        near = ncx2.cdf(square / narrow**2, dimension, (from_narrow / narrow) ** 2)
-        far = ncx2.cdf(square / wide**2, dimension, (from_wide / wide) ** 2)
+        near = chndtr(square / narrow**2, dimension, (from_narrow / narrow) ** 2)
+        far = chndtr(square / wide**2, dimension, (from_wide / wide) ** 2)
         return float(near), float(far)
 
     near, far = inside(epsilon)
     forwards = near - math.exp(min(epsilon, 700.0)) * far
     near, far = inside(-epsilon)
     backwards = (1.0 - far) - math.exp(min(epsilon, 700.0)) * (1.0 - near)
-    return float(np.clip(max(forwards, backwards), 0.0, 1.0))
+    return float(min(max(forwards, backwards, 0.0), 1.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any
@@ -83,11 +84,12 @@ class Veil:
 
     def describe(self) -> dict[str, Any]:
         """Say how texts are veiled, in plain values; two veils that say the same do the same."""
-        chosen = self.selection.words
+        chosen = None if self.selection.words is None else "\n".join(sorted(self.selection.words)).encode()
         return {
             **self.mechanism.describe(),
             "select": self.selection.kind,
-            "listed_words": None if chosen is None else sorted(chosen),
+            # the list itself may be private: its digest tells two of them apart
+            "listed_words": None if chosen is None else hashlib.sha256(chosen).hexdigest(),
             "oov": self.oov,
             "case": self.case,
             "seeded": not self.entropy.secure,
@@ -95,7 +97,11 @@ class Veil:
 
     def __call__(self, text: str, *, spans: Spans | None = None) -> Release:
         """Veil one text."""
-        return self._finish([_Draft(self, Document(text, spans))])[0]
+        return self.together([Document(text, spans)])[0]
+
+    def together(self, texts: Iterable[str | Document]) -> list[Release]:
+        """Veil some texts all at once, which is the fastest way where they fit into memory."""
+        return self._finish([_Draft(self, Document(text) if isinstance(text, str) else text) for text in texts])
 
     def many(self, texts: Iterable[str | Document], *, batch_words: int = BATCH_WORDS) -> Iterator[Release]:
         """Veil a stream of texts, in order, in bounded memory.

@@ -112,7 +112,9 @@ def read_hyperlex(path: Path | str) -> list[tuple[str, str, float]]:
     except OSError:
         raise WordveilError(f"cannot read {path}; give the file of HyperLex.") from None
     except (IndexError, ValueError):
-        raise WordveilError(f"{path} is not a table with the columns word1, word2 and score, divided by tabs.") from None
+        raise WordveilError(
+            f"{path} is not a table with the columns word1, word2 and score, divided by tabs."
+        ) from None
 
 
 def hyperlex(

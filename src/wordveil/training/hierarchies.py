@@ -17,11 +17,7 @@ def synset_pairs(wordnet: WordNet, parts: Sequence[str] = ("noun",)) -> Pairs:
     Of the nouns of WordNet 3.0 these are 743,241 pairs of 82,115 synsets, on which embeddings are compared.
     """
     names = {synset: wordnet.name(synset) for part in parts for synset in wordnet.synsets(part)}
-    pairs = [
-        (name, names[above])
-        for synset, name in names.items()
-        for above in sorted(wordnet.ancestors(synset))
-    ]
+    pairs = [(name, names[above]) for synset, name in names.items() for above in sorted(wordnet.ancestors(synset))]
     return Pairs.of(pairs)
 
 

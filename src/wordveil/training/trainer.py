@@ -171,7 +171,9 @@ def _device(device: str) -> str:
     if device == "auto":
         return "cuda" if cuda_is_there() else "cpu"
     if device == "cuda" and not cuda_is_there():
-        raise WordveilError("no CUDA device is found by PyTorch; install 'wordveil[train]', or train with --device cpu.")
+        raise WordveilError(
+            "no CUDA device is found by PyTorch; install 'wordveil[train]', or train with --device cpu."
+        )
     return device
 
 
@@ -180,9 +182,7 @@ def _fingerprint(pairs: Pairs, settings: Settings) -> str:
     return hashlib.sha256(facts.encode()).hexdigest()
 
 
-def _begin(
-    pairs: Pairs, settings: Settings, shape: Geometry, checkpoint: Path | None
-) -> tuple[Floats, int, float]:
+def _begin(pairs: Pairs, settings: Settings, shape: Geometry, checkpoint: Path | None) -> tuple[Floats, int, float]:
     if checkpoint is None or not checkpoint.exists():
         generator = np.random.default_rng(settings.seed)
         return shape.first(len(pairs.names), settings.dimension, generator), 0, 0.0

@@ -1,0 +1,100 @@
+"""``python -m benchmarks``: one table, one JSON file.
+
+python -m benchmarks                       # everything
+python -m benchmarks nearest draws         # some jobs
+python -m benchmarks --json figures.json   # also as JSON, with the machine's description
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.jobs import JOBS
+from benchmarks.measure import Row
+from wordveil import __version__
+from wordveil.parallel import cores
+
+
+def machine() -> dict[str, object]:
+    """Describe the machine."""
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
+        cpu = names[0] if names else cpu
+    return {
+        "processor": cpu,
+        "cores": cores(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "wordveil": __version__,
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def figure(value: float | None) -> str:
+    """Write a figure as people read it."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def main() -> None:
+    """Run the jobs and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], help="which jobs; all if none is named")
+    parser.add_argument("--json", type=Path, help="write the figures here as well")
+    arguments = parser.parse_args()
+    about = machine()
+    console = Console()
+    console.print(", ".join(f"{key} {value}" for key, value in about.items()))
+    table = Table()
+    for heading in (
+        "job",
+        "unit",
+        "ours",
+        "peer",
+        "limit",
+        "ours/peer",
+        "of limit",
+        "target",
+        "met",
+        "peak MB",
+        "note",
+    ):
+        table.add_column(heading, overflow="fold")
+    rows: list[Row] = []
+    for name in arguments.jobs or JOBS:
+        with console.status(f"{name}…"):
+            found = JOBS[name]()
+        rows += found
+        for row in found:
+            faster = row.unit.endswith("/s")
+            to_peer = None if row.peer is None else row.ours / row.peer if faster else row.peer / row.ours
+            of_limit = None if row.limit is None else row.ours / row.limit if faster else row.limit / row.ours
+            table.add_row(
+                row.job, row.unit, figure(row.ours), figure(row.peer), figure(row.limit),
+                "-" if to_peer is None else f"{to_peer:,.1f}×",
+                "-" if of_limit is None else f"{100 * of_limit:.0f}%",
+                row.target or "-", {True: "yes", False: "NO", None: "-"}[row.met], f"{row.memory_mb:,.0f}", row.note,
+            )  # fmt: skip
+    console.print(table)
+    if arguments.json:
+        facts = {"machine": about, "rows": [asdict(row) for row in rows]}
+        arguments.json.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

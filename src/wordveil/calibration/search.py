@@ -1,0 +1,102 @@
+"""Finding an ε by a monotone search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from wordveil.errors import WordveilError
+
+__all__ = ["largest_epsilon", "round_down"]
+
+_SMALLEST, _LARGEST = 1e-6, 1e6  # the range in which an ε is looked for
+
+Ask = Callable[[Sequence[float]], Sequence[bool]]
+
+
+def largest_epsilon(
+    holds: Ask,
+    low: float,
+    high: float,
+    *,
+    batch: int = 1,
+    tolerance: float = 0.002,
+    narrowed: Callable[[float, float], None] | None = None,
+) -> float:
+    """Return the largest ε at which something holds that holds below it and not above.
+
+    Parameters
+    ----------
+    holds : callable
+        Says for some ε whether it holds. Where it raises WordveilError an ε is too small for the mechanism.
+    low, high : float
+        Where to look first; the search goes on outside if need be.
+    batch : int
+        How many ε to ask about at once.
+    tolerance : float
+        The relative error of the answer, which is always an ε that was asked about and at which it holds.
+    narrowed : callable, optional
+        Told whenever the answer is known to lie between two ε that were asked about.
+
+    Returns
+    -------
+    float
+        The ε; 0 if none holds, infinity if all that were tried do.
+
+    Examples
+    --------
+    >>> round(largest_epsilon(lambda tried: [epsilon <= 3 for epsilon in tried], 0.1, 1.0), 2)
+    3.0
+    """
+    asker = _Asker(holds)
+    while not asker([low])[0]:
+        high, low = low, low / 4.0
+        if low < _SMALLEST:
+            return 0.0
+    while asker([high])[0]:
+        low, high = high, high * 4.0
+        if high > _LARGEST:
+            return np.inf
+    while high / low > 1.0 + tolerance:
+        if narrowed is not None and asker.usable >= {low, high}:
+            narrowed(low, high)
+        inner = [float(epsilon) for epsilon in np.geomspace(low, high, batch + 2)[1:-1]]
+        tried, answers = [low, *inner, high], [True, *asker(inner), False]
+        bad = answers.index(False)
+        low, high = tried[bad - 1], tried[bad]
+    return low if low in asker.usable else 0.0
+
+
+class _Asker:
+    """Asks whether something holds; an ε too small to be used counts as one where it holds, and is remembered."""
+
+    def __init__(self, holds: Ask) -> None:
+        self._holds = holds
+        self.usable: set[float] = set()
+
+    def __call__(self, epsilons: list[float]) -> list[bool]:
+        try:
+            answers = [bool(answer) for answer in self._holds(epsilons)]
+        except WordveilError:
+            if len(epsilons) > 1:
+                return [answer for epsilon in epsilons for answer in self([epsilon])]
+            if epsilons[0] > _LARGEST / 4:
+                raise
+            return [True]
+        self.usable.update(epsilons)
+        return answers
+
+
+def round_down(epsilon: float, digits: int = 3) -> float:
+    """Round an ε down to so many significant digits.
+
+    Examples
+    --------
+    >>> round_down(2.8699), round_down(0.012345)
+    (2.86, 0.0123)
+    """
+    if not (np.isfinite(epsilon) and epsilon > 0):
+        return epsilon
+    places = digits - 1 - int(np.floor(np.log10(epsilon)))
+    return round(float(np.floor(epsilon * 10.0**places * (1 + 1e-12)) / 10.0**places), max(places, 0))

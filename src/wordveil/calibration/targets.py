@@ -1,0 +1,181 @@
+"""What a person wants to be true, and the largest ε at which it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.calibration.choosing import Span
+from wordveil.calibration.meter import Meter
+from wordveil.calibration.search import largest_epsilon, round_down
+from wordveil.calibration.statistics import Measurement, PerWord
+from wordveil.errors import WordveilError
+
+__all__ = ["TARGETS", "Target", "solve"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a kind of target is about.
+
+    Attributes
+    ----------
+    part : callable
+        Takes its quantity out of a measurement.
+    is_probability : bool
+        Whether the bound is a probability.
+    wants_more : bool
+        Whether the quantity must be at least the bound, not at most.
+    """
+
+    part: Callable[[Measurement], PerWord | float]
+    is_probability: bool = False
+    wants_more: bool = False
+
+
+#: What can be demanded.
+TARGETS = {
+    "stays": Rule(lambda measured: measured.stays, is_probability=True),
+    "stays-mean": Rule(lambda measured: measured.stays.mean, is_probability=True),
+    "alternatives": Rule(lambda measured: measured.distinct, wants_more=True),
+    "adversary": Rule(lambda measured: measured.uniform.high, is_probability=True),
+    "adversary-frequency": Rule(lambda measured: measured.frequency.high, is_probability=True),
+    "near-loss": Rule(lambda measured: measured.near_loss),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """One demand.
+
+    Parameters
+    ----------
+    kind : str
+        One of `TARGETS`.
+    bound : float
+        The value not to be passed.
+    share : float
+        For demands on every word: the share of the words that must meet it; 1 is all of them.
+
+    Examples
+    --------
+    >>> Target("stays", 0.5).sentence()
+    'no word stays itself more than 50% of the time'
+    >>> Target("alternatives", 300, share=0.99).sentence()
+    'at least 300 different words come out in 1,000 draws, for 99% of the words'
+    """
+
+    kind: str
+    bound: float
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in TARGETS:
+            raise WordveilError(f"there is no target {self.kind!r}; choose one of {', '.join(TARGETS)}.")
+        if not 0.0 < self.share <= 1.0:
+            raise WordveilError("the share of words that must meet a target lies above 0 and is at most 1.")
+        if not (np.isfinite(self.bound) and self.bound > 0):
+            raise WordveilError("a target needs a value above 0.")
+        if TARGETS[self.kind].is_probability and self.bound >= 1.0:
+            raise WordveilError("a target that is a probability must be below 1, such as 0.5.")
+
+    def sentence(self, draws: int = 1000) -> str:
+        """Say the demand in words."""
+        everyone = self.share >= 1.0
+        whose = "every word" if everyone else f"{100 * self.share:g}% of the words"
+        percent, each = f"{100 * self.bound:g}%", f", for {whose}"
+        if self.kind == "stays":
+            first = "no word stays itself more than" if everyone else f"{whose} stay themselves at most"
+            return f"{first} {percent} of the time"
+        return {
+            "stays-mean": f"words stay themselves at most {percent} of the time on average",
+            "alternatives": f"at least {self.bound:g} different words come out in {draws:,} draws{each}",
+            "adversary": f"the best guess of the original is right at most {percent} of the time",
+            "adversary-frequency": f"the best guess of someone who knows word frequencies is right at most {percent} "
+            "of the time",
+            "near-loss": f"a word and its most similar words are told apart by at most e^{self.bound:g}{each}",
+        }[self.kind]
+
+    def value(self, measurement: Measurement) -> float:
+        """Return what was measured of this target's quantity."""
+        part = TARGETS[self.kind].part(measurement)
+        return part.met_by(self.share) if isinstance(part, PerWord) else part
+
+    def met(self, measurement: Measurement) -> bool:
+        """Say whether a measurement meets it."""
+        value = self.value(measurement)
+        return value >= self.bound if TARGETS[self.kind].wants_more else value <= self.bound
+
+
+def solve(meter: Meter, target: Target, span: Span) -> float:
+    """Return the largest ε that meets a target, rounded down to three digits; 0 if none does, infinity if all do.
+
+    Where figures are estimated, the worst of many estimates is a little too bad, and the adversary's success is taken
+    at the upper of its two bounds: the answer errs on the safe side.
+
+    Parameters
+    ----------
+    meter : Meter
+        What measures the mechanism.
+    target : Target
+        The demand.
+    span : Span
+        Where to look first.
+    """
+    if target.kind in ("stays", "alternatives"):
+        words = _WordByWord(meter, target)
+        found = largest_epsilon(words.holds, span.low, span.high, batch=meter.batch, narrowed=words.narrowed)
+    else:
+        found = largest_epsilon(_at_once(meter, target), span.low, span.high, batch=meter.batch)
+    return round_down(found)
+
+
+def _at_once(meter: Meter, target: Target) -> Callable[[Sequence[float]], list[bool]]:
+    def values(epsilons: Sequence[float]) -> list[float]:
+        if target.kind == "stays-mean":
+            return [found.mean for found in meter.stays(epsilons)]
+        if target.kind == "near-loss":
+            return [found.met_by(target.share) for found in meter.near_loss(epsilons)]
+        prior = "uniform" if target.kind == "adversary" else "frequency"
+        return [found.high for found in meter.adversary(epsilons, prior)]
+
+    return lambda epsilons: [value <= target.bound for value in values(epsilons)]
+
+
+class _WordByWord:
+    """Measures at each ε only the words whose answer is not known from another ε.
+
+    A word that meets the target at some ε meets it at every smaller one, so the first answers settle most words.
+    """
+
+    def __init__(self, meter: Meter, target: Target) -> None:
+        self._target = target
+        self._measure = meter.stays if target.kind == "stays" else meter.distinct
+        self._ids = np.empty(0, dtype=np.int64)
+        self._meets: dict[float, NDArray[np.bool_]] = {}  # for all words, at each ε that was asked about
+        self._good = np.empty(0, dtype=np.bool_)
+        self._open: NDArray[np.bool_] | None = None  # None until some are settled
+
+    def holds(self, epsilons: Sequence[float]) -> list[bool]:
+        """Say at which ε enough words meet the target."""
+        asked = None if self._open is None else self._ids[self._open]
+        answers = []
+        for epsilon, found in zip(epsilons, self._measure(epsilons, asked), strict=True):
+            more = self._target.kind == "alternatives"
+            meets = found.values >= self._target.bound if more else found.values <= self._target.bound
+            if self._open is None:
+                self._ids, whole = found.ids, meets
+            else:
+                whole = self._good.copy()
+                whole[self._open] = meets
+            self._meets[epsilon] = whole
+            answers.append(bool(whole.mean() >= self._target.share * (1 - 1e-12)))
+        return answers
+
+    def narrowed(self, low: float, high: float) -> None:
+        """Settle the words that have the same answer at both ends."""
+        self._good = self._meets[high]
+        self._open = self._meets[low] & ~self._meets[high]

@@ -1,0 +1,162 @@
+"""Noise in hyperbolic space around the origin, exactly, and the noise of the ICDM 2019 paper.
+
+All functions give radii or points around the origin; who uses them carries them to a word.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from wordveil.noise.entropy import Entropy
+
+__all__ = ["hyperbolic_radii", "icdm19_log_normaliser", "icdm19_lengths", "metropolis_points"]
+
+Floats = NDArray[np.float64]
+
+_LAST = 1e-6
+
+
+def hyperbolic_radii(count: int, dimension: int, kappa: float, entropy: Entropy) -> Floats:
+    """Draw the radii of points with density ∝ ``e^{-κρ}`` with respect to hyperbolic volume.
+
+    Parameters
+    ----------
+    count, dimension : int
+        How many radii, in how many dimensions.
+    kappa : float
+        The rate, above ``dimension - 1``.
+    entropy : Entropy
+        Where the randomness comes from.
+
+    Notes
+    -----
+    The volume at radius ρ grows like ``sinh^{n-1}ρ``. With ``T = e^{-2ρ}`` the law ``e^{-κρ}·sinh^{n-1}ρ dρ`` becomes ``T ~
+    Beta((κ-n+1)/2, n)``. As a quotient of Gamma variables ``T = A/(A+B)``, so ``ρ = ½·ln(1 + B/A)``; A is drawn as its
+    logarithm, since for κ close to n-1 it is far below the smallest double.
+
+    Examples
+    --------
+    >>> hyperbolic_radii(3, 5, 6.0, Entropy(0)).shape
+    (3,)
+    """
+    shape = 0.5 * (kappa - dimension + 1.0)
+    generator = entropy.generator
+    log_a = np.log(generator.standard_gamma(shape + 1.0, count)) + np.log(entropy.uniform(count)) / shape
+    log_b = np.log(generator.standard_gamma(dimension, count))
+    return np.asarray(0.5 * np.logaddexp(0.0, log_b - log_a))
+
+
+def icdm19_log_normaliser(dimension: int, epsilon: float) -> float:
+    """Return ``ln ∫₀¹ r^{n-1}((1-r)/(1+r))^ε dr = ln(B(n, ε+1)·₂F₁(ε, n; n+ε+1; -1))``."""
+    n = dimension
+    # Euler's transformation keeps every term of the series positive: F(ε,n;c;-1) = 2^{-n}·F(n+1, n; c; ½)
+    series = special.hyp2f1(n, n + 1.0, n + epsilon + 1.0, 0.5)
+    return float(special.betaln(n, epsilon + 1.0) - n * np.log(2.0) + np.log(series))
+
+
+def icdm19_lengths(count: int, dimension: int, epsilon: float, entropy: Entropy) -> Floats:
+    """Draw the lengths ``‖x‖`` of points with density ∝ ``e^{-ε·d(x,0)}`` with respect to *Euclidean* volume on the ball.
+
+    That is Eq. 7 of the paper in ``n`` dimensions: the length has density ∝ ``r^{n-1}((1-r)/(1+r))^ε``.
+
+    Notes
+    -----
+    The logarithm of that density is concave, so three lines (flat through the mode, tangents on either side of it)
+    lie above it. A point is drawn below the lines and kept if it is below the density: exact, whatever the lines.
+    """
+    envelope = _Envelope(dimension, epsilon)
+    drawn = np.empty(count)
+    missing = np.arange(count)
+    while missing.size:
+        r, log_height = envelope.draw(len(missing), entropy)
+        kept = np.log(entropy.uniform(len(missing))) + log_height <= envelope.log_density(r)
+        drawn[missing[kept]] = r[kept]
+        missing = missing[~kept]
+    return drawn
+
+
+class _Envelope:
+    """A curve of three exponentials above the density of the length."""
+
+    def __init__(self, dimension: int, epsilon: float) -> None:
+        self._power, self._epsilon = dimension - 1.0, epsilon
+        power = self._power
+        # the mode solves power·(1-r²) = 2εr
+        mode = float(power / (epsilon + np.hypot(epsilon, power)))
+        self._top = self._height(mode)
+        left = self._drop(0.0, mode) if power > 0 else 0.0
+        right = self._drop(1.0, mode)
+        self._touch = np.array([left, mode, right])
+        self._heights = np.array([self._height(left), self._top, self._height(right)])
+        self._slopes = np.array([self._slope(left) if power > 0 else 1.0, 0.0, self._slope(right)])
+        # where a tangent reaches the height of the mode, the flat line takes over
+        first, second = (self._touch + (self._top - self._heights) / np.where(self._slopes, self._slopes, 1.0))[[0, 2]]
+        self._edges = np.array([0.0, first, second, 1.0])
+        self._sums = np.cumsum([self._area(piece) for piece in range(3)])
+
+    def log_density(self, r: Floats) -> Floats:
+        """Return the logarithm of the density, up to a constant."""
+        with np.errstate(divide="ignore"):
+            radial = self._power * np.log(r) if self._power > 0 else np.zeros_like(r)
+            return np.asarray(radial + self._epsilon * (np.log1p(-r) - np.log1p(r)))
+
+    def _height(self, r: float) -> float:
+        return float(self.log_density(np.array(r)))
+
+    def _slope(self, r: float) -> float:
+        return float(self._power / r - 2.0 * self._epsilon / ((1.0 - r) * (1.0 + r)))
+
+    def _drop(self, end: float, mode: float) -> float:
+        """Return a place between the mode and the end where the density has fallen by about e: good, not critical."""
+        near, far = mode, end
+        for _ in range(40):
+            middle = 0.5 * (near + far)
+            if self._height(middle) > self._top - 1.0:
+                near = middle
+            else:
+                far = middle
+        # where it falls only in the last digits before the end, any other place does
+        return near if abs(end - near) > _LAST else 0.5 * (mode + end)
+
+    def _area(self, piece: int) -> float:
+        low, high, slope = self._edges[piece], self._edges[piece + 1], self._slopes[piece]
+        width = high - low
+        if width <= 0.0:
+            return 0.0
+        if slope == 0.0:
+            return float(width)
+        start = self._heights[piece] - self._top + slope * (low - self._touch[piece])
+        return float(np.exp(start) * np.expm1(slope * width) / slope)
+
+    def draw(self, count: int, entropy: Entropy) -> tuple[Floats, Floats]:
+        """Draw lengths below the curve, and return the curve's logarithm there."""
+        piece = np.searchsorted(self._sums, entropy.uniform(count) * self._sums[-1])
+        low, width = self._edges[piece], np.diff(self._edges)[piece]
+        slope, share = self._slopes[piece], entropy.uniform(count)
+        bent = slope * width
+        with np.errstate(divide="ignore", invalid="ignore"):
+            along = np.where(slope == 0.0, share * width, np.log1p(share * np.expm1(bent)) / slope)
+        r = np.clip(low + along, np.finfo(float).tiny, 1.0 - 2.0**-53)
+        return r, self._heights[piece] + slope * (r - self._touch[piece])
+
+
+def metropolis_points(count: int, dimension: int, epsilon: float, entropy: Entropy, *, steps: int = 1000) -> Floats:
+    """Draw points of the ball as Algorithm 2 of the paper prints it: a Metropolis-Hastings chain for each.
+
+    Each chain starts at the origin and makes `steps` steps. A step adds a standard normal vector, maps the sum from
+    flat space to the hyperboloid and on to the ball, and accepts it with probability ``min(1, f(x')/f(x))``. Because
+    it leaves out the Jacobian of that map, its limit is not Eq. 7 (see docs/hyperbolic.md); the exact sampler is
+    `icdm19_lengths`.
+    """
+    x = np.zeros((count, dimension))
+    log_f = np.zeros(count)
+    for _ in range(steps):
+        proposal = x + entropy.generator.standard_normal((count, dimension))
+        proposal /= 1.0 + np.hypot(1.0, np.linalg.norm(proposal, axis=1))[:, None]
+        length = np.linalg.norm(proposal, axis=1)
+        log_new = epsilon * (np.log1p(-length) - np.log1p(length))
+        accepted = np.log(entropy.uniform(count)) <= log_new - log_f
+        x[accepted], log_f[accepted] = proposal[accepted], log_new[accepted]
+    return x

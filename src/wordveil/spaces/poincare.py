@@ -1,0 +1,237 @@
+"""Words in hyperbolic space, where a hierarchy has the room it needs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.errors import WordveilError
+from wordveil.parallel import blocks, run
+from wordveil.spaces import hyperbolic_geometry as hyperbolic
+from wordveil.spaces.products import BestProduct
+from wordveil.spaces.space import Ids, Points, PointSpace, Rows
+from wordveil.spaces.vocabulary import Vocabulary
+
+__all__ = ["PoincareSpace", "is_poincare_folder"]
+
+_HYPERBOLOID, _WORDS, _META, _IS_A = "hyperboloid.npy", "words.txt", "meta.json", "is_a.npy"
+# Products are right to about 1e-16 of their terms. A winner whose product is below this share of the largest term could
+# be wrong by more than a part in ten thousand: then all words are measured exactly.
+_UNSURE = 1e-11
+
+
+class PoincareSpace(PointSpace):
+    """An embedding in the Poincaré ball, with the hyperbolic distance.
+
+    Words are kept, and points are given, by their space-like coordinates on the hyperboloid, in double precision, in
+    which nothing is lost near the boundary of the ball; `ball` gives the points of the ball.
+
+    Parameters
+    ----------
+    name : str
+        What people call it.
+    vocabulary : Vocabulary
+        The words.
+    hyperboloid : array of shape (words, dimension)
+        Their space-like coordinates.
+    is_a : array of shape (pairs, 2), optional
+        The ids of each word that is known to be a kind of another, and of that other.
+    folder : Path, optional
+        Where graphs that were made in advance lie.
+    facts : dict, optional
+        What else is known of it: source, licence, whether its words are base forms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = PoincareSpace("toy", Vocabulary(["thing", "animal", "dog"]), np.array([[0.0, 0], [1, 0], [5, 1]]))
+    >>> space.distances(np.array([0])).round(3).tolist()
+    [[0.0, 0.881, 2.332]]
+    >>> space.nearest(np.array([[0.7, 0.1]])).tolist()
+    [1]
+    """
+
+    metric = "hyperbolic distance"
+    unit = "unit of hyperbolic distance"
+
+    def __init__(
+        self,
+        name: str,
+        vocabulary: Vocabulary,
+        hyperboloid: NDArray[np.floating],
+        *,
+        is_a: NDArray[Any] | None = None,
+        folder: Path | None = None,
+        facts: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(name, vocabulary)
+        if hyperboloid.ndim != 2 or len(hyperboloid) != len(vocabulary) or hyperboloid.shape[1] == 0:
+            raise WordveilError("the coordinates must be a matrix with a row for every word.")
+        self.hyperboloid = np.ascontiguousarray(hyperboloid, dtype=np.float64)
+        if not (np.abs(self.hyperboloid) < 1.0 / hyperbolic.SMALLEST_GAP).all():
+            raise WordveilError("the coordinates of a Poincaré space must be finite, and not beyond a radius of 300.")
+        self.is_a = None if is_a is None else np.asarray(is_a, dtype=np.int64)
+        self.facts = facts or {}
+        self._folder = folder
+
+    @classmethod
+    def from_ball(cls, name: str, vocabulary: Vocabulary, vectors: NDArray[np.floating]) -> PoincareSpace:
+        """Make a space of points of the ball, as other tools write them."""
+        return cls(name, vocabulary, hyperbolic.to_hyperboloid(hyperbolic.ball_points(vectors)))
+
+    @classmethod
+    def load(cls, folder: Path, name: str | None = None) -> PoincareSpace:
+        """Open a space from the folder it was written to."""
+        try:
+            words = (folder / _WORDS).read_text(encoding="utf-8").rstrip("\n").split("\n")
+            points = np.load(folder / _HYPERBOLOID, allow_pickle=False)
+            is_a = np.load(folder / _IS_A, allow_pickle=False) if (folder / _IS_A).exists() else None
+            facts = json.loads((folder / _META).read_text(encoding="utf-8")) if (folder / _META).exists() else {}
+        except (OSError, ValueError, EOFError):
+            raise WordveilError(
+                f"the Poincaré space {folder} is cut short or damaged; train or fetch it again."
+            ) from None
+        if len(set(words)) < len(words):
+            raise WordveilError(f"{folder / _WORDS} holds a word twice; train or fetch the space again.")
+        return cls(name or folder.name, Vocabulary(words), points, is_a=is_a, folder=folder, facts=facts)
+
+    def save(self, folder: Path) -> None:
+        """Write the space into a folder, which is made if need be."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _WORDS).write_text("\n".join(self.vocabulary) + "\n", encoding="utf-8")
+        np.save(folder / _HYPERBOLOID, self.hyperboloid)
+        if self.is_a is not None:
+            np.save(folder / _IS_A, self.is_a.astype(np.int32))
+        facts = {**self.facts, "name": self.name, "words": len(self), "dimension": self.dimension}
+        (folder / _META).write_text(json.dumps({**facts, "checksum": self.checksum}, indent=2) + "\n", encoding="utf-8")
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates a point has."""
+        return int(self.hyperboloid.shape[1])
+
+    def derived(self, name: str) -> Path | None:
+        """Return the folder of a graph that was made in advance, where there is one."""
+        made = self._folder / name if self._folder else None
+        return made if made and made.is_dir() else None
+
+    @cached_property
+    def checksum(self) -> str:
+        """A SHA-256 of words and coordinates."""
+        digest = hashlib.sha256(f"poincare {self.hyperboloid.shape}\n".encode())
+        digest.update("\n".join(self.vocabulary).encode("utf-8", "surrogatepass"))
+        digest.update(self.hyperboloid.astype("<f8").data)
+        return digest.hexdigest()
+
+    @cached_property
+    def _times(self) -> NDArray[np.float64]:
+        return np.asarray(hyperbolic.time_coordinate(self.hyperboloid))
+
+    @cached_property
+    def radii(self) -> NDArray[np.float64]:
+        """The distance of every word from the origin: small for general words, large for special ones."""
+        return np.arcsinh(np.linalg.norm(self.hyperboloid, axis=1))
+
+    @property
+    def diameter(self) -> float:
+        """Twice the largest radius: an upper bound on any distance."""
+        return 2.0 * float(self.radii.max())
+
+    def ball(self, ids: Ids) -> hyperbolic.BallPoints:
+        """Return the points of the ball where these words are."""
+        return hyperbolic.from_hyperboloid(self.hyperboloid[ids])
+
+    def points(self, ids: Ids) -> Points:
+        """Return the points of these words by their space-like coordinates, a row each."""
+        return self.hyperboloid[ids]
+
+    def restrict(self, ids: Ids) -> PoincareSpace:
+        """Return the space of these words alone."""
+        words = Vocabulary(self.vocabulary.take(np.asarray(ids)))
+        return PoincareSpace(f"{self.name} ({len(ids)} words)", words, self.hyperboloid[ids])
+
+    def distances(self, ids: Ids) -> Rows:
+        """Return the distances from each of these words to every word, a row each."""
+        rows = self._products(self.hyperboloid[ids], self._times[ids])  # cosh(d) - 1 = 2·sinh²(d/2)
+        rows -= 1.0
+        row, column = np.nonzero(rows < _UNSURE * 1e-1 * self._times[ids][:, None] * self._times + 1e-6)
+        np.maximum(rows, 0.0, out=rows)
+        rows = 2.0 * np.arcsinh(np.sqrt(0.5 * rows))
+        rows[row, column] = hyperbolic.hyperboloid_distance(self.hyperboloid[ids[row]], self.hyperboloid[column])
+        return rows
+
+    def _products(self, points: Points, times: Points) -> NDArray[np.float64]:
+        return np.asarray(np.outer(times, self._times) - points @ self.hyperboloid.T)
+
+    def apart(self, points: Points, ids: Ids) -> NDArray[np.float64]:
+        """Return the distance of each point from the word of the same row."""
+        return np.asarray(hyperbolic.hyperboloid_distance(points, self.hyperboloid[ids]))
+
+    def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` nearest other words of each word, nearest first, and their distances."""
+        k = min(k, len(self) - 1)
+        where = np.empty((len(ids), k), dtype=np.int64)
+        distances = np.empty((len(ids), k))
+
+        def search(part: slice) -> None:
+            rows = self.distances(ids[part])
+            rows[np.arange(len(rows)), ids[part]] = np.inf
+            where[part], distances[part] = _smallest(rows, k)
+
+        if k:
+            run(search, blocks(len(ids), max(1, (1 << 22) // len(self))))
+        return where, distances
+
+    @cached_property
+    def _closest(self) -> BestProduct:
+        return BestProduct(self.hyperboloid, -self._times)
+
+    def nearest(self, points: Points) -> NDArray[np.int64]:
+        """Return the id of the word nearest to each point.
+
+        The nearest word has the largest Lorentz product with the point, so a search is one product of matrices. Each
+        point is scaled to a time-like coordinate of 1, which changes no order and keeps far ones finite.
+        """
+        points = np.asarray(points, dtype=np.float64)
+        times = hyperbolic.time_coordinate(points)
+        found, score = self._closest.best(points / times[:, None])
+        for place in np.flatnonzero(-score < _UNSURE * self._times.max()):
+            rows = hyperbolic.hyperboloid_distance(points[place][None, :], self.hyperboloid)
+            found[place] = rows.argmin()
+        return found
+
+    def closest(self, points: Points, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` words nearest to each point, nearest first, and their distances."""
+        points = np.asarray(points, dtype=np.float64)
+        k = min(k, len(self))
+        where = np.empty((len(points), k), dtype=np.int64)
+        distances = np.empty((len(points), k))
+
+        def search(part: slice) -> None:
+            rows = np.stack([hyperbolic.hyperboloid_distance(one[None, :], self.hyperboloid) for one in points[part]])
+            where[part], distances[part] = _smallest(rows, k)
+
+        run(search, blocks(len(points), max(1, (1 << 22) // len(self))))
+        return where, distances
+
+    def describe(self) -> dict[str, Any]:
+        """Say what the space is, in plain values."""
+        return {**super().describe(), "dimension": self.dimension}
+
+
+def is_poincare_folder(path: Path) -> bool:
+    """Whether a folder holds a Poincaré space."""
+    return (path / _HYPERBOLOID).is_file()
+
+
+def _smallest(rows: Rows, k: int) -> tuple[NDArray[np.int64], Rows]:
+    kept = np.argpartition(rows, k - 1, axis=1)[:, :k]
+    values = np.take_along_axis(rows, kept, axis=1)
+    order = np.lexsort((kept, values), axis=1)
+    return np.take_along_axis(kept, order, axis=1), np.take_along_axis(values, order, axis=1)

@@ -1,0 +1,107 @@
+"""The audit convicts what is broken and acquits what is honest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.audit import doubles
+from tests.conftest import make_space
+from wordveil.audit import ERROR, Auditor, Verdict
+from wordveil.audit.bounds import loss_bound, lower, upper
+from wordveil.errors import WordveilError
+from wordveil.mechanisms import MECHANISMS, Mechanism
+from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Space
+
+AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
+
+
+@pytest.fixture(scope="module")
+def space() -> EuclideanSpace:
+    return make_space(150, 4, seed=12)
+
+
+def examine(kind: type[Mechanism[Any]], space: Space, epsilon: float, **options: Any) -> Verdict:
+    return Auditor(**AUDITOR).examine(  # type: ignore[arg-type]
+        kind(space, epsilon, **options), lambda smaller: kind(smaller, epsilon, **options)
+    )
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_honest_mechanisms_are_acquitted_and_broken_claims_are_not(name: str, space: EuclideanSpace) -> None:
+    verdict = Auditor(**AUDITOR).audit(name, space, epsilon=1.0)  # type: ignore[arg-type]
+    claims = {"nadp": "broken", "jaccard": "broken", "remapped": "broken"}
+    assert verdict.verdict == ("no promise" if name in ("jaccard", "remapped") else "holds")
+    assert verdict.claim_verdict == claims.get(name, "")
+    assert verdict.worst is not None
+    assert verdict.error == ERROR
+    assert json.loads(json.dumps(verdict.to_dict()))["verdict"] == verdict.verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "make", "epsilon", "options"),
+    [
+        (doubles.WrongBottom, "vectors", 1.0, {"clip": 8.0}),
+        (doubles.LooksBack, "vectors", 0.5, {}),
+        (doubles.WithoutHalf, "vectors", 1.0, {}),
+        (doubles.GraphWithoutHalf, "graph", 1.0, {}),
+        (doubles.GraphDrawsOtherwise, "graph", 1.0, {}),
+        (doubles.RingDoubled, "ring", 0.5, {}),
+        (doubles.KnnDropped, "vectors", 1.0, {"k": 5}),
+        (doubles.TooLittleNoise, "vectors", 1.0, {}),
+        (doubles.RadiusOfOneDimensionLess, "vectors", 1.0, {}),
+    ],
+)
+def test_wrong_mechanisms_are_convicted(
+    kind: type[Mechanism[Any]], make: str, epsilon: float, options: dict[str, Any], space: EuclideanSpace
+) -> None:
+    made: Space = {"vectors": space, "graph": GraphSpace.of(space, 3), "ring": RingSpace.of(space)}[make]
+    verdict = examine(kind, made, epsilon, **options)
+    assert verdict.verdict == "broken"
+    assert verdict.worst is not None
+    assert verdict.worst.breaks
+
+
+def test_the_evidence_names_words_and_outputs(space: EuclideanSpace) -> None:
+    verdict = Auditor(**AUDITOR).audit("remapped", space, epsilon=1.0)  # type: ignore[arg-type]
+    worst = verdict.worst
+    assert worst is not None
+    assert worst.left in space.vocabulary
+    assert worst.right in space.vocabulary
+    assert worst.measured > worst.allowed
+    assert worst.output
+
+
+def test_an_exact_audit_of_the_bundled_graph(glove: EuclideanSpace) -> None:
+    verdict = Auditor(words=40, draws=20_000, repeat=True).audit("graph", glove, epsilon=3.0)
+    assert verdict.verdict == "holds"
+    assert verdict.worst is not None
+    assert verdict.worst.exact
+    assert 0.5 < verdict.worst.share <= 1.0 + 1e-9
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 50), st.integers(50, 400), st.floats(1e-6, 0.2))
+def test_clopper_pearson_against_scipy(hits: int, draws: int, error: float) -> None:
+    interval = stats.binomtest(hits, draws).proportion_ci(1 - 2 * error, method="exact")
+    assert lower(np.array(hits), draws, error) == pytest.approx(interval.low, abs=1e-9)
+    assert upper(np.array(hits), draws, error) == pytest.approx(interval.high, abs=1e-9)
+
+
+def test_bounds_are_too_high_as_seldom_as_they_say() -> None:
+    generator = np.random.default_rng(0)
+    left, right = generator.binomial(500, 0.3, 4000), generator.binomial(500, 0.1, 4000)
+    wrong = (loss_bound(left, right, (500, 500), 0.05) > np.log(3.0)).mean()
+    assert wrong <= 0.1
+
+
+def test_senseless_settings() -> None:
+    for settings_ in ({"words": 1}, {"draws": 10}):
+        with pytest.raises(WordveilError, match="at least"):
+            Auditor(**settings_)  # type: ignore[arg-type]
