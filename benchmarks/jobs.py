@@ -51,15 +51,8 @@ def privatize() -> list[Row]:
     in_memory = best_of(2, lambda: [release.text for release in veil.many(lines)])
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.txt"
-        command = [
-            str(Path(sys.executable).parent / "wordveil"),
-            "privatize",
-            str(path),
-            "-o",
-            str(out),
-            "--epsilon",
-            "3",
-        ]
+        program = str(Path(sys.executable).parent / "wordveil")
+        command = [program, "privatize", str(path), "-o", str(out), "--epsilon", "3"]
         whole = best_of(2, lambda: subprocess.run([*command, "--quiet", "--overwrite"], check=True))
     known = [word for word in tokenise(text[:200_000]).keys if word in space.vocabulary]
     rates = peer_rates(space, known)
@@ -70,8 +63,8 @@ def privatize() -> list[Row]:
     )
     rate = words / in_memory
     return [
-        Row("graph, 1M words, text to text in memory", "words/s", rate, running[fastest], target="≥ 200,000 and 200× peer",
-            met=rate >= 200_000 and rate >= 200 * running[fastest], note=note),
+        Row("graph, 1M words, text to text in memory", "words/s", rate, running[fastest],
+            target="≥ 200,000 and 200× peer", met=rate >= 200_000 and rate >= 200 * running[fastest], note=note),
         Row("graph, 1M words, whole command with start, file to file", "words/s", words / whole, running[fastest],
             target="≥ 200,000 and 200× peer", met=words / whole >= 200_000 and words / whole >= 200 * running[fastest]),
     ]  # fmt: skip
@@ -133,10 +126,8 @@ def audit() -> list[Row]:
     started = time.perf_counter()
     auditor = Auditor()
     for name in MECHANISMS:
-        try:
+        if not name.startswith("hyperbolic"):  # those need another space
             auditor.audit(name, space, epsilon=1.0)
-        except ValueError as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
     spent = time.perf_counter() - started
     return [Row("audit of all mechanisms, 200 words", "s", spent, target="< 180", met=spent < 180.0)]
 

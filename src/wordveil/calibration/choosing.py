@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,12 +65,12 @@ def meter_for(make: Maker, space: Space, settings: Settings | None = None, watch
 
 
 def _probe(make: Maker) -> Mechanism[Any]:
-    for epsilon in _TRIED[:-1]:
-        try:
+    """Make the mechanism at the first ε that it accepts."""
+    *others, last = _TRIED
+    for epsilon in others:
+        with suppress(WordveilError):
             return make(epsilon)
-        except WordveilError:
-            continue
-    return make(_TRIED[-1])
+    return make(last)
 
 
 @dataclass(frozen=True)

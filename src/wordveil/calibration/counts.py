@@ -119,7 +119,7 @@ class Counts:
             effective=np.add.reduceat(is_needed.astype(np.float64), begins),
             largest=pairs.count[by_size][begins] / draws,
             own=np.bincount(pairs.row, weights=pairs.count * (word == pairs.output), minlength=words) / draws,
-            singles=np.bincount(pairs.row, weights=pairs.count == 1, minlength=words),
+            singles=np.bincount(pairs.row[pairs.count == 1], minlength=words).astype(np.float64),
             reached=reached,
             reached_by=np.bincount(place.ravel(), minlength=len(reached)),
             below=np.bincount(place.ravel(), weights=lower, minlength=len(reached)).astype(np.int64),
@@ -145,5 +145,5 @@ class Counts:
         most = np.zeros(len(outputs), dtype=np.int64)
         np.maximum.at(most, place.ravel(), self.count)
         close = self.count * gamma >= most[place.ravel()]
-        many = np.bincount(place.ravel(), weights=close, minlength=len(outputs))
+        many = np.bincount(place.ravel()[close], minlength=len(outputs)).astype(np.float64)
         return outputs[most >= SEEN], many[most >= SEEN]

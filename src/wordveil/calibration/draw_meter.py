@@ -33,6 +33,7 @@ class DrawMeter(Meter):
     exact = False
     how = "Estimated: from draws of the mechanism itself."
     default_words = 1000
+    tolerance = 0.01
 
     def __init__(
         self, make: Maker, probe: Mechanism[Any], space: Space, settings: Settings, watch: Watch = ignore

@@ -47,8 +47,9 @@ class Meter(ABC):
     how: str
     #: How many words are measured if nothing is said; 0 for all.
     default_words: int
-    #: How many ε are best measured at once when one is searched for.
+    #: How many ε are best measured at once when one is searched for, and how closely the search is worth its time.
     batch: int = 1
+    tolerance: float = 0.002
 
     def __init__(
         self, make: Maker, probe: Mechanism[Any], space: Space, settings: Settings, watch: Watch = ignore

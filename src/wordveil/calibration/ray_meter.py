@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ class RayMeter(Meter):
     how = "Estimated: the words of a block share their directions of noise, and all ε share both."
     default_words = 10_000
     batch = 7
+    tolerance = 0.01
 
     def __init__(
         self, make: Maker, probe: Mechanism[Any], space: Space, settings: Settings, watch: Watch = ignore
@@ -77,7 +78,7 @@ class RayMeter(Meter):
     def _each_block(
         self, ids: NDArray[np.int64], what: str, work: Callable[[int, slice], Arrays], key: dict[str, Any] | None = None
     ) -> list[Arrays]:
-        """Do the work for every block of words on all cores; with a key, blocks that were done before are not redone."""
+        """Do the work for every block of words on all cores; with a key, what was done before is not done again."""
         parts = list(enumerate(blocks(len(ids), self._rays.block)))
         finished = 0
 
@@ -205,7 +206,7 @@ class RayMeter(Meter):
             stays = PerWord(ids, joined["stays"], joined["errors"], mean_error)
             yield estimates.estimated(
                 epsilon,
-                estimates.with_worst_again(stays, lambda worst, epsilon=epsilon: self._again(worst, epsilon)),
+                estimates.with_worst_again(stays, partial(self._again, epsilon)),
                 all_counts[place],
                 joined["near"],
                 self.near_loss([epsilon])[0],
@@ -215,7 +216,7 @@ class RayMeter(Meter):
                 has_hierarchy=False,
             )
 
-    def _again(self, ids: NDArray[np.int64], epsilon: float) -> PerWord:
+    def _again(self, epsilon: float, ids: NDArray[np.int64]) -> PerWord:
         scales = self._scales([epsilon], ids)
         draws = estimates.AGAIN * self.settings.draws
         landing = self._follow(ids, scales[:, :0], draws, _WORST, 0)

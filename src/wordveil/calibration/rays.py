@@ -116,8 +116,8 @@ class Rays:
         rows = self._points[places] @ self._points.T
         rows *= -2.0
         rows += self._squares
+        rows += self._squares[places][:, None]
         for place, row in zip(places, rows, strict=True):
-            row += self._squares[place]
             # As in EuclideanSpace.distances: nearly equal vectors are measured directly.
             close = np.flatnonzero(row < 1e-3 * (self._squares[place] + self._squares))
             apart = self._points[place].astype(np.float64) - self._points[close]
@@ -160,7 +160,7 @@ class _Fan:
         edges = self._edges(own, squares, bound)
         outputs = np.empty(reach.shape, dtype=np.int64)
         for number, twice in enumerate(reach):
-            outputs[number] = self._outputs(place, squares, closest, bound, own, twice, twice >= 2.0 * edges)
+            outputs[number] = self._outputs(place, squares, closest, bound, twice, twice >= 2.0 * edges)
         return edges, outputs
 
     def _edges(self, own: Matrix, squares: Matrix, bound: float) -> NDArray[np.float64]:
@@ -182,7 +182,6 @@ class _Fan:
         squares: Matrix,
         closest: NDArray[np.int64],
         bound: float,
-        own: Matrix,
         twice: Matrix,
         leaves: NDArray[np.bool_],
     ) -> NDArray[np.int64]:

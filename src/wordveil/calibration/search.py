@@ -50,6 +50,8 @@ def largest_epsilon(
     3.0
     """
     asker = _Asker(holds)
+    if batch > 1:
+        low, high = _first_look(asker, low, high, batch)
     while not asker([low])[0]:
         high, low = low, low / 4.0
         if low < _SMALLEST:
@@ -73,19 +75,34 @@ class _Asker:
 
     def __init__(self, holds: Ask) -> None:
         self._holds = holds
+        self._known: dict[float, bool] = {}
         self.usable: set[float] = set()
 
     def __call__(self, epsilons: list[float]) -> list[bool]:
+        new = [epsilon for epsilon in epsilons if epsilon not in self._known]
+        if new:
+            self._known |= zip(new, self._ask(new), strict=True)
+        return [self._known[epsilon] for epsilon in epsilons]
+
+    def _ask(self, epsilons: list[float]) -> list[bool]:
         try:
             answers = [bool(answer) for answer in self._holds(epsilons)]
         except WordveilError:
             if len(epsilons) > 1:
-                return [answer for epsilon in epsilons for answer in self([epsilon])]
+                return [answer for epsilon in epsilons for answer in self._ask([epsilon])]
             if epsilons[0] > _LARGEST / 4:
                 raise
             return [True]
         self.usable.update(epsilons)
         return answers
+
+
+def _first_look(asker: _Asker, low: float, high: float, batch: int) -> tuple[float, float]:
+    """Ask about the whole range at once, and return the part of it, or its end, where the answer changes."""
+    tried = [float(epsilon) for epsilon in np.geomspace(low, high, batch + 2)]
+    answers = asker(tried)
+    bad = answers.index(False) if False in answers else len(answers)
+    return tried[max(bad - 1, 0)], tried[min(max(bad, 1), len(tried) - 1)]
 
 
 def round_down(epsilon: float, digits: int = 3) -> float:

@@ -235,7 +235,7 @@ def _unpack(name: str, arrays: dict[str, NDArray[Any]]) -> PerWord | Share | Adv
     values: dict[str, Any] = {key: _scalar(array) for key, array in own.items()}
     if inner:
         values["again"] = PerWord(**{key: _scalar(array) for key, array in inner.items()})
-    return kind(**values)  # type: ignore[no-any-return]
+    return kind(**values)
 
 
 def _scalar(array: NDArray[Any]) -> Any:

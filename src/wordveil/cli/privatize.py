@@ -112,7 +112,7 @@ def privatize(
 
     The output appears under its name when it is whole. A job that was stopped goes on with --resume.
 
-    For example:
+    Examples:
 
       echo "The committee met in Paris." | wordveil privatize --epsilon 3
 

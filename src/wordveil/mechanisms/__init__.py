@@ -6,6 +6,8 @@ from wordveil.mechanisms.elastic import Elastic
 from wordveil.mechanisms.exponential import Exponential
 from wordveil.mechanisms.gaussian import Gaussian
 from wordveil.mechanisms.graph import Graph
+from wordveil.mechanisms.hyperbolic import Hyperbolic
+from wordveil.mechanisms.hyperbolic_icdm19 import HyperbolicIcdm19
 from wordveil.mechanisms.jaccard import Jaccard
 from wordveil.mechanisms.knn_truncated import KnnTruncated
 from wordveil.mechanisms.laplace import Laplace
@@ -29,6 +31,8 @@ __all__ = [
     "FromChannel",
     "Gaussian",
     "Graph",
+    "Hyperbolic",
+    "HyperbolicIcdm19",
     "Jaccard",
     "KnnTruncated",
     "Laplace",

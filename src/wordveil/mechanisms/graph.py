@@ -18,7 +18,7 @@ from wordveil.guarantee import Guarantee, Notion
 from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
-from wordveil.spaces import EuclideanSpace, GraphSpace, Space
+from wordveil.spaces import GraphSpace, PointSpace, Space
 from wordveil.spaces.hops import SOURCES, Bits, members
 from wordveil.spaces.space import Ids, Rows
 
@@ -34,7 +34,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     Parameters
     ----------
-    space : EuclideanSpace or GraphSpace
+    space : PointSpace or GraphSpace
         The words; of an embedding the neighbour graph is built and cached.
     epsilon : float
         The privacy loss per hop.
@@ -52,7 +52,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
             if k is not None:
                 raise WordveilError("this space is a graph already, so k cannot be chosen.")
             graph = space
-        elif isinstance(space, EuclideanSpace):
+        elif isinstance(space, PointSpace):
             graph = GraphSpace.of(space, 3 if k is None else k)
         else:
             raise WordveilError(f"the mechanism {self.name} needs a space of vectors or a neighbour graph.")

@@ -2,6 +2,16 @@
 
 from wordveil.noise.entropy import Entropy
 from wordveil.noise.gaussian import delta_between, sigma_for
+from wordveil.noise.hyperbolic import hyperbolic_radii, icdm19_lengths, metropolis_points
 from wordveil.noise.laplace import directions, laplace_noise
 
-__all__ = ["Entropy", "delta_between", "directions", "laplace_noise", "sigma_for"]
+__all__ = [
+    "Entropy",
+    "delta_between",
+    "directions",
+    "hyperbolic_radii",
+    "icdm19_lengths",
+    "laplace_noise",
+    "metropolis_points",
+    "sigma_for",
+]

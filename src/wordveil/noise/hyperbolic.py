@@ -11,11 +11,12 @@ from scipy import special
 
 from wordveil.noise.entropy import Entropy
 
-__all__ = ["hyperbolic_radii", "icdm19_log_normaliser", "icdm19_lengths", "metropolis_points"]
+__all__ = ["hyperbolic_radii", "icdm19_lengths", "icdm19_log_normaliser", "metropolis_points"]
 
 Floats = NDArray[np.float64]
 
 _LAST = 1e-6
+_LARGEST_EPSILON = 1e15  # its noise is below the rounding of any word's coordinates
 
 
 def hyperbolic_radii(count: int, dimension: int, kappa: float, entropy: Entropy) -> Floats:
@@ -66,7 +67,7 @@ def icdm19_lengths(count: int, dimension: int, epsilon: float, entropy: Entropy)
     The logarithm of that density is concave, so three lines (flat through the mode, tangents on either side of it)
     lie above it. A point is drawn below the lines and kept if it is below the density: exact, whatever the lines.
     """
-    envelope = _Envelope(dimension, epsilon)
+    envelope = _Envelope(dimension, min(epsilon, _LARGEST_EPSILON))
     drawn = np.empty(count)
     missing = np.arange(count)
     while missing.size:
@@ -84,7 +85,7 @@ class _Envelope:
         self._power, self._epsilon = dimension - 1.0, epsilon
         power = self._power
         # the mode solves power·(1-r²) = 2εr
-        mode = float(power / (epsilon + np.hypot(epsilon, power)))
+        mode = min(float(power / (epsilon + np.hypot(epsilon, power))), 1.0 - _LAST**2)
         self._top = self._height(mode)
         left = self._drop(0.0, mode) if power > 0 else 0.0
         right = self._drop(1.0, mode)
@@ -111,7 +112,7 @@ class _Envelope:
     def _drop(self, end: float, mode: float) -> float:
         """Return a place between the mode and the end where the density has fallen by about e: good, not critical."""
         near, far = mode, end
-        for _ in range(40):
+        for _ in range(80):
             middle = 0.5 * (near + far)
             if self._height(middle) > self._top - 1.0:
                 near = middle

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,10 +39,12 @@ def laplace_noise(count: int, dimension: int, epsilon: float, entropy: Entropy) 
     return noise
 
 
-def directions(count: int, dimension: int, entropy: Entropy) -> NDArray[np.float32]:
+def directions(
+    count: int, dimension: int, entropy: Entropy, dtype: type[np.float32] | type[np.float64] = np.float32
+) -> NDArray[Any]:
     """Draw vectors of length 1, uniform on the sphere."""
-    vectors = entropy.generator.standard_normal((count, dimension), dtype=np.float32)
+    vectors = entropy.generator.standard_normal((count, dimension), dtype=dtype)
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     lengths[lengths == 0.0] = 1.0  # a vector of float zeros, which never happens, must not become NaN
-    vectors /= lengths[:, None].astype(np.float32)
+    vectors /= lengths[:, None].astype(dtype)
     return vectors

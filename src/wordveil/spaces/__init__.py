@@ -5,6 +5,7 @@ from wordveil.spaces.graph import GraphSpace
 from wordveil.spaces.mahalanobis import MahalanobisSpace
 from wordveil.spaces.neighbourhoods import neighbourhoods
 from wordveil.spaces.opening import BUNDLED, load_space
+from wordveil.spaces.poincare import PoincareSpace
 from wordveil.spaces.ring import RingSpace
 from wordveil.spaces.space import PointSpace, Space
 from wordveil.spaces.vocabulary import Vocabulary
@@ -14,6 +15,7 @@ __all__ = [
     "EuclideanSpace",
     "GraphSpace",
     "MahalanobisSpace",
+    "PoincareSpace",
     "PointSpace",
     "RingSpace",
     "Space",

@@ -136,6 +136,10 @@ class EuclideanSpace(PointSpace):
         flat = np.zeros(len(self), dtype=np.float32)
         return products.most(self.directions[ids], self.directions, flat, k, own=ids)
 
+    def likeness(self, ids: Ids) -> Rows:
+        """Return the cosine of every word with each of these words, a row each."""
+        return self.directions[ids] @ self.directions.T
+
     def points(self, ids: Ids) -> Points:
         """Return the points of these words, a row each."""
         return self.matrix[ids]

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from wordveil.cache import cached_folder
 from wordveil.errors import WordveilError
-from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.hops import HopSearch
-from wordveil.spaces.space import Ids, Rows, Space
+from wordveil.spaces.space import Ids, PointSpace, Rows, Space
 from wordveil.spaces.spanning import join
 from wordveil.spaces.vocabulary import Vocabulary
 
@@ -26,7 +25,8 @@ _LISTED = 10  # neighbours listed for the spanning tree, even where the graph it
 class GraphSpace(Space):
     """Words joined to their nearest words; the distance is the number of edges on the shortest way.
 
-    Two words are joined when either is among the `k` most similar of the other, by cosine. Components that this leaves
+    Two words are joined when either is among the `k` most similar of the other: by cosine in an
+    embedding of vectors, by distance elsewhere. Components that this leaves
     apart are joined by spanning-tree edges, so that every word has a finite distance to every other. With ``k=0`` the
     graph is the spanning tree alone.
 
@@ -61,12 +61,12 @@ class GraphSpace(Space):
         self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
 
     @classmethod
-    def of(cls, space: EuclideanSpace, k: int = 3) -> GraphSpace:
+    def of(cls, space: PointSpace, k: int = 3) -> GraphSpace:
         """Build the neighbour graph of an embedding, or take it from the cache.
 
         Parameters
         ----------
-        space : EuclideanSpace
+        space : PointSpace
             The words and their vectors.
         k : int
             How many most similar words each word is joined to; 0 for the spanning tree alone.
@@ -130,14 +130,14 @@ class GraphSpace(Space):
         return np.asarray(self._sizes[ids], dtype=np.int64)
 
 
-def build_graph(space: EuclideanSpace, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def build_graph(space: PointSpace, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Join every word to its `k` most similar words, and all words by a spanning tree; return sparse rows."""
     words = len(space)
-    listed, cosines = space.similar(np.arange(words), max(k, _LISTED))
+    listed, likenesses = space.similar(np.arange(words), max(k, _LISTED))
     k = min(k, listed.shape[1])
     edges = np.stack([np.repeat(np.arange(words), k), listed[:, :k].ravel()], axis=1)
     if words > 1:
-        edges = join(space, edges, listed, cosines)
+        edges = join(space, edges, listed, likenesses)
     pairs = np.unique(np.sort(edges, axis=1), axis=0)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     both = both[np.lexsort((both[:, 1], both[:, 0]))]

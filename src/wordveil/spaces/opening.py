@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from wordveil.errors import WordveilError
 from wordveil.spaces.euclidean import EuclideanSpace
+from wordveil.spaces.poincare import PoincareSpace, is_poincare_folder
 from wordveil.spaces.vocabulary import Vocabulary
 
 __all__ = ["BUNDLED", "bundled_facts", "load_space"]
@@ -26,14 +27,21 @@ def bundled_facts(name: str) -> dict[str, Any]:
     return facts
 
 
-def load_space(name_or_path: str | Path, *, normalise: bool = False) -> EuclideanSpace:
+@overload
+def load_space(name_or_path: Literal["glove-50k"], *, normalise: bool = False) -> EuclideanSpace: ...
+@overload
+def load_space(name_or_path: Literal["wordnet-poincare"], *, normalise: bool = False) -> PoincareSpace: ...
+@overload
+def load_space(name_or_path: str | Path, *, normalise: bool = False) -> EuclideanSpace | PoincareSpace: ...
+def load_space(name_or_path: str | Path, *, normalise: bool = False) -> EuclideanSpace | PoincareSpace:
     """Open a bundled space by name, or an embedding from a file.
 
     Parameters
     ----------
     name_or_path : str or Path
         The name of a bundled space, or a file: GloVe text, word2vec text or binary, fastText .vec, .npz or
-        .safetensors, plain or gzipped. The parsed form is cached, so that the next time opens in milliseconds.
+        .safetensors, plain or gzipped. The parsed form is cached, so that the next time opens in milliseconds. A
+        folder that `wordveil train` wrote gives a Poincaré space.
     normalise : bool
         Scale every vector to length 1.
 
@@ -45,6 +53,8 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
     """
     if str(name_or_path) in BUNDLED:
         folder = _DATA / str(name_or_path)
+        if is_poincare_folder(folder):
+            return _poincare(folder, normalise)
         words = (folder / "words.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
         vectors = np.load(folder / "vectors.npy", mmap_mode="r")
         return EuclideanSpace(str(name_or_path), Vocabulary(words), vectors, normalise=normalise, folder=folder)
@@ -54,7 +64,15 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
             f"there is no space {str(name_or_path)!r}: give the path of an embedding file or one of "
             f"{', '.join(BUNDLED)}."
         )
+    if is_poincare_folder(path):
+        return _poincare(path, normalise)
     from wordveil.spaces.files import load_vectors  # noqa: PLC0415 - the bundled space opens without the parsers
 
     words, vectors = load_vectors(path)
     return EuclideanSpace(path.name, Vocabulary(words), vectors, normalise=normalise)
+
+
+def _poincare(folder: Path, normalise: bool) -> PoincareSpace:
+    if normalise:
+        raise WordveilError("a Poincaré space cannot be normalised: where its points are is all it says.")
+    return PoincareSpace.load(folder)

@@ -20,6 +20,7 @@ from wordveil.spaces.vocabulary import Vocabulary
 
 __all__ = ["PoincareSpace", "is_poincare_folder"]
 
+_FORMS = "noun.exc"
 _HYPERBOLOID, _WORDS, _META, _IS_A = "hyperboloid.npy", "words.txt", "meta.json", "is_a.npy"
 # Products are right to about 1e-16 of their terms. A winner whose product is below this share of the largest term could
 # be wrong by more than a part in ten thousand: then all words are measured exactly.
@@ -99,7 +100,8 @@ class PoincareSpace(PointSpace):
             ) from None
         if len(set(words)) < len(words):
             raise WordveilError(f"{folder / _WORDS} holds a word twice; train or fetch the space again.")
-        return cls(name or folder.name, Vocabulary(words), points, is_a=is_a, folder=folder, facts=facts)
+        vocabulary = Vocabulary(words, forms=folder if (folder / _FORMS).exists() else None)
+        return cls(name or folder.name, vocabulary, points, is_a=is_a, folder=folder, facts=facts)
 
     def save(self, folder: Path) -> None:
         """Write the space into a folder, which is made if need be."""

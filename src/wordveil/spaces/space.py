@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -71,6 +72,19 @@ class Space(ABC):
 
 class PointSpace(Space):
     """A space whose words are points, so that a point between the words has a nearest word."""
+
+    def derived(self, name: str) -> Path | None:  # noqa: ARG002 - bundled spaces have some
+        """Return the folder of a graph or tour that was made in advance, where there is one."""
+        return None
+
+    def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` other words most like each word, and how like they are: the nearer the more."""
+        where, distances = self.neighbours(ids, k)
+        return where, -distances
+
+    def likeness(self, ids: Ids) -> Rows:
+        """Return how like every word is to each of these words, on the scale of `similar`, a row each."""
+        return -self.distances(ids)
 
     @property
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ class Vocabulary:
     ----------
     words : sequence of str
         The words.
+    forms : Path, optional
+        Where the words are base forms: the folder of lists of their irregular forms, through which inflected words
+        find them.
 
     Examples
     --------
@@ -31,10 +35,11 @@ class Vocabulary:
     (1, 'ship', False)
     """
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], *, forms: Path | None = None) -> None:
         if not words:
             raise WordveilError("a space needs at least one word.")
         self.words = list(words)
+        self.forms = forms
 
     @cached_property
     def ids(self) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from wordveil.training.pairs import Pairs
 from wordveil.training.wordnet import Synset, WordNet
@@ -27,6 +27,7 @@ def word_pairs(
     *,
     leave_out: Collection[str] = (),
     parts: Collection[str] = ("noun", "verb"),
+    bases: Callable[[str], Iterable[tuple[str, str]]] | None = None,
 ) -> Pairs:
     """Return the closure of the hierarchy between words.
 
@@ -45,12 +46,21 @@ def word_pairs(
         Words to leave out all the same, such as function words.
     parts : collection of str
         The parts of speech to take; a word whose commonest meaning is another is left out.
+    bases : callable, optional
+        Gives the part of speech and base form of everything a word may be a form of. A word is then left out
+        if it is a form of a commoner one: *years* has a meaning of its own (old age), but is the plural of *year*.
     """
     main: dict[str, Synset] = {}
     for word in vocabulary:
-        sense = None if word in leave_out else wordnet.main_sense(word)
-        if sense is not None and sense.part in parts:
-            main[word] = sense
+        skip = word in leave_out or (bases is not None and _is_form(wordnet, word, bases(word)))
+        senses = [] if skip else wordnet.by_frequency(word)
+        if senses and senses[0].part in parts:
+            main[word] = senses[0]
+    above = set[Synset]().union(*map(wordnet.ancestors, main.values()))
+    for word, synset in main.items():
+        if not wordnet.parents(synset) and synset not in above:  # alone in its meaning: the next one that is not
+            others = (one for one in wordnet.by_frequency(word) if one.part in parts and wordnet.parents(one))
+            main[word] = next(others, synset)
     words = defaultdict(list)
     for word, synset in main.items():
         words[synset].append(word)
@@ -68,3 +78,13 @@ def word_pairs(
     linked = {name for pair in pairs for name in pair}
     order = [word for word in main if word in linked] + [names[synset][0] for synset in hidden]
     return Pairs.of(pairs, order, hidden=len(hidden))
+
+
+def _is_form(wordnet: WordNet, word: str, bases: Iterable[tuple[str, str]]) -> bool:
+    own = max((wordnet.frequency(word, synset) for synset in wordnet.senses(word)), default=0)
+    return any(
+        base != word and wordnet.frequency(base, synset) > own
+        for part, base in bases
+        for synset in wordnet.senses(base)
+        if synset.part == part
+    )

@@ -148,9 +148,9 @@ class WordNet:
         sense = self._senses[synset.part][word].index(synset) + 1
         return self._counts.get((synset.part, word, sense), 0)
 
-    def main_sense(self, word: str) -> Synset | None:
-        """Return the commonest meaning of a word; of equals the first, nouns before verbs."""
-        return max(self.senses(word), key=lambda synset: self.frequency(word, synset), default=None)
+    def by_frequency(self, word: str) -> list[Synset]:
+        """Return the meanings of a word, the commonest first; of equals nouns before verbs."""
+        return sorted(self.senses(word), key=lambda synset: -self.frequency(word, synset))
 
     def name(self, synset: Synset) -> str:
         """Return a readable name: ``dog.n.01`` is the first meaning of the noun dog."""

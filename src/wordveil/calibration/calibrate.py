@@ -1,0 +1,171 @@
+"""A whole calibration: figures at several ε, the answer to targets, examples, and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wordveil.calibration.choosing import span_of
+from wordveil.calibration.meter import Meter
+from wordveil.calibration.statistics import Measurement
+from wordveil.calibration.store import keep, kept
+from wordveil.calibration.targets import Target, solve
+from wordveil.calibration.wording import advice, meaning
+from wordveil.errors import WordveilError
+from wordveil.noise import Entropy
+
+__all__ = ["Answer", "Calibration", "calibrate", "example_words"]
+
+_POINTS = 10
+_SHOWN = 4
+# The words of the WSDM paper's Table 1, and others where a vocabulary lacks them.
+_EXAMPLES = ("encryption", "hockey", "spacecraft", "hospital", "london")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The largest ε that meets a target; 0 if none does, infinity if all do."""
+
+    target: Target
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a calibration found.
+
+    Attributes
+    ----------
+    meter : Meter
+        What measured it.
+    measurements : list of Measurement
+        The figures at each ε, smallest first.
+    answers : list of Answer
+        The ε for each target.
+    recommended : float or None
+        The largest ε that meets every target; None without targets or where none can be met.
+    examples : dict
+        For each ε, some words and what came out of each in a few draws.
+    """
+
+    meter: Meter
+    measurements: list[Measurement]
+    answers: list[Answer]
+    recommended: float | None
+    examples: dict[float, dict[str, list[str]]]
+
+    def at(self, epsilon: float) -> Measurement:
+        """Return the figures at one of the ε."""
+        return next(found for found in self.measurements if found.epsilon == epsilon)
+
+    def advice(self) -> list[str]:
+        """Say in plain words what to do."""
+        measured = None if self.recommended is None else self.at(self.recommended)
+        answers = [(answer.target, answer.epsilon) for answer in self.answers]
+        return advice(answers, measured, self.meter.vocabulary, self.meter.settings.draws)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON."""
+        described = self.meter.probe.describe()
+        described.pop("epsilon")
+        shown = self.recommended or self.measurements[-1].epsilon
+        return {
+            **described,
+            "on": self.meter.space.describe(),
+            "how": self.meter.how,
+            "exact": self.meter.exact,
+            "settings": self.meter.settings.to_dict(),
+            "guarantee": self.meter.make(shown).guarantee.to_dict(),
+            "measurements": [
+                {
+                    **found.summary(self.meter.vocabulary),
+                    "meaning": meaning(found, self.meter.vocabulary, self.meter.settings.draws),
+                }
+                for found in self.measurements
+            ],
+            "targets": [
+                {
+                    "target": answer.target.kind,
+                    "bound": answer.target.bound,
+                    "share": answer.target.share,
+                    "sentence": answer.target.sentence(self.meter.settings.draws),
+                    "largest_epsilon": answer.epsilon if np.isfinite(answer.epsilon) else None,
+                    "can_be_met": answer.epsilon > 0,
+                }
+                for answer in self.answers
+            ],
+            "recommended_epsilon": self.recommended,
+            "advice": self.advice(),
+            "examples": [{"epsilon": epsilon, "words": drawn} for epsilon, drawn in sorted(self.examples.items())],
+        }
+
+
+def calibrate(
+    meter: Meter,
+    epsilons: Sequence[float] = (),
+    targets: Sequence[Target] = (),
+    *,
+    words: Sequence[str] = (),
+    points: int = _POINTS,
+) -> Calibration:
+    """Find out what ε means for a mechanism, and which ε meets some targets.
+
+    Parameters
+    ----------
+    meter : Meter
+        What measures the mechanism, from `meter_for`.
+    epsilons : sequence of float
+        The ε to look at; if none is given, some between changing nearly every word and keeping nearly every word.
+    targets : sequence of Target
+        What must be true. If neither ε nor targets are given: no word stays itself more than half of the time.
+    words : sequence of str
+        Words to show examples of.
+    points : int
+        How many ε to look at if none is given.
+    """
+    if not epsilons and not targets:
+        targets = (Target("stays", 0.5),)
+    span = span_of(meter) if targets or not epsilons else None
+    answers = [] if span is None else [Answer(target, _solved(meter, target, span)) for target in targets]
+    wanted = {float(epsilon) for epsilon in epsilons} or set(span.grid(points) if span else ())
+    recommended = min((answer.epsilon for answer in answers), default=0.0)
+    if 0.0 < recommended < np.inf:
+        wanted.add(recommended)
+    measurements = meter.measure(sorted(wanted))
+    return Calibration(
+        meter,
+        measurements,
+        answers,
+        recommended if 0.0 < recommended < np.inf else None,
+        _examples(meter, [found.epsilon for found in measurements], list(words) or example_words(meter)),
+    )
+
+
+def _solved(meter: Meter, target: Target, span: Any) -> float:
+    key = {"what": "answer", **meter.identity, "target": [target.kind, target.bound, target.share]}
+    found = kept(key)
+    if found is None:
+        found = {"epsilon": np.array(solve(meter, target, span))}
+        keep(key, found)
+    return float(found["epsilon"])
+
+
+def example_words(meter: Meter) -> list[str]:
+    """Return three words to show: those of the WSDM paper where the vocabulary has them."""
+    known = [word for word in _EXAMPLES if word in meter.vocabulary][:3]
+    return known or meter.vocabulary.take(np.unique(np.linspace(0, len(meter.vocabulary) - 1, 3).astype(int)))
+
+
+def _examples(meter: Meter, epsilons: list[float], words: list[str]) -> dict[float, dict[str, list[str]]]:
+    unknown = sum(word not in meter.vocabulary for word in words)
+    if unknown:
+        raise WordveilError(f"{unknown} of the example words are not in this space; choose others.")
+    ids = np.repeat([meter.vocabulary.id(word) for word in words], _SHOWN)
+    shown: dict[float, dict[str, list[str]]] = {}
+    for epsilon in epsilons:
+        drawn = meter.vocabulary.take(meter.make(epsilon).draw(ids, Entropy(meter.settings.seed)))
+        shown[epsilon] = {word: drawn[_SHOWN * i : _SHOWN * (i + 1)] for i, word in enumerate(words)}
+    return shown

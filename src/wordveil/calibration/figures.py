@@ -1,0 +1,178 @@
+"""Pictures of a calibration and of a space's geometry."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wordveil.calibration.geometry import PERCENTILES, Geometry
+from wordveil.calibration.statistics import Measurement
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Curve", "averages", "distances", "growth", "histograms", "inline", "panels", "save"]
+
+_BINS = 40
+_DPI = 150
+_SUFFIXES = (".png", ".svg")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The figures of one mechanism over ε, as `Calibration.to_dict` gives them.
+
+    Parameters
+    ----------
+    label : str
+        What the curve is called.
+    measurements : list of dict
+        The figures, a dict for each ε.
+    """
+
+    label: str
+    measurements: list[dict[str, Any]]
+
+    def over(self, part: str, figure: str) -> tuple[list[float], list[float]]:
+        """Return the ε and one figure at each, where there is one."""
+        points = [(found["epsilon"], found[part][figure]) for found in self.measurements]
+        known = sorted((epsilon, value) for epsilon, value in points if value is not None)
+        return [epsilon for epsilon, _ in known], [value for _, value in known]
+
+    @classmethod
+    def from_dict(cls, facts: dict[str, Any]) -> Curve:
+        """Take the curve out of a calibration that was written as JSON."""
+        try:
+            options = ", ".join(f"{key}={value}" for key, value in facts["options"].items() if value is not None)
+            label = f"{facts['mechanism']}{f' ({options})' if options else ''} on {facts['on']['name']}"
+            curve = cls(label, facts["measurements"])
+            curve.over("stays", "mean")
+        except (KeyError, TypeError, AttributeError):
+            raise WordveilError(
+                "that is not the JSON of a calibration; make one with wordveil calibrate --output."
+            ) from None
+        return curve
+
+
+def histograms(measurements: Sequence[Measurement], draws: int) -> Figure:
+    """Draw how N_w and S_w are spread over the words at each ε (Figure 2 of the WSDM paper)."""
+    figure, axes = _figure(len(measurements), 2, width=9.0, height=1.1 * len(measurements) + 1.2)
+    for row, measured in enumerate(measurements):
+        _histogram(axes[row][0], draws * measured.stays.values, draws, measured.epsilon, "tab:blue")
+        _histogram(axes[row][1], measured.distinct.values, draws, measured.epsilon, "tab:orange")
+    axes[0][0].set_title(f"N_w: times out of {draws:,} that a word stays")
+    axes[0][1].set_title(f"S_w: distinct outputs in {draws:,} draws")
+    return figure
+
+
+def _histogram(axes: Axes, values: Any, most: int, epsilon: float, colour: str) -> None:
+    axes.hist(values, bins=_BINS, range=(0, most), color=colour)
+    axes.set_yscale("log")
+    axes.set_ylabel(f"ε = {epsilon:g}", rotation=0, ha="right", va="center")
+    axes.tick_params(labelleft=False)
+    extreme = float(np.max(values) if colour == "tab:blue" else np.min(values))
+    axes.axvline(extreme, color="black", linewidth=0.8, linestyle=":")
+
+
+def averages(curves: Sequence[Curve]) -> Figure:
+    """Draw the means of N_w and S_w over ε (Figures 3 and 4 of the WSDM paper)."""
+    figure, axes = _figure(1, 2, width=9.0, height=3.6)
+    for curve in curves:
+        axes[0][0].plot(*curve.over("distinct", "mean"), marker="o", markersize=3, label=curve.label)
+        axes[0][1].plot(*curve.over("stays", "mean"), marker="o", markersize=3, label=curve.label)
+    _finish(axes[0][0], "mean S_w: distinct outputs")
+    _finish(axes[0][1], "mean N_w: probability of staying")
+    axes[0][0].legend(fontsize="small")
+    return figure
+
+
+def panels(curves: Sequence[Curve]) -> Figure:
+    """Draw mean and worst N_w, S_w and K_w over ε (Figure 5 of the ICDM paper)."""
+    figure, axes = _figure(2, 2, width=9.0, height=6.4)
+    shown = (
+        ("stays", "mean", "(a) mean N_w: probability of staying"),
+        ("stays", "worst", "(b) worst N_w"),
+        ("distinct", "mean", "(c) mean S_w: distinct outputs"),
+        ("inputs", "mean", "(d) mean K_w: inputs that give the same output"),
+    )
+    for place, (part, which, title) in enumerate(shown):
+        panel = axes[place // 2][place % 2]
+        for curve in curves:
+            panel.plot(*curve.over(part, which), marker="o", markersize=3, label=curve.label)
+        _finish(panel, title)
+    axes[0][0].legend(fontsize="small")
+    return figure
+
+
+def distances(geometry: Geometry) -> Figure:
+    """Draw the distance to the k-th neighbour at some percentiles of the words (Figure 1 of the WSDM paper)."""
+    figure, axes = _figure(1, 1, width=6.0, height=4.0)
+    for column, percentile in enumerate(PERCENTILES):
+        axes[0][0].plot(
+            geometry.neighbours,
+            geometry.distances[:, column],
+            marker="o",
+            markersize=3,
+            label=f"{percentile}th percentile",
+        )
+    axes[0][0].set_xscale("log")
+    axes[0][0].set_xlabel("k-th nearest word")
+    axes[0][0].set_ylabel(f"distance ({geometry.unit}s)")
+    axes[0][0].set_title(geometry.space["name"])
+    axes[0][0].legend(fontsize="small")
+    return figure
+
+
+def growth(geometry: Geometry) -> Figure:
+    """Draw how many words lie within a radius, and how often words are among the ten nearest of others."""
+    figure, axes = _figure(1, 2, width=9.0, height=3.6)
+    axes[0][0].plot(geometry.reaches, np.maximum(geometry.balls, 0.5), marker="o")
+    axes[0][0].set_yscale("log")
+    axes[0][0].set_xlabel("radius, as a multiple of the distance to the nearest word")
+    axes[0][0].set_ylabel("words within it (median)")
+    axes[0][1].hist(geometry.listed, bins=_BINS, color="tab:green")
+    axes[0][1].set_yscale("log")
+    axes[0][1].set_xlabel("words that have it among their ten nearest")
+    axes[0][1].set_ylabel("words")
+    return figure
+
+
+def _figure(rows: int, columns: int, *, width: float, height: float) -> tuple[Figure, Any]:
+    try:
+        from matplotlib.figure import Figure as Made  # noqa: PLC0415 - an extra, needed for pictures only
+    except ImportError:
+        raise WordveilError("pictures need matplotlib; install it with: pip install 'wordveil[plots]'.") from None
+    figure = Made(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _finish(axes: Axes, title: str) -> None:
+    axes.set_title(title, fontsize="medium")
+    axes.set_xlabel("ε")
+    axes.grid(alpha=0.3)
+    axes.set_ylim(bottom=0)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture as PNG or SVG, as its name ends."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise WordveilError(f"a picture must be named .png or .svg, which {path.name} is not.")
+    try:
+        figure.savefig(path, dpi=_DPI, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+    except OSError:
+        raise WordveilError(f"cannot write {path}; choose another file.") from None
+
+
+def inline(figure: Figure) -> str:
+    """Return a picture as SVG to be put into a page."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    svg = text.getvalue()
+    return svg[svg.index("<svg") :]

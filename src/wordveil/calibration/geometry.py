@@ -1,0 +1,263 @@
+"""The shape of a space: why one ε means different things in different spaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.calibration.settings import Watch, ignore, sample
+from wordveil.calibration.store import keep, kept
+from wordveil.parallel import blocks, run
+from wordveil.spaces import EuclideanSpace, GraphSpace, Space
+
+__all__ = ["NEIGHBOURS", "PERCENTILES", "Geometry", "geometry_of"]
+
+#: The neighbours whose distance is told, and at which percentiles of the words.
+NEIGHBOURS = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
+PERCENTILES = (5, 20, 50, 80, 95)
+
+_LISTED = 10
+_REACHES = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
+_CELLS = 1 << 22
+_HOPS = 3
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What was measured of a space.
+
+    Attributes
+    ----------
+    space : dict
+        What space it is.
+    unit : str
+        The unit of its distance.
+    dimension : int or None
+        How many coordinates a point has.
+    words : int
+        On how many words distances were measured.
+    neighbours : list of int
+        Which neighbours.
+    distances : array of shape (neighbours, percentiles)
+        The distance to each of them.
+    reaches : list of float
+        Radii, as multiples of a word's distance to its nearest word.
+    balls : array of float
+        The median number of words within each.
+    growth : float
+        By what factor the number of words within a radius grows with each unit, between the 10th and 1000th neighbour.
+    intrinsic : float
+        The intrinsic dimension around the median word (maximum likelihood, Levina & Bickel 2004).
+    listed : array of int
+        For every word, how many words count it among their ten nearest.
+    hops : dict
+        For each k of a neighbour graph, how many of a word's ten most similar words are within 1, 2 and 3 hops, on
+        average.
+    """
+
+    space: dict[str, Any]
+    unit: str
+    dimension: int | None
+    words: int
+    neighbours: list[int]
+    distances: NDArray[np.float64]
+    reaches: list[float]
+    balls: NDArray[np.float64]
+    growth: float
+    intrinsic: float
+    listed: NDArray[np.int64]
+    hops: dict[int, list[float]]
+
+    @property
+    def skewness(self) -> float:
+        """Hubness: the skewness of how often words are among the ten nearest of others; 0 without hubs."""
+        centred = self.listed - self.listed.mean()
+        spread = float(np.sqrt(np.square(centred).mean()))
+        return float((centred**3).mean() / spread**3) if spread > 0 else 0.0
+
+    def to_dict(self, hubs: list[str]) -> dict[str, Any]:
+        """Return it as plain values.
+
+        Parameters
+        ----------
+        hubs : list of str
+            The words listed most, most first.
+        """
+        order = np.argsort(-self.listed, kind="stable")
+        return {
+            "space": self.space,
+            "unit": self.unit,
+            "dimension": self.dimension,
+            "words_measured": self.words,
+            "distance_to_neighbour": [
+                {
+                    "neighbour": k,
+                    **{f"p{percent}": float(value) for percent, value in zip(PERCENTILES, row, strict=True)},
+                }
+                for k, row in zip(self.neighbours, self.distances, strict=True)
+            ],
+            "balls": [
+                {"radius": reach, "median_words": float(count)}
+                for reach, count in zip(self.reaches, self.balls, strict=True)
+            ],
+            "growth_per_unit": self.growth if np.isfinite(self.growth) else None,
+            "intrinsic_dimension": self.intrinsic if np.isfinite(self.intrinsic) else None,
+            "hubness": {
+                "skewness": self.skewness,
+                "largest": int(self.listed.max()),
+                "never_listed": float((self.listed == 0).mean()),
+                "hubs": [
+                    {"word": word, "listed_by": int(self.listed[place])}
+                    for word, place in zip(hubs, order, strict=False)
+                ],
+            },
+            "similar_within_hops": {str(k): shares for k, shares in self.hops.items()},
+            "sentences": self.sentences(),
+        }
+
+    def sentences(self) -> list[str]:
+        """Say what the shape means for ε."""
+        nearest, last = float(self.distances[0, 2]), float(self.distances[-1, 2])
+        said = [
+            f"For half of the words the nearest other word is farther than {nearest:.3g} {self.unit}s away. With ε = 1 a "
+            f"promise of ε per {self.unit} allows a factor of e^{nearest:.3g} between them; a factor of e there needs "
+            f"ε = {1 / nearest:.2g}."
+            if nearest > 0
+            else "For half of the words another word lies at the same place, which no ε can tell apart.",
+        ]
+        if nearest > 0:
+            said.append(
+                f"Its neighbour number {self.neighbours[-1]:,} is only {last / nearest:.2g} times as far as its nearest: "
+                "the closer that is to 1, the more abruptly a mechanism goes from keeping a word to replacing it by an "
+                "unrelated one."
+            )
+        if np.isfinite(self.growth):
+            said.append(
+                f"With every {self.unit} the number of words within reach grows {self.growth:.3g}-fold. Draws with "
+                f"probability ∝ exp(-ε·d/2) stay near only where e^(ε/2) exceeds that: ε above "
+                f"{2 * np.log(self.growth):.2g}."
+            )
+        said.append(
+            f"{100 * (self.listed == 0).mean():.0f}% of the words are among the ten nearest of no other word, and one is "
+            f"among those of {int(self.listed.max()):,}: noise is drawn to such hubs."
+        )
+        for k, shares in self.hops.items():
+            said.append(
+                f"On the neighbour graph with k = {k}, {shares[0]:.1f} of a word's ten most similar words are one hop "
+                f"away, {shares[1]:.1f} at most two, {shares[2]:.1f} at most three."
+            )
+        return said
+
+
+def geometry_of(
+    space: Space,
+    *,
+    words: int = 5000,
+    graphs: tuple[int, ...] = (3,),
+    seed: int = 0,
+    watch: Watch = ignore,
+) -> Geometry:
+    """Measure the shape of a space.
+
+    Parameters
+    ----------
+    space : Space
+        The words and their distance.
+    words : int
+        On how many words, drawn at random, to measure distances; 0 for all.
+    graphs : tuple of int
+        The k of the neighbour graphs to look at, for a space of vectors.
+    seed : int
+        Which words are drawn.
+    watch : callable, optional
+        Told how far it is.
+    """
+    ids = sample(len(space), words or len(space), seed)
+    distances, counts, intrinsic = _around(space, ids, watch)
+    used = [k for k in NEIGHBOURS if k < len(space)] or [0]
+    columns = np.array([distances[:, k - 1] if k else np.zeros(len(ids)) for k in used])
+    inner, outer = distances[:, min(9, distances.shape[1] - 1)], distances[:, -1]
+    ratio = np.log(distances.shape[1] / min(10, distances.shape[1]))
+    wide = outer - inner
+    growth = float(np.exp(ratio / np.median(wide))) if np.median(wide) > 0 and ratio > 0 else np.inf
+    return Geometry(
+        space=space.describe(),
+        unit=space.unit,
+        dimension=getattr(space, "dimension", None),
+        words=len(ids),
+        neighbours=used,
+        distances=np.percentile(columns, PERCENTILES, axis=1).T,
+        reaches=list(_REACHES),
+        balls=counts,
+        growth=growth,
+        intrinsic=intrinsic,
+        listed=_listed(space, watch),
+        hops={k: _similar_hops(space, k, ids[:1000], watch) for k in graphs} if _has_graphs(space) else {},
+    )
+
+
+def _has_graphs(space: Space) -> bool:
+    return isinstance(space, EuclideanSpace) and len(space) > 1
+
+
+def _around(space: Space, ids: NDArray[np.int64], watch: Watch) -> tuple[NDArray[Any], NDArray[np.float64], float]:
+    """Return the sorted distances to the nearest words, the sizes of balls, and the intrinsic dimension."""
+    most = min(NEIGHBOURS[-1], len(space) - 1)
+    nearest = np.zeros((len(ids), max(most, 1)), dtype=np.float32)
+    balls = np.zeros((len(ids), len(_REACHES)))
+    parts = list(blocks(len(ids), max(1, _CELLS // len(space))))
+    finished = 0
+
+    def work(part: slice) -> None:
+        rows = space.distances(ids[part])
+        rows[np.arange(len(rows)), ids[part]] = np.inf
+        if most:
+            nearest[part] = np.sort(np.partition(rows, most - 1, axis=1)[:, :most], axis=1)
+        for column, reach in enumerate(_REACHES):
+            balls[part, column] = (rows <= reach * nearest[part, :1] * (1 + 1e-6)).sum(axis=1)
+
+    def done() -> None:
+        nonlocal finished
+        finished += 1
+        watch("measuring distances", finished / len(parts))
+
+    run(work, parts, done)
+    used = nearest[:, : min(100, max(most, 1))].astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = np.log(used[:, -1:] / used[:, :-1]).mean(axis=1) if used.shape[1] > 1 else np.zeros(len(used))
+        typical = np.median(slopes)
+    intrinsic = float(1.0 / typical) if np.isfinite(typical) and typical > 0 else np.inf
+    return nearest, np.median(balls, axis=0), intrinsic
+
+
+def _listed(space: Space, watch: Watch) -> NDArray[np.int64]:
+    """Return for every word how many words count it among their ten nearest."""
+    key = {"what": "hubness", "space": space.checksum, "listed": _LISTED}
+    found = kept(key)
+    if found is None:
+        listed = np.zeros(len(space), dtype=np.int64)
+        parts = list(blocks(len(space), max(256, _CELLS // len(space))))
+        for number, part in enumerate(parts):
+            watch("counting hubs", number / len(parts))
+            near, _ = space.neighbours(np.arange(part.start, part.stop), _LISTED)
+            listed += np.bincount(near.ravel(), minlength=len(space))
+        found = {"listed": listed}
+        keep(key, found)
+    return np.asarray(found["listed"])
+
+
+def _similar_hops(space: Space, k: int, ids: NDArray[np.int64], watch: Watch) -> list[float]:
+    """Return how many of the ten most similar words are within 1, 2, 3 hops on the neighbour graph, on average."""
+    if not isinstance(space, EuclideanSpace):
+        return []
+    watch(f"looking at the neighbour graph with k = {k}", 0.0)
+    graph = GraphSpace.of(space, k)
+    near, _ = space.similar(ids, _LISTED)
+    within = np.zeros(_HOPS)
+    for part in blocks(len(ids), 256):
+        hops = np.take_along_axis(graph.distances(ids[part]), near[part], axis=1)
+        within += [(hops <= limit).sum() for limit in range(1, _HOPS + 1)]
+    return [float(value) for value in within / len(ids)]

@@ -1,0 +1,122 @@
+"""Two mechanisms made comparable: the ε of one at which it protects as much as the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wordveil.calibration.choosing import span_of
+from wordveil.calibration.meter import Meter
+from wordveil.calibration.statistics import Adversary, PerWord
+from wordveil.calibration.targets import Target, solve
+from wordveil.errors import WordveilError
+
+__all__ = ["MATCHED", "Side", "match", "side"]
+
+#: By what two mechanisms can be matched, and the target that asks for it.
+MATCHED = {
+    "worst": "stays",
+    "mean": "stays-mean",
+    "adversary": "adversary",
+    "adversary-frequency": "adversary-frequency",
+}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the mechanisms at its ε.
+
+    Attributes
+    ----------
+    mechanism : dict
+        What it is.
+    epsilon : float
+        Its privacy parameter.
+    stays : PerWord
+        N_w.
+    near_loss : PerWord
+        The largest log-ratio between a word and its most similar words.
+    adversary : Adversary, optional
+        The best guesser's success, where the match is by it.
+    exact : bool
+        Whether the figures are exact.
+    """
+
+    mechanism: dict[str, Any]
+    epsilon: float
+    stays: PerWord
+    near_loss: PerWord
+    adversary: Adversary | None
+    exact: bool
+
+    def value(self, by: str) -> float:
+        """Return the figure that the match is by."""
+        if self.adversary is not None:
+            return self.adversary.high
+        return float(self.stays.values.max()) if by == "worst" else self.stays.mean
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        loss = float(np.median(self.near_loss.values))
+        return {
+            **self.mechanism,
+            "epsilon": self.epsilon,
+            "exact": self.exact,
+            "words": len(self.stays.ids),
+            "stays_worst": float(self.stays.values.max()),
+            "stays_mean": self.stays.mean,
+            "stays_mean_error": self.stays.mean_error,
+            "near_loss_median": loss if np.isfinite(loss) else None,
+            "near_loss_is_bound": self.near_loss.bound,
+            "adversary": None if self.adversary is None else {"value": self.adversary.value, **vars(self.adversary)},
+        }
+
+
+def side(meter: Meter, epsilon: float, by: str) -> Side:
+    """Measure what a match is about at one ε.
+
+    Parameters
+    ----------
+    meter : Meter
+        What measures the mechanism.
+    epsilon : float
+        Its privacy parameter.
+    by : str
+        One of `MATCHED`.
+    """
+    if by not in MATCHED:
+        raise WordveilError(f"mechanisms cannot be matched by {by!r}; choose one of {', '.join(MATCHED)}.")
+    described = meter.make(epsilon).describe()
+    described.pop("epsilon")
+    prior = {"adversary": "uniform", "adversary-frequency": "frequency"}.get(by)
+    return Side(
+        described,
+        epsilon,
+        meter.stays([epsilon], meter.ids)[0],
+        meter.near_loss([epsilon])[0],
+        None if prior is None else meter.adversary([epsilon], prior)[0],
+        meter.exact,
+    )
+
+
+def match(known: Side, other: Meter, by: str) -> Side:
+    """Find the ε at which another mechanism has the same figure.
+
+    Parameters
+    ----------
+    known : Side
+        The mechanism whose ε is given, from `side`.
+    other : Meter
+        What measures the other; with the same settings, so that both are measured on the same words.
+    by : str
+        One of `MATCHED`.
+    """
+    wanted = known.value(by)
+    if not 0.0 < wanted < 1.0:
+        raise WordveilError("the known mechanism keeps nothing or everything at that epsilon; choose another.")
+    found = solve(other, Target(MATCHED[by], wanted), span_of(other))
+    if not (np.isfinite(found) and found > 0):
+        raise WordveilError(f"the mechanism {other.probe.name} has no epsilon with the same figure.")
+    return side(other, found, by)

@@ -1,0 +1,182 @@
+"""Commands as people use them, and what they see when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wordveil.cli import main
+from wordveil.mechanisms import MECHANISMS
+from wordveil.spaces import load_space
+
+Run = tuple[int, str, str]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> object:
+    def call(*arguments: str) -> Run:
+        with pytest.raises(SystemExit) as caught:
+            main(list(arguments))
+        printed = capsys.readouterr()
+        code = caught.value.code
+        return (code if isinstance(code, int) else 0), printed.out, printed.err
+
+    return call
+
+
+def refused(result: Run) -> str:
+    """Check that a command was refused in one sentence, and return it."""
+    code, out, err = result
+    assert code == 2
+    assert out == ""
+    assert err.startswith("wordveil: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    return err
+
+
+def test_help_and_version(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run()
+    assert code == 0
+    assert "privatize" in out
+    for command in ("privatize", "explain", "mechanisms", "spaces", "audit", "vectors", "demo"):
+        code, out, _ = run(command, "--help")
+        assert code == 0
+        assert "Example" in out
+    assert run("--version")[1].startswith("wordveil ")
+
+
+def test_explain_is_exact_for_graph(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("explain", "harbour", "--epsilon", "3", "--json")
+    facts = json.loads(out)
+    assert code == 0
+    assert facts["exact"]
+    assert facts["outputs"][0] == {"word": "harbour", "probability": facts["stays"]}
+    assert len(facts["outputs"]) == 15
+    assert facts["words_for_95_percent"] > 100
+    _, out, _ = run("explain", "Harbour", "--epsilon", "3", "--top", "3")
+    assert "stays with probability" in out
+    assert "95%" in out
+    assert "█" in out
+
+
+def test_explain_estimates_for_noise(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("explain", "harbour", "-e", "1000", "-m", "laplace", "--json")
+    facts = json.loads(out)
+    assert not facts["exact"]
+    assert facts["stays"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["explain", "harborr", "--epsilon", "3"], "did you mean harbor"),
+        (["explain", "qqqqqqqq", "--epsilon", "3"], "not in this space."),
+        (["explain", "sea"], "--epsilon"),
+        (["explain", "sea", "--epsilon", "0"], "above 0"),
+        (["explain", "sea", "--epsilon", "nan"], "above 0"),
+        (["explain", "sea", "--epsilon", "inf"], "above 0"),
+        (["explain", "sea", "--epsilon", "x"], "number"),
+        (["explain", "sea", "--epsilon", "3", "--mechanism", "x"], "no mechanism 'x'"),
+        (["explain", "sea", "--epsilon", "3", "--space", "nowhere"], "no space 'nowhere'"),
+        (["explain", "sea", "--epsilon", "3", "--option", "k"], "NAME=VALUE"),
+        (["explain", "sea", "--epsilon", "3", "--option", "q=1"], "no option 'q'"),
+        (["explain", "sea", "--epsilon", "3", "--option", "k=-1"], "0 (a spanning tree) or more"),
+        (["explain"], "Missing argument"),
+        (["nonsense"], "No such command"),
+        (["explain", "sea", "--nonsense"], "No such option"),
+        (["audit"], "--epsilon"),
+        (["vectors", "--epsilon", "1", "--mechanism", "graph", "-o", "x.npz"], "draws words"),
+        (["spaces", "nowhere.txt"], "no space"),
+        (["demo", "--save", "/nonexistent/folder/file.csv"], "cannot write"),
+    ],
+)
+def test_mistakes_get_one_sentence(run, arguments: list[str], said: str) -> None:  # type: ignore[no-untyped-def]
+    assert said in refused(run(*arguments))
+
+
+def test_debug_shows_the_traceback() -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        main(["explain", "sea", "--epsilon", "0", "--debug"])
+
+
+def test_faults_of_ours_tell_nothing_of_the_text(run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("canary in the message")
+
+    monkeypatch.setattr("wordveil.spaces.load_space", fail)
+    code, out, err = run("spaces", "glove-50k")
+    assert code == 1
+    assert "canary" not in out + err
+    assert "RuntimeError" in err
+
+
+def test_mechanisms_and_spaces(run) -> None:  # type: ignore[no-untyped-def]
+    facts = json.loads(run("mechanisms", "--json")[1])
+    assert [fact["name"] for fact in facts] == list(MECHANISMS)
+    assert facts[0]["default"]
+    audited = {fact["name"]: (fact["audit"], fact["claim"]) for fact in facts}
+    assert audited["graph"] == ("holds", "")
+    assert audited["nadp"] == ("holds", "broken")
+    assert audited["remapped"] == ("no promise", "broken")
+    assert "not audited" not in {verdict for verdict, _ in audited.values()}
+    assert "graph" in run("mechanisms")[1]
+    facts = json.loads(run("spaces", "--json")[1])
+    assert facts[0]["checksum"] == load_space("glove-50k").checksum
+    assert "50,000" in run("spaces")[1]
+    assert "50,000" in run("spaces", "glove-50k")[1]
+
+
+def test_demo(run, tmp_path: Path, sample_csv: Path) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("demo", "--svg", str(tmp_path / "demo.svg"))
+    assert code == 0
+    assert "before" in out
+    assert "privacy report" in out
+    assert "told" not in out
+    picture = (tmp_path / "demo.svg").read_text(encoding="utf-8")
+    assert picture.startswith("<svg")
+    run("demo", "--save", str(tmp_path / "sample.csv"))
+    assert (tmp_path / "sample.csv").read_text(encoding="utf-8") == sample_csv.read_text(encoding="utf-8")
+
+
+def test_vectors(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    small = load_space("glove-50k").restrict(np.arange(100))
+    from wordveil.spaces.files import read_vectors, write_vectors
+
+    source, target = tmp_path / "small.npz", tmp_path / "noisy.npz"
+    write_vectors(source, small.vocabulary.words, small.matrix)
+    for name in ("gaussian", "nadp", "laplace", "mahalanobis"):
+        options = ["--option", "lam=0.9"] if name == "mahalanobis" else []
+        code, _, err = run(
+            "vectors", "-m", name, "-e", "2", "-s", str(source), "-o", str(target), "--overwrite", *options
+        )
+        assert code == 0, err
+        words, noisy = read_vectors(target)
+        assert words == small.vocabulary.words
+        assert noisy.shape == (100, 100)
+        assert np.array_equal(noisy * 1024, np.round(noisy * 1024))
+        assert "100 noisy vectors" in err
+    assert "already" in refused(run("vectors", "-e", "2", "-s", str(source), "-o", str(target)))
+    code, _, err = run("vectors", "-e", "2", "-s", str(source), "-o", str(target), "--overwrite", "--seed", "1")
+    assert "No privacy is promised" in err
+
+
+def test_audit_of_one(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("audit", "-m", "ring", "-e", "0.5", "--words", "20", "--draws", "2000", "--json")
+    assert code == 0
+    assert json.loads(out)[0]["verdict"] == "holds"
+    code, out, _ = run("audit", "-m", "jaccard", "-e", "1", "--words", "20", "--draws", "2000", "--repeat")
+    assert code == 0
+    assert "no promise" in out
+    assert "broken" in out
+
+
+def test_the_installed_command_and_the_module_are_the_same() -> None:
+    for command in ([str(Path(sys.executable).parent / "wordveil")], [sys.executable, "-m", "wordveil"]):
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("wordveil ")

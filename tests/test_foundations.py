@@ -1,0 +1,113 @@
+"""The modules that everything stands on."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+import wordveil
+from wordveil.cache import cached_folder, home
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.parallel import blocks, cores, run
+
+
+def test_run_keeps_the_order_and_counts() -> None:
+    done = []
+    assert run(lambda item: item * 2, range(20), lambda: done.append(1)) == list(range(0, 40, 2))
+    assert len(done) == 20
+    assert run(lambda item: item, []) == []
+
+
+def test_threads_have_a_blas_of_one_thread() -> None:
+    if cores() == 1:
+        return
+    np.ones((2, 2)) @ np.ones((2, 2))
+    seen = run(lambda _: [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"], range(4))
+    assert all(count == 1 for counts in seen for count in counts)
+
+
+def test_a_failure_in_a_thread_is_raised() -> None:
+    def fail(item: int) -> None:
+        if item == 3:
+            raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        run(fail, range(5))
+
+
+def test_blocks() -> None:
+    assert [(part.start, part.stop) for part in blocks(7, 3)] == [(0, 3), (3, 6), (6, 7)]
+    assert list(blocks(0, 3)) == []
+
+
+def test_the_cache_fills_once_and_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path / "cache"))
+    calls = []
+
+    def fill(folder: Path) -> None:
+        calls.append(1)
+        (folder / "x").write_text("y")
+
+    assert cached_folder("key", fill) == cached_folder("key", fill) == home() / "key"
+    assert len(calls) == 1
+
+    def fail(folder: Path) -> None:
+        (folder / "half").write_text("")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        cached_folder("other", fail)
+    assert [path.name for path in home().iterdir()] == ["key"]
+
+
+def test_two_fill_the_cache_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
+    gate = threading.Barrier(2)
+
+    def fill(folder: Path) -> None:
+        gate.wait(5)
+        (folder / "x").write_text("y")
+
+    assert run(lambda _: (cached_folder("key", fill) / "x").read_text(), range(2)) == ["y", "y"]
+
+
+def test_an_unwritable_cache_does_not_stop_anyone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path / "file" / "below"))
+    assert (cached_folder("key", lambda folder: (folder / "x").touch()) / "x").exists()
+
+
+def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WORDVEIL_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", os.sep + "x")
+    assert home() == Path(os.sep, "x", "wordveil")
+
+
+def test_guarantees_speak() -> None:
+    metric = Guarantee(Notion.METRIC, 2.0, "hops", "hop")
+    assert "7.39" in metric.sentence()
+    assert "exp(2·d" in metric.formula()
+    near = Guarantee(Notion.APPROXIMATE, 1.0, "distance", "unit", delta=1e-6, pairs="some words")
+    assert near.loss(99) == 1.0
+    assert "1e-06" in near.sentence()
+    assert "some words" in near.formula()
+    none = metric.void("because").with_caveat("also")
+    assert none.loss(1) == math.inf
+    assert none.caveats == ("because", "also")
+    assert "no bound" in none.formula()
+    for promise in (metric, near, none):
+        assert Guarantee.from_dict(promise.to_dict()) == promise
+
+
+def test_the_public_names() -> None:
+    assert set(wordveil.__all__) <= set(dir(wordveil))
+    for name in wordveil.__all__:
+        assert getattr(wordveil, name) is not None
+    with pytest.raises(AttributeError):
+        _ = wordveil.nothing
