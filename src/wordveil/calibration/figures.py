@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordveil.calibration.geometry import PERCENTILES, Geometry
+from wordveil.calibration.geometry import PERCENTILES, Geometry, plural
 from wordveil.calibration.statistics import Measurement
 from wordveil.errors import WordveilError
 
@@ -115,16 +115,11 @@ def distances(geometry: Geometry) -> Figure:
     """Draw the distance to the k-th neighbour at some percentiles of the words (Figure 1 of the WSDM paper)."""
     figure, axes = _figure(1, 1, width=6.0, height=4.0)
     for column, percentile in enumerate(PERCENTILES):
-        axes[0][0].plot(
-            geometry.neighbours,
-            geometry.distances[:, column],
-            marker="o",
-            markersize=3,
-            label=f"{percentile}th percentile",
-        )
+        label = f"{percentile}th percentile"
+        axes[0][0].plot(geometry.neighbours, geometry.distances[:, column], marker="o", markersize=3, label=label)
     axes[0][0].set_xscale("log")
     axes[0][0].set_xlabel("k-th nearest word")
-    axes[0][0].set_ylabel(f"distance ({geometry.unit}s)")
+    axes[0][0].set_ylabel(f"distance, in {plural(geometry.unit)}")
     axes[0][0].set_title(geometry.space["name"])
     axes[0][0].legend(fontsize="small")
     return figure

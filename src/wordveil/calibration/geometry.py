@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from wordveil.calibration.settings import Watch, ignore, sample
 from wordveil.calibration.store import keep, kept
 from wordveil.parallel import blocks, run
-from wordveil.spaces import EuclideanSpace, GraphSpace, Space
+from wordveil.spaces import EuclideanSpace, GraphSpace, Space, Vocabulary
 
-__all__ = ["NEIGHBOURS", "PERCENTILES", "Geometry", "geometry_of"]
+__all__ = ["NEIGHBOURS", "PERCENTILES", "Geometry", "geometry_of", "plural"]
 
 #: The neighbours whose distance is told, and at which percentiles of the words.
 NEIGHBOURS = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -23,6 +23,7 @@ _LISTED = 10
 _REACHES = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 _CELLS = 1 << 22
 _HOPS = 3
+_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,9 @@ class Geometry:
         spread = float(np.sqrt(np.square(centred).mean()))
         return float((centred**3).mean() / spread**3) if spread > 0 else 0.0
 
-    def to_dict(self, hubs: list[str]) -> dict[str, Any]:
-        """Return it as plain values.
-
-        Parameters
-        ----------
-        hubs : list of str
-            The words listed most, most first.
-        """
-        order = np.argsort(-self.listed, kind="stable")
+    def to_dict(self, vocabulary: Vocabulary) -> dict[str, Any]:
+        """Return it as plain values, with the words that are hubs by name."""
+        hubs = np.argsort(-self.listed, kind="stable")[:_NAMED]
         return {
             "space": self.space,
             "unit": self.unit,
@@ -109,10 +104,7 @@ class Geometry:
                 "skewness": self.skewness,
                 "largest": int(self.listed.max()),
                 "never_listed": float((self.listed == 0).mean()),
-                "hubs": [
-                    {"word": word, "listed_by": int(self.listed[place])}
-                    for word, place in zip(hubs, order, strict=False)
-                ],
+                "hubs": [{"word": vocabulary[place], "listed_by": int(self.listed[place])} for place in hubs.tolist()],
             },
             "similar_within_hops": {str(k): shares for k, shares in self.hops.items()},
             "sentences": self.sentences(),
@@ -122,15 +114,15 @@ class Geometry:
         """Say what the shape means for ε."""
         nearest, last = float(self.distances[0, 2]), float(self.distances[-1, 2])
         said = [
-            f"For half of the words the nearest other word is farther than {nearest:.3g} {self.unit}s away. With ε = 1 a "
-            f"promise of ε per {self.unit} allows a factor of e^{nearest:.3g} between them; a factor of e there needs "
-            f"ε = {1 / nearest:.2g}."
+            f"For half of the words the nearest other word is farther than {nearest:.3g} {plural(self.unit)} away. "
+            f"With ε = 1 a promise of ε per {self.unit} allows a factor of e^{nearest:.3g} between them; a factor of e "
+            f"there needs ε = {1 / nearest:.2g}."
             if nearest > 0
             else "For half of the words another word lies at the same place, which no ε can tell apart.",
         ]
         if nearest > 0:
             said.append(
-                f"Its neighbour number {self.neighbours[-1]:,} is only {last / nearest:.2g} times as far as its nearest: "
+                f"Neighbour number {self.neighbours[-1]:,} is only {last / nearest:.2g} times as far as its nearest: "
                 "the closer that is to 1, the more abruptly a mechanism goes from keeping a word to replacing it by an "
                 "unrelated one."
             )
@@ -141,8 +133,8 @@ class Geometry:
                 f"{2 * np.log(self.growth):.2g}."
             )
         said.append(
-            f"{100 * (self.listed == 0).mean():.0f}% of the words are among the ten nearest of no other word, and one is "
-            f"among those of {int(self.listed.max()):,}: noise is drawn to such hubs."
+            f"{100 * (self.listed == 0).mean():.0f}% of the words are among the ten nearest of no other word, and one "
+            f"is among those of {int(self.listed.max()):,}: noise is drawn to such hubs."
         )
         for k, shares in self.hops.items():
             said.append(
@@ -197,6 +189,12 @@ def geometry_of(
         listed=_listed(space, watch),
         hops={k: _similar_hops(space, k, ids[:1000], watch) for k in graphs} if _has_graphs(space) else {},
     )
+
+
+def plural(unit: str) -> str:
+    """Return the plural of a unit: hops, units of distance."""
+    head, space, rest = unit.partition(" ")
+    return f"{head}s{space}{rest}"
 
 
 def _has_graphs(space: Space) -> bool:

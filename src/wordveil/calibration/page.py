@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -136,8 +137,8 @@ def _errors(calibration: Calibration) -> str:
     return f"{measured} Standard errors: mean of staying at most {largest:.1g}, adversary at most {guess:.1g}."
 
 
-def _worst(facts: dict[str, object], epsilon: float) -> str:
-    found = next(one for one in facts["measurements"] if one["epsilon"] == epsilon)  # type: ignore[attr-defined]
+def _worst(facts: dict[str, Any], epsilon: float) -> str:
+    found = next(one for one in facts["measurements"] if one["epsilon"] == epsilon)
     cells = "".join(
         f"<tr><td>{escape(one['word'])}</td><td>{percent(one['value'])}</td></tr>"
         for one in found["stays"]["worst_words"]

@@ -41,19 +41,18 @@ def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[s
     worst = vocabulary[int(shown.ids[int(np.argmax(shown.values))])]
     fewest = vocabulary[int(distinct.ids[int(np.argmin(distinct.values))])]
     among = "" if len(stays.ids) == len(vocabulary) else f" (of {len(stays.ids):,} words measured)"
-    said = [
+    return [
         f"A word stays itself {percent(stays.mean)} of the time on average; the word that stays most{among}, "
         f"{worst!r}, {percent(stays.worst)}.",
         f"In {draws:,} draws {np.median(distinct.values):,.0f} different words come out for the median word, and "
         f"{distinct.worst:,.0f} for {fewest!r}, which has the fewest.",
-        f"Whoever knows the mechanism and makes the best guess of the original is right {_success(measured.uniform)} of "
-        f"the time if all words are equally likely, and {_success(measured.frequency)} if he knows how frequent words "
-        f"are (among {measured.uniform.words:,} words).",
+        f"Whoever knows the mechanism and makes the best guess of the original is right {_success(measured.uniform)} "
+        f"of the time if all words are equally likely, and {_success(measured.frequency)} if he knows how frequent "
+        f"words are (among {measured.uniform.words:,} words).",
         _loss(measured),
-        f"Of all words {percent(measured.kept.value)} are kept, {percent(measured.near.value)} become one of their most "
-        f"similar words, {percent(measured.far.value)} another.",
+        f"Of all words {percent(measured.kept.value)} are kept, {percent(measured.near.value)} become one of their "
+        f"most similar words, {percent(measured.far.value)} another.",
     ]
-    return said
 
 
 def _success(adversary: Adversary) -> str:
@@ -104,4 +103,4 @@ def advice(
         else f"At every ε that was tried {target.sentence(draws)}."
         for target, epsilon in answers
     ]
-    return said + [f"At ε = {measured.epsilon:g}:", *meaning(measured, vocabulary, draws)]
+    return [*said, f"At ε = {measured.epsilon:g}:", *meaning(measured, vocabulary, draws)]

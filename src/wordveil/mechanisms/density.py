@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
 
 from wordveil.errors import WordveilError
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import NoiseMechanism, draw_rows, needs_vectors
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -83,11 +83,7 @@ class Density(NoiseMechanism[EuclideanSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return Guarantee(
-            Notion.METRIC,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
+        return self.promise(
             caveats=("The noise is drawn in floating point; what is released is a word, never the noisy vector.",),
             claimed="that a public prior leaves the promise unchanged (challenges paper, 6.1): it doubles the loss",
         )

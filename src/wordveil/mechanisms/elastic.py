@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from wordveil.cache import cached_folder
 from wordveil.errors import WordveilError
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
 from wordveil.noise import Entropy, directions
 from wordveil.parallel import blocks, run
@@ -103,11 +103,7 @@ class Elastic(NoiseMechanism[EuclideanSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return Guarantee(
-            Notion.METRIC,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
+        return self.promise(
             caveats=(
                 f"For the loneliest word the promise is {self.promised_rate(float(self.sizes.max())):.4g} per unit.",
                 "The noise is drawn in floating point; what is released is a word, never the noisy vector.",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wordveil.errors import WordveilError
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism
 from wordveil.mechanisms.priors import log_prior
 from wordveil.spaces import Space
@@ -76,11 +76,7 @@ class Exponential(ExponentialMechanism[Space]):
         caveats = ["Drawn in double precision: within 2^-36 of the stated law in total variation."]
         if self.clip is not None:
             caveats.append(f"Any two words at all are told apart by at most e^{self.epsilon * self.clip:g}.")
-        return Guarantee(
-            Notion.METRIC,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
+        return self.promise(
             caveats=tuple(caveats),
             claimed="ε·d (McSherry & Talwar 2007; for words, Carvalho et al. 2021 with a clip)",
         )

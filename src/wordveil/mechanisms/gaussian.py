@@ -72,11 +72,8 @@ class Gaussian(GaussianNoise):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return Guarantee(
+        return self.promise(
             Notion.APPROXIMATE,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
             delta=self.delta,
             pairs=f"words within a distance of {self.reach:.4g}",
             caveats=("Words farther apart are not covered.",),

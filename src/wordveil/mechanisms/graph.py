@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
@@ -24,6 +24,7 @@ from wordveil.spaces.space import Ids, Rows
 
 __all__ = ["Graph"]
 
+_NEIGHBOURS = 3
 _TOKENS = 1 << 16
 # A shell that holds more than one in so many words is drawn from by guessing words until one lies in it.
 _GUESSES = 48
@@ -53,7 +54,8 @@ class Graph(ExponentialMechanism[GraphSpace]):
                 raise WordveilError("this space is a graph already, so k cannot be chosen.")
             graph = space
         elif isinstance(space, PointSpace):
-            graph = GraphSpace.of(space, 3 if k is None else k)
+            k = _NEIGHBOURS if k is None else k
+            graph = GraphSpace.of(space, k)
         else:
             raise WordveilError(f"the mechanism {self.name} needs a space of vectors or a neighbour graph.")
         super().__init__(graph, epsilon)
@@ -66,7 +68,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return Guarantee(Notion.METRIC, self.epsilon, self.space.metric, self.space.unit)
+        return self.promise()
 
     def _log_falls(self, hops: int) -> NDArray[np.float64]:
         return np.maximum(-0.5 * self.epsilon * np.arange(hops), LOG_FLOOR)

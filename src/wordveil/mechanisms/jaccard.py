@@ -94,12 +94,8 @@ class Jaccard(GaussianNoise):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word: nothing."""
-        return Guarantee(
+        return self.promise(
             Notion.NONE,
-            math.inf,
-            self.space.metric,
-            self.space.unit,
-            delta=1.0,
             caveats=("Words of different density classes have noise of different size, which tells them apart.",),
             claimed="(ε, δ)-differential privacy (Theorem 4 of the NADP paper)",
         )
@@ -107,11 +103,8 @@ class Jaccard(GaussianNoise):
     @property
     def claim(self) -> Guarantee:
         """What the paper claims."""
-        return Guarantee(
+        return self.promise(
             Notion.APPROXIMATE,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
             delta=self.delta,
             pairs="a word and its nearest words",
         )

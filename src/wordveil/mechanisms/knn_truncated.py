@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wordveil.errors import WordveilError
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
@@ -59,10 +59,6 @@ class KnnTruncated(ExponentialMechanism[Space]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return Guarantee(
-            Notion.METRIC,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
+        return self.promise(
             claimed="none: the challenges paper leaves it open",
         )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
 from wordveil.noise import Entropy, laplace_noise
 from wordveil.spaces import EuclideanSpace, Space
@@ -43,11 +43,7 @@ class Laplace(NoiseMechanism[EuclideanSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return Guarantee(
-            Notion.METRIC,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
+        return self.promise(
             caveats=(
                 "Distances of an embedding are large: between neighbouring words the factor is often beyond e^20.",
                 "The noise is drawn in floating point; what is released is a word, never the noisy vector.",

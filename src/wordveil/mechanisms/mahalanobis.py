@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
 from wordveil.noise import Entropy, laplace_noise
 from wordveil.spaces import MahalanobisSpace, Space
@@ -54,11 +54,7 @@ class Mahalanobis(NoiseMechanism[MahalanobisSpace]):
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         stretched = self.epsilon / np.sqrt(self.space.smallest_variance)
-        return Guarantee(
-            Notion.METRIC,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
+        return self.promise(
             caveats=(f"In the Euclidean distance the promise is {stretched:.4g} per unit.",),
             claimed="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
         )

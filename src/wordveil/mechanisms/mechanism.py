@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
-from wordveil.guarantee import Guarantee
+from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
 from wordveil.spaces import EuclideanSpace, PointSpace, Space
@@ -68,6 +68,12 @@ class Mechanism(ABC, Generic[SpaceT]):
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
+
+    def promise(self, notion: Notion = Notion.METRIC, **details: Any) -> Guarantee:
+        """Make a guarantee of this notion at this mechanism's ε and in its metric."""
+        if notion is Notion.NONE:
+            return Guarantee(notion, math.inf, self.space.metric, self.space.unit, delta=1.0, **details)
+        return Guarantee(notion, self.epsilon, self.space.metric, self.space.unit, **details)
 
     @abstractmethod
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:

@@ -121,11 +121,8 @@ class Nadp(GaussianNoise):
                 f"{len(self.alone):,} of {len(self.space):,} words get no noise and are released as they are."
             )
 
-        return Guarantee(
+        return self.promise(
             Notion.APPROXIMATE,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
             delta=self.delta,
             pairs="words joined by an edge of its neighbour graph",
             caveats=tuple(caveats),
@@ -135,11 +132,8 @@ class Nadp(GaussianNoise):
     @property
     def claim(self) -> Guarantee:
         """What the paper claims."""
-        return Guarantee(
+        return self.promise(
             Notion.APPROXIMATE,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
             delta=self.delta,
             pairs="a word and its nearest words",
         )

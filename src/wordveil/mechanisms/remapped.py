@@ -7,7 +7,6 @@ compared with, and for the audit to convict; `truncated` and `knn-truncated` do 
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Any
 
@@ -63,12 +62,8 @@ class Remapped(Laplace):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word: nothing."""
-        return Guarantee(
+        return self.promise(
             Notion.NONE,
-            math.inf,
-            self.space.metric,
-            self.space.unit,
-            delta=1.0,
             caveats=("Which words can come out depends on the original.",),
             claimed="that truncating to an admissible region keeps ε·d (challenges paper, 6.2)",
         )
@@ -76,7 +71,7 @@ class Remapped(Laplace):
     @property
     def claim(self) -> Guarantee:
         """What the paper claims."""
-        return Guarantee(Notion.METRIC, self.epsilon, self.space.metric, self.space.unit)
+        return self.promise()
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by the word near it that is nearest to its noisy point."""

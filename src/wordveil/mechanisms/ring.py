@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, RingSpace, Space
@@ -49,11 +49,7 @@ class Ring(ExponentialMechanism[RingSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return Guarantee(
-            Notion.METRIC,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
+        return self.promise(
             caveats=("Many similar words are far apart along the tour, where the promise is weak.",),
         )
 
