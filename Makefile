@@ -35,9 +35,7 @@ docs: $(VENV)/.all  ## build the documentation site into site/
 # Without a seed, so that the picture shows a run that keeps its promise. The font that the SVG would fetch from another
 # host is taken out.
 picture: $(VENV)/.core  ## draw the picture of the README again
-	$(BIN)/wordveil demo --svg docs/demo.svg.new
-	sed '/@font-face {/,/}/d' docs/demo.svg.new > docs/demo.svg
-	rm docs/demo.svg.new
+	$(BIN)/wordveil demo --svg docs/demo.svg > /dev/null
 
 audit: $(VENV)/.core  ## audit every mechanism again and keep the verdicts that `wordveil mechanisms` shows
 	$(BIN)/wordveil audit --all --repeat --json > .audit.json && mv .audit.json src/wordveil/data/audit.json

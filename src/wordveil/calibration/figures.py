@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Curve", "averages", "distances", "growth", "histograms", "inline", "panels", "save"]
+__all__ = ["Curve", "averages", "check_installed", "distances", "growth", "histograms", "inline", "panels", "save"]
 
 _BINS = 40
 _DPI = 150
@@ -139,11 +140,16 @@ def growth(geometry: Geometry) -> Figure:
     return figure
 
 
+def check_installed() -> None:
+    """Refuse to go on where no picture can be drawn."""
+    if find_spec("matplotlib") is None:
+        raise WordveilError("pictures need matplotlib; install it with: pip install 'wordveil[plots]'.")
+
+
 def _figure(rows: int, columns: int, *, width: float, height: float) -> tuple[Figure, Any]:
-    try:
-        from matplotlib.figure import Figure as Made  # noqa: PLC0415 - an extra, needed for pictures only
-    except ImportError:
-        raise WordveilError("pictures need matplotlib; install it with: pip install 'wordveil[plots]'.") from None
+    check_installed()
+    from matplotlib.figure import Figure as Made  # noqa: PLC0415 - an extra, needed for pictures only
+
     figure = Made(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
 

@@ -144,6 +144,27 @@ class Pairs:
         counts = np.array([own.get(pair, 1.0) for pair in zip(child.tolist(), parent.tolist(), strict=True)])
         return replace(self, child=child.astype(np.int32), parent=parent.astype(np.int32), counts=counts)
 
+    def visible(self) -> Pairs:
+        """Keep the pairs between nodes that are words of the space."""
+        shown = np.arange(len(self.names)) < len(self.names) - self.hidden
+        return self._taking(shown[self.child] & shown[self.parent], shown)
+
+    def reduced(self) -> Pairs:
+        """Leave out the pairs that follow from two others: of closed pairs the steps of the hierarchy are left.
+
+        Pairs that go both ways, as between synonyms, stay.
+        """
+        both = self.rows.multiply(self.rows.T)
+        strict = (self.rows.astype(np.int32) - both.astype(np.int32)).tocsr()
+        strict.eliminate_zeros()
+        further = (strict @ strict).astype(bool).multiply(strict.astype(bool))
+        steps = strict - further.astype(np.int32) + both.astype(np.int32)
+        steps.eliminate_zeros()
+        child, parent = steps.nonzero()
+        return replace(
+            self, child=child.astype(np.int32), parent=parent.astype(np.int32), counts=np.ones(len(child))
+        )
+
     def below(self, root: str) -> Pairs:
         """Keep the pairs between kinds of `root` and `root` itself; needs closed pairs."""
         if root not in self.names:
@@ -166,8 +187,7 @@ def read_pairs(path: Path | str) -> Pairs:
     path = Path(path)
     counts: dict[tuple[str, str], float] = {}
     try:
-        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-        with opened as lines:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 fields = line.rstrip("\r\n").split("\t")
                 if fields == [""]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -78,6 +79,12 @@ class WordNet:
             above = (Synset(part, int(to)) for kind, to in zip(kinds, targets, strict=False) if kind in _IS_A)
             parents[synset] = tuple(dict.fromkeys(above))
         return lemmas, parents
+
+    @cached_property
+    def notice(self) -> str:
+        """WordNet's licence, as its files carry it."""
+        lines = itertools.takewhile(lambda line: line.startswith(" "), self._lines("data.noun"))
+        return "\n".join(line.strip().partition(" ")[2].rstrip() for line in lines) + "\n"
 
     def synsets(self, part: str) -> Sequence[Synset]:
         """Return all synsets of a part of speech, in the order of the file."""

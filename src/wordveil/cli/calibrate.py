@@ -1,0 +1,301 @@
+"""``wordveil calibrate``: what an ε means, and which ε to choose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.cli.options import (
+    Json,
+    MechanismName,
+    Normalise,
+    Options,
+    SpaceName,
+    check_epsilon,
+    parse_options,
+    stderr,
+    stdout,
+)
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from wordveil.calibration import Calibration, Settings, Target
+    from wordveil.calibration.figures import Curve
+
+__all__ = ["ProgressOf", "Quiet", "check_writable", "number_of_words", "register"]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("calibrate")(calibrate)
+
+
+def calibrate(
+    mechanism: MechanismName = "graph",
+    space: SpaceName = "glove-50k",
+    normalise: Normalise = False,
+    option: Options = None,
+    epsilon: Annotated[
+        list[float] | None,
+        typer.Option("--epsilon", "-e", help="An ε to look at; may be repeated. If not given, a range that matters."),
+    ] = None,
+    stays: Annotated[
+        float | None, typer.Option("--stays", metavar="P", help="Target: no word stays with a larger probability.")
+    ] = None,
+    stays_mean: Annotated[
+        float | None, typer.Option("--stays-mean", metavar="P", help="Target: the same on average over words.")
+    ] = None,
+    alternatives: Annotated[
+        float | None,
+        typer.Option("--alternatives", metavar="N", help="Target: so many distinct outputs for every word."),
+    ] = None,
+    adversary: Annotated[
+        float | None,
+        typer.Option("--adversary", metavar="P", help="Target: the best guess of the original is right no more often."),
+    ] = None,
+    adversary_frequency: Annotated[
+        float | None,
+        typer.Option("--adversary-frequency", metavar="P", help="Target: the same, if word frequencies are known."),
+    ] = None,
+    near_loss: Annotated[
+        float | None,
+        typer.Option("--near-loss", metavar="X", help="Target: similar words are told apart by at most e^X."),
+    ] = None,
+    share: Annotated[
+        float,
+        typer.Option("--share", help="The share of words that must meet --stays, --alternatives and --near-loss."),
+    ] = 1.0,
+    words: Annotated[
+        str | None,
+        typer.Option("--words", help="How many words to measure, or all; by default as many as are quickly measured."),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option("--draws", min=2, help="In how many draws distinct outputs are counted.")
+    ] = 1000,
+    eta: Annotated[
+        float, typer.Option("--eta", help="The probability that the smallest set of outputs may leave out.")
+    ] = 0.05,
+    gamma: Annotated[
+        float, typer.Option("--gamma", help="The factor within which inputs count as alike (plausible deniability).")
+    ] = 2.0,
+    adversary_words: Annotated[
+        int, typer.Option("--adversary-words", min=1, help="Among how many words the adversary looks at most.")
+    ] = 50_000,
+    points: Annotated[int, typer.Option("--points", min=2, help="How many ε to look at if none is given.")] = 10,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Which words and draws are taken.")] = 0,
+    word: Annotated[
+        list[str] | None, typer.Option("--word", "-w", help="A word to show example replacements of; may be repeated.")
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="NAME", help="Draw pictures: NAME.png or NAME.svg gives NAME-histograms, …"),
+    ] = None,
+    compare: Annotated[
+        list[Path] | None,
+        typer.Option("--compare", metavar="FILE", help="An earlier --output to draw beside this; may be repeated."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a report to be filed, one page with all in it.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write everything as JSON to this file.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what ε means, or find the largest ε that meets targets.
+
+    What was measured is kept in the cache: a calibration that was stopped goes on where it was.
+
+    For example:
+
+      wordveil calibrate
+
+      wordveil calibrate --epsilon 2 --epsilon 3
+
+      wordveil calibrate --stays 0.5 --adversary 0.2 --html report.html
+
+      wordveil calibrate --mechanism laplace --alternatives 300 --words 2000 --figures laplace.png
+    """
+    from wordveil import calibration
+    from wordveil.spaces import load_space
+
+    chosen = [check_epsilon(one) for one in epsilon or []]
+    bounds = {
+        "stays": stays,
+        "stays-mean": stays_mean,
+        "alternatives": alternatives,
+        "adversary": adversary,
+        "adversary-frequency": adversary_frequency,
+        "near-loss": near_loss,
+    }
+    targets = [calibration.Target(kind, bound, share) for kind, bound in bounds.items() if bound is not None]
+    settings = calibration.Settings(
+        words=number_of_words(words), draws=draws, eta=eta, gamma=gamma, adversary_words=adversary_words, seed=seed
+    )
+    check_writable(html, output, picture=figures)
+    if html is not None or figures is not None:
+        from wordveil.calibration.figures import check_installed
+
+        check_installed()
+    others = [_curve(path) for path in compare or []]
+    _check_targets(targets, settings)
+    opened = load_space(space, normalise=normalise)
+    make = calibration.maker(mechanism, opened, **parse_options(option))
+    with ProgressOf("calibrating", quiet=quiet) as progress:
+        meter = calibration.meter_for(make, opened, settings, progress.watch)
+        found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points)
+        facts = found.to_dict()
+    _write(found, facts, figures, html, output, others)
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        _show(found, facts)
+
+
+def _check_targets(targets: list[Target], settings: Settings) -> None:
+    for target in targets:
+        if target.kind == "alternatives" and target.bound > settings.draws:
+            raise WordveilError("more distinct outputs than draws cannot come out; raise --draws.")
+
+
+def number_of_words(words: str | None) -> int | None:
+    """Read a number of words, or the word all, which is 0 to the settings."""
+    if words is None:
+        return None
+    if words == "all":
+        return 0
+    if not words.isdigit() or int(words) == 0:
+        raise WordveilError("--words must be a number above 0, or all.")
+    return int(words)
+
+
+def check_writable(*files: Path | None, picture: Path | None = None) -> None:
+    """Refuse at the beginning what could not be written at the end."""
+    if picture is not None and picture.suffix.lower() not in (".png", ".svg"):
+        raise WordveilError("a picture must be named .png or .svg.")
+    for path in (*files, picture):
+        if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
+            raise WordveilError(f"cannot write {path}: it is a folder, or lies in one that is not there.")
+
+
+def _curve(path: Path) -> Curve:
+    from wordveil.calibration.figures import Curve
+
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise WordveilError(f"cannot read {path} as JSON; give a file that --output wrote.") from None
+    return Curve.from_dict(facts)
+
+
+def _write(
+    found: Calibration,
+    facts: dict[str, Any],
+    figures: Path | None,
+    html: Path | None,
+    output: Path | None,
+    others: list[Curve],
+) -> None:
+    from wordveil.io.checkpoint import write_whole
+
+    if output is not None:
+        write_whole(output, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+    if html is not None:
+        from wordveil.calibration.page import page
+
+        write_whole(html, page(found, others))
+    if figures is not None:
+        from wordveil.calibration import figures as drawing
+
+        curves = [drawing.Curve.from_dict(facts), *others]
+        drawn = {
+            "histograms": drawing.histograms(found.measurements, found.meter.settings.draws),
+            "averages": drawing.averages(curves),
+            "panels": drawing.panels(curves),
+        }
+        for name, figure in drawn.items():
+            drawing.save(figure, figures.with_name(f"{figures.stem}-{name}{figures.suffix}"))
+
+
+def _show(found: Calibration, facts: dict[str, Any]) -> None:
+    import numpy as np
+    from rich.markup import escape
+    from rich.table import Table
+
+    from wordveil.calibration.wording import percent
+
+    console = stdout()
+    table = Table(title=f"{facts['mechanism']} on {escape(facts['on']['name'])}", title_justify="left")
+    table.add_column("ε", justify="right")
+    for heading in (
+        "stays\nmean", "stays\nworst", "outputs\nfewest", "outputs\nmedian", "adversary\nuniform",
+        "adversary\nfrequency", "near loss\nmedian", "near\nword", "other\nword",
+    ):  # fmt: skip
+        table.add_column(heading, justify="right")
+    for one in found.measurements:
+        loss = float(np.median(one.near_loss.values))
+        table.add_row(
+            f"{one.epsilon:g}", percent(one.stays.mean), percent(one.stays.worst), f"{one.distinct.worst:,.0f}",
+            f"{np.median(one.distinct.values):,.0f}", percent(one.uniform.value), percent(one.frequency.value),
+            f"{'≤ ' if one.near_loss.bound else ''}{loss:.3g}" if np.isfinite(loss) else "none",
+            percent(one.near.value), percent(one.far.value),
+            style="bold yellow" if one.epsilon == found.recommended else None,
+        )  # fmt: skip
+    console.print(table)
+    console.print(escape(facts["how"]), soft_wrap=True)
+    for sentence in facts["advice"] or facts["measurements"][-1]["meaning"]:
+        console.print(escape(sentence), soft_wrap=True)
+
+
+class ProgressOf:
+    """A bar for work that tells what it does and which share is done; on a terminal only.
+
+    Parameters
+    ----------
+    title : str
+        What is being done as a whole.
+    quiet : bool
+        Show nothing.
+    """
+
+    def __init__(self, title: str, *, quiet: bool) -> None:
+        self._title = title
+        self._console = stderr()
+        self._is_shown = not quiet and self._console.is_terminal
+        self._progress: Progress | None = None
+
+    def __enter__(self) -> ProgressOf:
+        if self._is_shown:
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+            self._progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeElapsedColumn(),
+                console=self._console,
+                transient=True,
+            )
+            self._task = self._progress.add_task(self._title, total=1.0)
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress:
+            self._progress.stop()
+
+    def watch(self, what: str, share: float) -> None:
+        """Move the bar."""
+        if self._progress:
+            self._progress.update(self._task, description=f"{self._title}: {what}", completed=share)

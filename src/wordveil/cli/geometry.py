@@ -1,0 +1,95 @@
+"""``wordveil geometry``: the shape of a space, and what it means for ε."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wordveil.cli.calibrate import ProgressOf, Quiet, check_writable, number_of_words
+from wordveil.cli.options import Json, Normalise, stdout
+
+if TYPE_CHECKING:
+    from wordveil.calibration import Geometry
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("geometry")(geometry)
+
+
+def geometry(
+    space: Annotated[str, typer.Argument(help="A bundled space or the path of an embedding file.")] = "glove-50k",
+    normalise: Normalise = False,
+    words: Annotated[
+        str, typer.Option("--words", help="On how many words to measure distances, drawn at random, or all.")
+    ] = "5000",
+    k: Annotated[
+        list[int] | None,
+        typer.Option("--k", min=0, help="The k of a neighbour graph to look at; may be repeated. By default 3."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Which words are drawn.")] = 0,
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", metavar="NAME", help="Draw NAME.png or NAME.svg, and NAME-growth beside it."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show how far words are from their neighbours, hubs and growth: why one ε means different things elsewhere.
+
+    For example:
+
+      wordveil geometry glove-50k
+
+      wordveil geometry vectors.txt.gz --normalise --figure geometry.png
+
+      wordveil geometry glove-50k --k 3 --k 10 --json
+    """
+    from wordveil.calibration import geometry_of
+    from wordveil.spaces import load_space
+
+    count = number_of_words(words) or 0
+    check_writable(picture=figure)
+    if figure is not None:
+        from wordveil.calibration.figures import check_installed
+
+        check_installed()
+    opened = load_space(space, normalise=normalise)
+    with ProgressOf("measuring the space", quiet=quiet) as progress:
+        found = geometry_of(opened, words=count, graphs=tuple(k or (3,)), seed=seed, watch=progress.watch)
+    facts = found.to_dict(opened.vocabulary)
+    if figure is not None:
+        from wordveil.calibration import figures
+
+        figures.save(figures.distances(found), figure)
+        figures.save(figures.growth(found), figure.with_name(f"{figure.stem}-growth{figure.suffix}"))
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        _show(found)
+
+
+def _show(found: Geometry) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from wordveil.calibration.geometry import PERCENTILES
+
+    table = Table(
+        title=f"{escape(found.space['name'])}: distance to the k-th nearest word, {found.words:,} words",
+        title_justify="left",
+    )
+    table.add_column("k", justify="right")
+    for percentile in PERCENTILES:
+        table.add_column(f"{percentile}th percentile", justify="right")
+    for k, row in zip(found.neighbours, found.distances, strict=True):
+        table.add_row(f"{k:,}", *(f"{value:.3g}" for value in row))
+    console = stdout()
+    console.print(table)
+    for sentence in found.sentences():
+        console.print(escape(sentence), soft_wrap=True)

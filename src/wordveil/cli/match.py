@@ -1,0 +1,147 @@
+"""``wordveil match``: the ε at which one mechanism protects as much as another."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.cli.calibrate import ProgressOf, Quiet, number_of_words
+from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, stdout
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from wordveil.calibration import Meter
+
+__all__ = ["register"]
+
+_NUMBERED = re.compile(r"(\d+):(.*)", re.DOTALL)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("match")(match)
+
+
+def match(
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option("--mechanism", "-m", help="The known mechanism first, then each to be matched to it."),
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The ε of the first mechanism.")] = None,
+    by: Annotated[
+        str,
+        typer.Option("--by", help="What is made equal: worst or mean (N_w), adversary, or adversary-frequency."),
+    ] = "worst",
+    space: Annotated[
+        list[str] | None,
+        typer.Option("--space", "-s", help="The space of all mechanisms, or one for each, in their order."),
+    ] = None,
+    normalise: Normalise = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-O",
+            metavar="NUMBER:NAME=VALUE",
+            help="An option, such as 2:k=5 for the second mechanism.",
+        ),
+    ] = None,
+    words: Annotated[str, typer.Option("--words", help="How many words to measure, or all.")] = "2000",
+    adversary_words: Annotated[
+        int, typer.Option("--adversary-words", min=1, help="Among how many words the adversary looks at most.")
+    ] = 50_000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Which words and draws are taken.")] = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the ε at which other mechanisms protect as much as a known one.
+
+    For example:
+
+      wordveil match --mechanism graph --epsilon 3 --mechanism laplace
+
+      wordveil match -m graph -e 3 -m ring -m exponential --by adversary
+
+      wordveil match -m graph -e 3 -m graph --option 2:k=5 --by mean
+    """
+    from wordveil import calibration
+
+    names = mechanism or []
+    if len(names) < 2:
+        raise WordveilError("give --mechanism at least twice: the known one, and one to match to it.")
+    known = check_epsilon(epsilon)
+    if by not in calibration.MATCHED:
+        raise WordveilError(f"there is no --by {by!r}; choose one of {', '.join(calibration.MATCHED)}.")
+    spaces = _spaces(space or ["glove-50k"], len(names))
+    settings = calibration.Settings(words=number_of_words(words), adversary_words=adversary_words, seed=seed)
+    with ProgressOf("matching", quiet=quiet) as progress:
+        meters = _meters(names, spaces, normalise, _options(option or [], len(names)), settings, progress)
+        sides = [calibration.side(meters[0], known, by)]
+        sides += [calibration.match(sides[0], other, by) for other in meters[1:]]
+    facts = {"by": by, "known": sides[0].to_dict(), "matched": [one.to_dict() for one in sides[1:]]}
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        _show(facts)
+
+
+def _spaces(given: list[str], count: int) -> list[str]:
+    if len(given) not in (1, count):
+        raise WordveilError(f"give --space once, or {count} times: one for each mechanism.")
+    return given * count if len(given) == 1 else given
+
+
+def _options(given: list[str], count: int) -> list[dict[str, Any]]:
+    """Sort the options by the number of the mechanism that each is for."""
+    sorted_: list[list[str]] = [[] for _ in range(count)]
+    for one in given:
+        numbered = _NUMBERED.fullmatch(one)
+        if numbered is None or not 1 <= int(numbered[1]) <= count:
+            raise WordveilError(f"an --option must look like 2:k=5, with the mechanism's number from 1 to {count}.")
+        sorted_[int(numbered[1]) - 1].append(numbered[2])
+    return [parse_options(options) for options in sorted_]
+
+
+def _meters(
+    names: list[str],
+    spaces: list[str],
+    normalise: bool,
+    options: list[dict[str, Any]],
+    settings: Any,
+    progress: ProgressOf,
+) -> list[Meter]:
+    from wordveil import calibration
+    from wordveil.spaces import load_space
+
+    opened = {name: load_space(name, normalise=normalise) for name in dict.fromkeys(spaces)}
+    return [
+        calibration.meter_for(calibration.maker(name, opened[space], **chosen), opened[space], settings, progress.watch)
+        for name, space, chosen in zip(names, spaces, options, strict=True)
+    ]
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from wordveil.calibration.wording import percent
+
+    table = Table(title=f"Equal protection by {facts['by']}", title_justify="left")
+    table.add_column("mechanism", overflow="fold")
+    for heading in ("ε", "stays, worst", "stays, mean", "near loss, median", "adversary"):
+        table.add_column(heading, justify="right")
+    for one in (facts["known"], *facts["matched"]):
+        options = ", ".join(f"{key}={value}" for key, value in one["options"].items() if value is not None)
+        loss, adversary = one["near_loss_median"], one["adversary"]
+        table.add_row(
+            escape(f"{one['mechanism']} {options}".strip() + f" on {one['space']['name']}"),
+            f"{one['epsilon']:g}",
+            percent(one["stays_worst"]),
+            percent(one["stays_mean"]),
+            "none" if loss is None else f"{'≤ ' if one['near_loss_is_bound'] else ''}{loss:.3g}",
+            "-" if adversary is None else percent(adversary["value"]),
+        )
+    stdout().print(table)

@@ -1,0 +1,303 @@
+"""``wordveil train``: learns a Poincaré space from IS-A pairs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.cli.options import Json, stderr, stdout
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from wordveil.training.pairs import Pairs
+    from wordveil.training.trainer import Progress, Trained
+    from wordveil.training.wordnet import WordNet
+
+__all__ = ["register"]
+
+_CHECKPOINT = "checkpoint.npz"
+_MOST_NODES = 20_000  # of a larger hierarchy only so many nodes are reconstructed at the end, unless told otherwise
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("train")(train)
+
+
+def train(
+    source: Annotated[
+        Path | None,
+        typer.Argument(metavar="PAIRS", help="Lines of child, tab, parent and optionally tab, count; plain or gzipped."),
+    ] = None,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the space is written.")],
+    wordnet: Annotated[
+        Path | None, typer.Option("--wordnet", metavar="FOLDER", help="Take the pairs from WordNet's database files.")
+    ] = None,
+    nodes: Annotated[
+        str, typer.Option("--nodes", help="Of WordNet: words in their commonest meaning, or all synsets.")
+    ] = "words",
+    part: Annotated[
+        list[str] | None, typer.Option("--part", help="Of WordNet: noun or verb; both if not given.")
+    ] = None,
+    root: Annotated[
+        str | None, typer.Option("--root", help="Only this node and what lies below it, such as mammal.n.01.")
+    ] = None,
+    vocabulary: Annotated[
+        str | None,
+        typer.Option("--vocabulary", help="Keep the words of this space, or of this file with a word on each line."),
+    ] = None,
+    min_count: Annotated[float, typer.Option("--min-count", help="Leave out pairs seen less often.")] = 0.0,
+    min_links: Annotated[int, typer.Option("--min-links", min=0, help="Leave out nodes in fewer pairs.")] = 0,
+    stop_words: Annotated[
+        bool, typer.Option("--stop-words/--no-stop-words", help="Take function words in, or leave them out.")
+    ] = False,
+    closure: Annotated[bool, typer.Option("--closure", help="Add the pairs that follow: a kind of a kind.")] = False,
+    weighted: Annotated[bool, typer.Option("--weighted", help="See pairs in proportion to their counts.")] = False,
+    dim: Annotated[int, typer.Option("--dim", "-d", help="How many dimensions.")] = 10,
+    geometry: Annotated[
+        str, typer.Option("--geometry", help="lorentz or poincare, two ways to the same space; euclidean to compare.")
+    ] = "lorentz",
+    epochs: Annotated[int, typer.Option("--epochs", help="How often every pair is seen.")] = 200,
+    negatives: Annotated[int, typer.Option("--negatives", help="Random nodes that each pair is held against.")] = 50,
+    rate: Annotated[float, typer.Option("--rate", help="The learning rate.")] = 0.3,
+    burn_in: Annotated[int, typer.Option("--burn-in", help="Epochs at a tenth of the rate at the beginning.")] = 10,
+    batch: Annotated[int | None, typer.Option("--batch", help="Pairs a step; chosen by their number if not given.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of all random choices.")] = 0,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto: cuda where there is one.")] = "auto",
+    evaluate_every: Annotated[
+        int, typer.Option("--evaluate-every", min=1, help="Epochs between two looks at the mean rank.")
+    ] = 20,
+    sample: Annotated[
+        int | None, typer.Option("--sample", min=1, help=f"Nodes of the final figures; at most {_MOST_NODES:,} if not given.")
+    ] = None,
+    hyperlex: Annotated[
+        Path | None, typer.Option("--hyperlex", metavar="FILE", help="Also correlate with these human ratings.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a stopped training was.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is in the folder.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Learn a hyperbolic space from IS-A pairs, and say how well it holds them.
+
+    For example:
+
+      wordveil train pairs.tsv -o my-space --dim 10 --closure
+
+      wordveil train --wordnet /usr/share/wordnet -o words --vocabulary glove-50k --dim 10
+
+      wordveil train --wordnet /usr/share/wordnet -o nouns --nodes synsets --part noun --dim 5 --epochs 1000
+    """
+    from wordveil.training.trainer import Settings
+    from wordveil.training.trainer import train as learn
+    from wordveil.training.wordnet import WordNet
+    from wordveil.training.writing import write_forms, write_trained
+
+    if (source is None) == (wordnet is None):
+        raise WordveilError("give either a file of pairs or --wordnet FOLDER.")
+    settings = Settings(dim, geometry, epochs, negatives, rate, burn_in, batch, weighted, seed)
+    _make_room(output, resume=resume, overwrite=overwrite)
+    opened = None if wordnet is None else WordNet(wordnet)
+    with stderr().status("reading the pairs…"):
+        kept = None if vocabulary is None else _vocabulary(vocabulary)
+        left_out = () if stop_words else _stop_words()
+        if opened is None:
+            pairs = _from_file(source, kept, left_out, min_count, min_links, closure=closure)
+        else:
+            pairs = _from_wordnet(opened, nodes, part or ["noun", "verb"], kept, left_out)
+        pairs = pairs if root is None else pairs.below(root)
+    with _Watch(settings.epochs, quiet=quiet) as watch:
+        trained = learn(
+            pairs,
+            settings,
+            device=device,
+            checkpoint=output / _CHECKPOINT,
+            resume=resume,
+            evaluate_every=None if quiet else evaluate_every,
+            tell=None if quiet else watch.show,
+        )
+    facts = _facts(trained, pairs, settings.batch_for(len(pairs)), sample)
+    if hyperlex is not None:
+        facts["hyperlex"] = _hyperlex(trained, pairs, opened if nodes == "synsets" else None, hyperlex)
+    facts = {"source": "WordNet" if opened else Path(str(source)).name, "pairs": len(pairs), **facts}
+    write_trained(output, trained, pairs, {"training": facts})
+    if opened is not None and nodes == "words":
+        write_forms(output, opened)
+    (output / _CHECKPOINT).unlink()
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+    else:
+        _show(facts, output)
+
+
+def _make_room(output: Path, *, resume: bool, overwrite: bool) -> None:
+    if output.exists() and not output.is_dir():
+        raise WordveilError(f"{output} is a file; give the name of a folder.")
+    if output.exists() and any(output.iterdir()) and not resume:
+        if not overwrite:
+            raise WordveilError(f"{output} is there already; give --resume to go on, or --overwrite to replace it.")
+        shutil.rmtree(output)
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise WordveilError(f"cannot make the folder {output}; choose another place.") from None
+
+
+def _vocabulary(name: str) -> list[str]:
+    from wordveil.spaces import BUNDLED, load_space
+
+    if name in BUNDLED:
+        return list(load_space(name).vocabulary)
+    try:
+        return [word for line in Path(name).read_text(encoding="utf-8").splitlines() if (word := line.strip())]
+    except (OSError, UnicodeDecodeError):
+        raise WordveilError(f"cannot read the words of {name}: give a bundled space or a file of words.") from None
+
+
+def _stop_words() -> Collection[str]:
+    from wordveil.text import stop_words
+
+    return stop_words()
+
+
+def _from_file(
+    source: Path | None,
+    vocabulary: list[str] | None,
+    left_out: Collection[str],
+    min_count: float,
+    min_links: int,
+    *,
+    closure: bool,
+) -> Pairs:
+    from wordveil.training.pairs import read_pairs
+
+    kept = None if vocabulary is None else frozenset(vocabulary)
+    pairs = read_pairs(Path(str(source)))
+    pairs = pairs.filtered(min_count=min_count, vocabulary=kept, leave_out=left_out, min_links=min_links)
+    return pairs.closed() if closure and len(pairs) else pairs
+
+
+def _from_wordnet(
+    wordnet: WordNet, nodes: str, parts: list[str], vocabulary: list[str] | None, left_out: Collection[str]
+) -> Pairs:
+    from wordveil.text.lemmas import BaseForms
+    from wordveil.training.hierarchies import synset_pairs, word_pairs
+    from wordveil.training.wordnet import PARTS
+
+    for part in parts:
+        if part not in PARTS:
+            raise WordveilError(f"there is no part {part!r}; choose noun or verb.")
+    if nodes == "synsets":
+        return synset_pairs(wordnet, parts)
+    if nodes != "words":
+        raise WordveilError(f"there are no nodes {nodes!r}; choose words or synsets.")
+    words = vocabulary or sorted(word for word in wordnet.words if "_" not in word)
+    return word_pairs(wordnet, words, leave_out=left_out, parts=parts, bases=BaseForms(wordnet.folder).of)
+
+
+def _facts(trained: Trained, pairs: Pairs, batch: int, sample: int | None) -> dict[str, Any]:
+    from wordveil.training.evaluation import reconstruction
+
+    with stderr().status("reconstructing the pairs…"):
+        found = reconstruction(trained.shape, trained.points, pairs, sample=sample or _MOST_NODES)
+    return {
+        "nodes": len(pairs.names),
+        "words": len(pairs.names) - pairs.hidden,
+        "geometry": trained.shape.name,
+        "dimension": trained.points.shape[1],
+        "epochs": trained.epochs,
+        "batch": batch,
+        "device": trained.device,
+        "seconds": round(trained.seconds, 2),
+        "reconstructed_nodes": found.nodes,
+        "mean_rank": round(found.mean_rank, 4),
+        "mean_average_precision": round(found.mean_average_precision, 5),
+    }
+
+
+def _hyperlex(trained: Trained, pairs: Pairs, wordnet: WordNet | None, path: Path) -> dict[str, float]:
+    import numpy as np
+
+    from wordveil.training.evaluation import hyperlex, read_hyperlex
+
+    rated = read_hyperlex(path)
+    place = {name: number for number, name in enumerate(pairs.visible().names)}
+    words = {word for row in rated for word in row[:2]}
+    senses = {}
+    for word in words:
+        names = [word] if wordnet is None else [wordnet.name(synset) for synset in wordnet.senses(word)]
+        found = [place[name] for name in names if name in place]
+        if found:
+            senses[word] = np.array(found)
+    result = hyperlex(trained.shape, trained.points, senses, rated)
+    return {"spearman": round(result.correlation, 4), "covered": result.covered, "pairs": result.pairs}
+
+
+def _show(facts: dict[str, Any], output: Path) -> None:
+    console = stdout()
+    console.print(
+        f"{facts['words']:,} words in {facts['dimension']} dimensions ({facts['geometry']}), {facts['epochs']:,} epochs "
+        f"over {facts['pairs']:,} pairs in {facts['seconds']:.1f} s on {facts['device']}.",
+        soft_wrap=True,
+    )
+    console.print(
+        f"Reconstruction of {facts['reconstructed_nodes']:,} nodes: mean rank {facts['mean_rank']:.2f}, "
+        f"mean average precision {facts['mean_average_precision']:.3f}.",
+        soft_wrap=True,
+    )
+    if "hyperlex" in facts:
+        rated = facts["hyperlex"]
+        console.print(
+            f"HyperLex: Spearman's ρ {rated['spearman']:.3f} on {rated['covered']:,} of {rated['pairs']:,} pairs.",
+            soft_wrap=True,
+        )
+    console.print(f"Written to {output}.", soft_wrap=True)
+
+
+class _Watch:
+    """Shows the training's progress: a bar on a terminal, a line at every look elsewhere."""
+
+    def __init__(self, epochs: int, *, quiet: bool) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = stderr()
+        self._lines = not quiet and not console.is_terminal
+        self._rank = ""
+        self._epochs = epochs
+        self._bar = Progress(
+            TextColumn("training"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]}{task.fields[rank]}"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=quiet or self._lines,
+        )
+        self._task = self._bar.add_task("", total=epochs, loss="-", rank="")
+
+    def __enter__(self) -> _Watch:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Move the bar, or write a line."""
+        if progress.sample is not None:
+            found = progress.sample
+            self._rank = f", mean rank {found.mean_rank:.2f}, MAP {found.mean_average_precision:.3f}"
+            if self._lines:
+                typer.echo(
+                    f"epoch {progress.epoch:,} of {self._epochs:,}, {progress.seconds:.1f} s: "
+                    f"loss {progress.loss:.4f}{self._rank}",
+                    err=True,
+                )
+        self._bar.update(self._task, completed=progress.epoch, loss=f"{progress.loss:.4f}", rank=self._rank)
