@@ -84,8 +84,8 @@ class Guarantee:
         factor = math.exp(min(self.epsilon, 700.0))
         if self.notion is Notion.APPROXIMATE:
             return (
-                f"Whoever sees what is released can tell two originals ({self.pairs}) apart by a factor of at most "
-                f"{factor:.3g} (e^{self.epsilon:g}), except with probability {self.delta:.2g}."
+                f"No test of what is released tells two originals apart ({self.pairs}) by more than a factor of "
+                f"{factor:.3g} (e^{self.epsilon:g}) in probability, plus {self.delta:.2g}."
             )
         return (
             f"Whoever sees an output word can tell two originals one {self.unit} apart by a factor of at most "

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.mechanisms import Exponential, Graph, KnnTruncated, Laplace, Ring, Truncated, Vickrey
-from wordveil.noise import Entropy
+from wordveil.mechanisms import Exponential, Gaussian, Graph, KnnTruncated, Laplace, Ring, Truncated, Vickrey
+from wordveil.noise import Entropy, sigma_for
 from wordveil.spaces.space import Ids, Points, Rows
 
 
@@ -88,3 +90,38 @@ class RadiusOfOneDimensionLess(Laplace):
         length = np.linalg.norm(noise, axis=1)
         shorter = entropy.generator.standard_gamma(max(self.space.dimension - 1, 1), len(ids)) / self.epsilon
         return start + noise * (shorter / length)[:, None].astype(np.float32)
+
+
+class Lazy(Exponential):
+    """Says one thing and, one time in five, draws the next word."""
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        entropy = entropy or Entropy()
+        drawn = super().draw(ids, entropy)
+        return np.where(entropy.uniform(len(ids)) < 0.2, (drawn + 1) % len(self.space), drawn)
+
+
+class GaussianThatKeeps(Gaussian):
+    """Adds noise and then returns the word it was given."""
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:  # noqa: ARG002
+        return np.asarray(ids, dtype=np.int64)
+
+
+class GaussianAlongOneAxis(Gaussian):
+    """Noise of the right length, all in one direction."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        start = self.space.points(ids)
+        length = np.linalg.norm(super().perturb(ids, entropy) - start, axis=1)
+        noise = np.zeros_like(start)
+        noise[:, 0] = length * entropy.generator.choice([-1, 1], len(ids))
+        return start + noise
+
+
+class GaussianTooSmall(Gaussian):
+    """Deviations scaled by 0.8."""
+
+    @cached_property
+    def deviations(self) -> NDArray[np.float64]:
+        return 0.8 * np.full(len(self.space), sigma_for(self.epsilon, self.delta) * self.reach)

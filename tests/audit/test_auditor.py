@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.audit import doubles
-from tests.conftest import make_space
-from wordveil.audit import ERROR, Auditor, Verdict
+from tests.conftest import make_space, names
+from wordveil.audit import ERROR, Auditor, Evidence, Verdict
 from wordveil.audit.bounds import loss_bound, lower, upper
 from wordveil.errors import WordveilError
 from wordveil.mechanisms import MECHANISMS, Mechanism
-from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Space
+from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Space, Vocabulary
 
 AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
 
@@ -54,6 +54,10 @@ def test_honest_mechanisms_are_acquitted_and_broken_claims_are_not(name: str, sp
         (doubles.GraphDrawsOtherwise, "graph", 1.0, {}),
         (doubles.RingDoubled, "ring", 0.5, {}),
         (doubles.KnnDropped, "vectors", 1.0, {"k": 5}),
+        (doubles.Lazy, "vectors", 30.0, {}),
+        (doubles.GaussianThatKeeps, "vectors", 0.5, {}),
+        (doubles.GaussianAlongOneAxis, "vectors", 0.5, {}),
+        (doubles.GaussianTooSmall, "vectors", 0.5, {}),
         (doubles.TooLittleNoise, "vectors", 1.0, {}),
         (doubles.RadiusOfOneDimensionLess, "vectors", 1.0, {}),
     ],
@@ -66,6 +70,18 @@ def test_wrong_mechanisms_are_convicted(
     assert verdict.verdict == "broken"
     assert verdict.worst is not None
     assert verdict.worst.breaks
+
+
+def test_close_pairs_far_from_the_origin_are_not_convicted_on_rounding() -> None:
+    places = np.concatenate([np.linspace(0, 3, 100), np.linspace(0, 3, 100) + 1e-4]) + 100.0
+    space = EuclideanSpace("close", Vocabulary(names(200)), places[:, None])
+    for name in ("exponential", "truncated", "knn-truncated"):
+        assert Auditor(words=200, draws=5000, repeat=True).audit(name, space, epsilon=1.0).verdict == "holds"
+
+
+def test_a_nan_is_no_acquittal() -> None:
+    assert Evidence("x", "a", "b", 1.0, 1.0, float("nan")).breaks
+    assert Evidence("x", "a", "b", 1.0, 1e-6, float("nan"), quantity="p-value").breaks
 
 
 def test_the_evidence_names_words_and_outputs(space: EuclideanSpace) -> None:

@@ -66,7 +66,7 @@ def test_explain_is_exact_for_graph(run) -> None:  # type: ignore[no-untyped-def
 
 
 def test_explain_estimates_for_noise(run) -> None:  # type: ignore[no-untyped-def]
-    code, out, _ = run("explain", "harbour", "-e", "1000", "-m", "laplace", "--json")
+    _, out, _ = run("explain", "harbour", "-e", "1000", "-m", "laplace", "--json")
     facts = json.loads(out)
     assert not facts["exact"]
     assert facts["stays"] == 1.0

@@ -72,6 +72,17 @@ def test_save_load_and_run(draws: int | None, tmp_path: Path, toy: EuclideanSpac
     assert release.counts.drawn == 20
 
 
+def test_rare_outputs_of_a_late_row_are_not_lost() -> None:
+    space = make_space(400, 3, seed=2)
+    made = Graph(space, 3.0)
+    runner = FromChannel(made.space, made.channel())
+    counts = np.bincount(runner.draw(np.full(400_000, 399), Entropy(3)), minlength=400)
+    chances = made.probabilities(399)
+    often = chances * 400_000 > 30
+    assert (counts[often] > 0).all()
+    assert any("total variation" in caveat for caveat in runner.guarantee.caveats)
+
+
 def test_what_does_not_fit_is_refused(tmp_path: Path, toy: EuclideanSpace) -> None:
     channel = Exponential(toy, 1.0).channel(toy.vocabulary.words[:3])
     with pytest.raises(WordveilError, match="another space"):

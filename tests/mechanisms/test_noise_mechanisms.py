@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import logsumexp
 
 from tests.conftest import ALPHA, make_space, names
 from wordveil.errors import WordveilError
@@ -26,6 +27,7 @@ from wordveil.mechanisms import (
     Vickrey,
     mechanism,
 )
+from wordveil.mechanisms.density import MixingLaw
 from wordveil.mechanisms.nadp import neighbouring_pairs
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, MahalanobisSpace, Vocabulary
@@ -93,6 +95,19 @@ def test_density_in_three_dimensions() -> None:
     ):
         law = (np.cumsum(weights) - weights / 2) / weights.sum()
         assert stats.kstest(values, lambda v, e=edges, c=law: np.interp(v, e, c)).pvalue > ALPHA
+
+
+@pytest.mark.parametrize(("epsilon", "bandwidth"), [(2.0, 0.004), (40.0, 0.05), (0.1, 0.001)])
+def test_density_of_a_narrow_kernel_is_drawn_and_its_masses_are_right(epsilon: float, bandwidth: float) -> None:
+    law = MixingLaw(2, epsilon / 2, bandwidth, 30.0)
+    distances = np.array([0.0, bandwidth / 3, bandwidth, 5 * bandwidth, 0.5, 3.0, 29.0])
+    log_tau = np.linspace(-80, 80, 400_001)
+    wanted = [logsumexp(law.log_density(log_tau, np.array(distance))) for distance in distances]
+    assert np.allclose(np.diff(law.log_mass(distances)), np.diff(wanted), atol=1e-6)
+    for distance, log_z in zip(distances, wanted, strict=True):
+        drawn = np.log(law.draw(np.full(4000, distance), Entropy(1)))
+        cumulated = np.cumsum(np.exp(law.log_density(log_tau, np.array(distance)) - log_z))
+        assert stats.kstest(drawn, lambda t, c=cumulated: np.interp(t, log_tau, c)).pvalue > ALPHA
 
 
 def test_elastic_radius_and_sizes() -> None:

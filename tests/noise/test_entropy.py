@@ -8,6 +8,7 @@ import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from randomgen import ChaCha
 from scipy import stats
@@ -105,6 +106,15 @@ def test_uniform_is_fine_near_zero() -> None:
 
     entropy._generator = Zeros()  # type: ignore[assignment]
     assert entropy.uniform(1)[0] == 5 * 2.0**-128
+
+
+def test_small_draws_have_all_their_bits() -> None:
+    # Of a million draws about 488 lie below 2^-11, where plain multiples of 2^-64 would show as trailing zeros.
+    draws = Entropy(9).uniform(1_000_000)
+    small = draws[draws < 2.0**-12]
+    assert len(small) > 100
+    mantissa = np.ldexp(np.frexp(small)[0], 53).astype(np.int64)
+    assert (mantissa % 2).mean() == pytest.approx(0.5, abs=0.15)
 
 
 def test_below_is_uniform_on_its_range() -> None:

@@ -56,7 +56,13 @@ def test_nothing_alphabetic_lies_between_words(text: str) -> None:
         ("a I", ["a", "I"], ["an", "me"]),
         ("12,000.50 4th b2b", ["12", "000", "50", "4th", "b2b"], ["12", "000", "50", "4th", "b2b"]),
         ("cafe\u0301 CAFÉ", ["cafe\u0301", "CAFÉ"], ["café", "café"]),
-        ("co\u00adop a\u200db", ["co\u00adop", "a\u200db"], ["coop", "ab"]),
+        ("co\u00adop a\u200db", ["co\u00adop", "a\u200db"], ["co\u00adop", "a\u200db"]),
+        (
+            "⠓⠑⠇⠇⠕ ⒮⒠⒞ ㌔ \u0378 \ud800",
+            ["⠓⠑⠇⠇⠕", "⒮⒠⒞", "㌔", "\u0378", "\ud800"],
+            ["⠓⠑⠇⠇⠕", "(s)(e)(c)", "キロ", "\u0378", "\ud800"],
+        ),
+        ("a\U000e0041\U000e0042 x", ["a\U000e0041\U000e0042", "x"], ["a\U000e0041\U000e0042", "x"]),
         ("ﬁne ｗｏｒｄ", ["ﬁne", "ｗｏｒｄ"], ["fine", "word"]),
         (
             "हिन्दी العربية 日本語 Ⓙⓞⓔ",

@@ -117,6 +117,50 @@ def test_selections(graph: Graph) -> None:
     assert marked.text.split()[2:4] == ["left", "the"]
 
 
+def test_listed_phrases_are_veiled_whole(graph: Graph) -> None:
+    names_ = ["O'Brien", "Jean-Luc", "New York", "U.S.", "alice@example.com", "Smith"]
+    veil = Veil(graph, select="words", words=names_)
+    text = (
+        "Smith and O’Brien of new york met Jean-Luc (U.S.) at alice@example.com in a new house in York, said O and Luc."
+    )
+    release = veil(text)
+    veiled = [text[spot.start : spot.end] for spot in release.replacements]
+    assert veiled == ["Smith", "O", "Brien", "new", "york", "Jean", "Luc", "U", "S", "alice", "example", "com"]
+    with pytest.raises(WordveilError, match="must hold a word"):
+        Veil(graph, select="words", words=["!!"])
+
+
+def test_the_fingerprint_tells_lists_apart_and_the_description_does_not_hold_them(graph: Graph) -> None:
+    first = Veil(graph, select="words", words=["canary"])
+    second = Veil(graph, select="words", words=["other"])
+    assert first.fingerprint != second.fingerprint
+    assert first.describe() == second.describe()
+    assert "canary" not in json.dumps(report(first, Counts(), 0))
+
+
+def test_hidden_text_does_not_ride_on_function_words(graph: Graph) -> None:
+    hidden = "a\U000e0073\U000e0065\U000e0063 of\u200bx ⠎⠑⠉⠗⠑⠞"
+    release = Veil(graph)(hidden)
+    assert not any(character in release.text for character in "\U000e0073\u200b⠎")
+
+
+def test_halves_of_contractions_are_names_too(graph: Graph) -> None:
+    assert Veil(graph)("Don won.").counts.drawn == 2
+
+
+def test_copied_case_is_a_caveat(graph: Graph) -> None:
+    assert any("Capital" in caveat for caveat in Veil(graph, case="copy").guarantee.caveats)
+
+
+def test_the_report_of_an_approximate_promise(glove: EuclideanSpace) -> None:
+    veil = Veil(mechanism("gaussian", glove.restrict(np.arange(300)), epsilon=0.5, delta=1e-6), select="all")
+    facts = report(veil, Counts(words=5, drawn=5), 5)
+    assert facts["document"]["loss_if_every_word_differs_by_a_covered_pair"] == 2.5
+    assert facts["document"]["delta_if_every_word_differs_by_a_covered_pair"] == pytest.approx(5e-6)
+    assert facts["document"]["worst_case_loss"] is None
+    assert plain_words(facts)[0] == veil.guarantee.sentence()
+
+
 @pytest.mark.parametrize("text", ["[[a", "a]]", "[[a [[b]]", "]]a[["])
 def test_unpaired_marks_are_refused_without_quoting(graph: Graph, text: str) -> None:
     with pytest.raises(WordveilError, match="pairs") as caught:

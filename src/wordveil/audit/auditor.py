@@ -15,10 +15,10 @@ from wordveil.audit.sampled import compare_points, compare_words, search_pairs
 from wordveil.audit.verdict import Evidence, Verdict
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms import ExponentialMechanism, Mechanism, NoiseMechanism, mechanism
+from wordveil.mechanisms import ExponentialMechanism, Gaussian, Mechanism, NoiseMechanism, mechanism
 from wordveil.mechanisms.gaussian_noise import GaussianNoise
 from wordveil.mechanisms.nadp import Nadp
-from wordveil.noise import Entropy
+from wordveil.noise import Entropy, delta_between
 from wordveil.spaces import EuclideanSpace, Space, Vocabulary
 
 __all__ = ["ERROR", "Auditor", "audit"]
@@ -87,7 +87,8 @@ class Auditor:
             on_promise += law_of_draws(made, ids[:: max(1, len(ids) // 4)][:4], self.draws, self.error, self.entropy)
         elif isinstance(made, GaussianNoise):
             on_promise += self._gaussian(made, made.guarantee, ids)
-            on_promise += law_of_noise(made, ids[:3], self.draws // 4, self.error, self.entropy)
+            on_promise += law_of_noise(made, ids, self.draws // 4, self.error / 2, self.entropy)
+            on_promise += self._drawn_words(remake(made.space.restrict(ids)))
             if claim is not None:
                 on_claim += self._gaussian(made, claim, ids)
         else:
@@ -121,7 +122,22 @@ class Auditor:
         reach = getattr(made, "reach", np.inf)
         distance = made.space.apart(made.space.points(ids), near[:, 0])
         covered = [pair for pair, apart in zip(pairs, distance, strict=True) if apart <= reach]
-        return exact_deltas(made, covered, held, "words and their nearest words")
+        found = exact_deltas(made, covered, held, "words and their nearest words")
+        if isinstance(made, Gaussian):
+            found.append(_at_the_edge(made, int(ids[0])))
+        return found
+
+    def _drawn_words(self, small: Mechanism[Any]) -> list[Evidence]:
+        """Compare the words drawn for pairs that an (ε, δ) promise covers."""
+        held = small.guarantee
+        if held.notion is not Notion.APPROXIMATE or len(small.space) < 2:
+            return []
+        pairs = interesting_pairs(small.space, 1, self.seed)["nearest words"]
+        if isinstance(small, Nadp):
+            pairs = [(int(left), int(right)) for left, right in small.pairs[:3]]
+        draws, error = (self.draws // 3, self.draws), self.error / 2 / max(1, len(pairs))
+        about = f"drawn words, {len(small.space)} words"
+        return [compare_words(small, pair, held, held.delta, about, draws, error, self.entropy) for pair in pairs]
 
     def _smaller(self, made: Mechanism[Any], ids: NDArray[np.int64]) -> list[tuple[str, Space]]:
         base = getattr(made.space, "base", made.space)
@@ -144,7 +160,7 @@ class Auditor:
             for pair in pairs:
                 allowed = self._allowed(small, held, pair)
                 words = f"drawn words, {where}, {kind}"
-                found.append(compare_words(small, pair, allowed, words, draws, error, self.entropy))
+                found.append(compare_words(small, pair, held, allowed, words, draws, error, self.entropy))
                 if isinstance(small, NoiseMechanism):
                     points = f"noisy points, {where}, {kind}"
                     found.append(compare_points(small, pair, allowed, points, draws, error, self.entropy))
@@ -155,6 +171,14 @@ class Auditor:
         if held == small.guarantee:
             return float(small.promised(np.array([pair[0]]), np.array([pair[1]]))[0])
         return held.loss(float(small.space.distances(np.array([pair[0]]))[0, pair[1]]))
+
+
+def _at_the_edge(made: Gaussian, word: int) -> Evidence:
+    """Compute the exact δ at the largest distance that is covered."""
+    deviation, name = float(made.deviations[word]), made.space.vocabulary[word]
+    delta = delta_between(made.space.dimension, made.reach, deviation, deviation, made.epsilon)
+    about = "two words as far apart as is covered"
+    return Evidence(about, name, name, made.reach, made.delta, delta, "delta", "a half-space", exact=True)
 
 
 def _strongest_first(found: list[Evidence]) -> list[Evidence]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.audit.bounds import choose_threshold, loss_bound
+from wordveil.audit.bounds import choose_threshold, loss_bound, lower, upper
 from wordveil.audit.verdict import Evidence
+from wordveil.guarantee import Guarantee, Notion
 from wordveil.mechanisms import Mechanism, NoiseMechanism
 from wordveil.noise import Entropy
 
@@ -56,17 +58,26 @@ def compare_points(
 def compare_words(
     mechanism: Mechanism[Any],
     pair: tuple[int, int],
+    held: Guarantee,
     allowed: float,
     about: str,
     draws: tuple[int, int],
     error: float,
     entropy: Entropy,
 ) -> Evidence:
-    """Tell two words apart by the words drawn: the best single output or set of outputs, measured on fresh draws."""
+    """Tell two words apart by the words drawn: the best single output or set of outputs, measured on fresh draws.
+
+    For an (ε, δ) promise what is measured, and allowed, is δ: how much ``Pr[left] - e^ε·Pr[right]`` is at least.
+    """
     words = len(mechanism.space)
 
     def counts(word: int, count: int) -> NDArray[np.int64]:
         return np.bincount(mechanism.draw(np.full(count, word), entropy), minlength=words)
+
+    def bound(ours: NDArray[Any], theirs: NDArray[Any], count: int, risk: float) -> NDArray[np.float64]:
+        if held.notion is Notion.APPROXIMATE:
+            return lower(ours, count, risk) - math.exp(min(held.epsilon, 700.0)) * upper(theirs, count, risk)
+        return loss_bound(ours, theirs, (count, count), risk)
 
     train = [counts(word, draws[0]) for word in pair]
     test = [counts(word, draws[1]) for word in pair]
@@ -75,18 +86,19 @@ def compare_words(
         ours, theirs = train[way], train[1 - way]
         order = np.argsort(-(ours + 0.5) / (theirs + 0.5), kind="stable")
         # Sets that take the outputs in order of their ratio, and every single output.
-        sets = loss_bound(np.cumsum(ours[order]), np.cumsum(theirs[order]), (draws[0], draws[0]), error)
-        singles = loss_bound(ours, theirs, (draws[0], draws[0]), error)
+        sets = bound(np.cumsum(ours[order]), np.cumsum(theirs[order]), draws[0], error)
+        singles = bound(ours, theirs, draws[0], error)
         best_set, best_single = order[: int(sets.argmax()) + 1], np.array([int(singles.argmax())])
         chosen = best_set if sets.max() >= singles.max() else best_single
         hits = test[way][chosen].sum(), test[1 - way][chosen].sum()
-        bound = float(loss_bound(hits[0], hits[1], (draws[1], draws[1]), error / 4))
-        if best is None or bound > best[0]:
-            best = bound, chosen, way
+        found = float(bound(hits[0], hits[1], draws[1], error / 4))
+        if best is None or found > best[0]:
+            best = found, chosen, way
     assert best is not None  # noqa: S101 - there are two ways
-    bound, chosen, way = best
+    found, chosen, way = best
     output = mechanism.space.vocabulary[int(chosen[0])] if len(chosen) == 1 else f"a set of {len(chosen)} words"
-    return _evidence(mechanism, (pair, pair[::-1])[way], allowed, bound, about, output)
+    quantity = "delta" if held.notion is Notion.APPROXIMATE else "loss"
+    return _evidence(mechanism, (pair, pair[::-1])[way], allowed, found, about, output, quantity)
 
 
 def search_pairs(mechanism: Mechanism[Any], count: int, draws: int, entropy: Entropy) -> list[tuple[int, int]]:
@@ -109,8 +121,14 @@ def search_pairs(mechanism: Mechanism[Any], count: int, draws: int, entropy: Ent
 
 
 def _evidence(
-    mechanism: Mechanism[Any], pair: tuple[int, int], allowed: float, bound: float, about: str, output: str
+    mechanism: Mechanism[Any],
+    pair: tuple[int, int],
+    allowed: float,
+    bound: float,
+    about: str,
+    output: str,
+    quantity: str = "loss",
 ) -> Evidence:
     words = mechanism.space.vocabulary
     distance = float(mechanism.space.distances(np.array([pair[0]]))[0, pair[1]])
-    return Evidence(about, words[pair[0]], words[pair[1]], distance, allowed, max(bound, 0.0), output=output)
+    return Evidence(about, words[pair[0]], words[pair[1]], distance, allowed, max(bound, 0.0), quantity, output)

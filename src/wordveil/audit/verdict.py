@@ -48,6 +48,8 @@ class Evidence:
     @property
     def breaks(self) -> bool:
         """Whether this finding refutes what it was held against."""
+        if math.isnan(self.measured):
+            return True
         if self.quantity == "p-value":
             return self.measured < self.allowed
         return self.measured > self.allowed * (1.0 + 1e-5) + 1e-9
@@ -55,7 +57,7 @@ class Evidence:
     @property
     def share(self) -> float:
         """How much of what is allowed was reached; above 1 it is broken."""
-        if self.quantity == "p-value":
+        if self.quantity == "p-value" or math.isnan(self.measured):
             return 2.0 if self.breaks else 0.0
         if self.allowed > 0:
             return self.measured / self.allowed

@@ -12,6 +12,7 @@ from wordveil.calibration.counts import Counts
 from wordveil.calibration.settings import Settings
 from wordveil.calibration.statistics import Adversary, Measurement, PerWord, Share
 from wordveil.calibration.surroundings import Surroundings
+from wordveil.guarantee import Notion
 from wordveil.mechanisms import Mechanism
 from wordveil.parallel import blocks
 
@@ -68,10 +69,15 @@ def near_frequency(
 
 
 def promised_loss(mechanism: Mechanism[Any], around: Surroundings, similar: int) -> PerWord:
-    """Return what the mechanism promises between each word and its most similar words: an upper bound of the loss."""
+    """Return what the mechanism promises between each word and its most similar words: an upper bound of the loss.
+
+    A promise with a δ bounds no ratio: an output as unlikely as δ may come from one of the words alone.
+    """
     ids, near = around.ids[:_LOSS_WORDS], around.near[:_LOSS_WORDS, :similar]
     if near.shape[1] == 0:
         return PerWord(ids, np.zeros(len(ids)), bound=True)
+    if mechanism.guarantee.notion is not Notion.METRIC:
+        return PerWord(ids, np.full(len(ids), np.inf), bound=True)
     left, right = np.repeat(ids, near.shape[1]), near.ravel()
     losses = [mechanism.promised(left[part], right[part]) for part in blocks(len(left), _PAIRS)]
     return PerWord(ids, np.concatenate(losses).reshape(near.shape).max(axis=1), bound=True)

@@ -166,14 +166,25 @@ def save(figure: Figure, path: Path) -> None:
     if path.suffix.lower() not in _SUFFIXES:
         raise WordveilError(f"a picture must be named .png or .svg, which {path.name} is not.")
     try:
-        figure.savefig(path, dpi=_DPI, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+        if path.suffix.lower() == ".svg":
+            path.write_text(_svg(figure), encoding="utf-8")
+        else:
+            figure.savefig(path, dpi=_DPI)
     except OSError:
         raise WordveilError(f"cannot write {path}; choose another file.") from None
 
 
 def inline(figure: Figure) -> str:
     """Return a picture as SVG to be put into a page."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    svg = text.getvalue()
+    svg = _svg(figure)
     return svg[svg.index("<svg") :]
+
+
+def _svg(figure: Figure) -> str:
+    from matplotlib import rc_context  # noqa: PLC0415 - an extra
+
+    text = io.StringIO()
+    # the same figures give the same file: no date, and no random names inside
+    with rc_context({"svg.hashsalt": "wordveil"}):
+        figure.savefig(text, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    return text.getvalue()

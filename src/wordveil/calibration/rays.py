@@ -168,11 +168,11 @@ class _Fan:
         np.subtract(self._along, own[:, None], out=self._scores)
         np.divide(self._scores, self._away, out=self._scores)
         steepest = self._scores.max(axis=1)
-        unsure = np.flatnonzero((self._bounds - own) > steepest * bound)
-        for row in unsure:
-            np.subtract(self._products[row], own[row], out=self._everyone)
-            np.divide(self._everyone, squares, out=self._everyone)
-            steepest[row] = self._everyone.max()
+        if not self._whole:
+            for row in np.flatnonzero(self._bounds - own > steepest * bound):
+                np.subtract(self._products[row], own[row], out=self._everyone)
+                np.divide(self._everyone, squares, out=self._everyone)
+                steepest[row] = self._everyone.max()
         with np.errstate(divide="ignore"):
             return np.where(steepest > 0, 0.5 / np.maximum(steepest, 0).astype(np.float64), np.inf)
 

@@ -14,13 +14,15 @@ __all__ = ["advice", "meaning", "percent"]
 
 
 def percent(share: float) -> str:
-    """Say a share as a percentage, with more digits where it is small.
+    """Say a share as a percentage, with more digits where it is small, and never all of what is not all.
 
     Examples
     --------
-    >>> percent(0.1234), percent(0.00456), percent(1.0)
-    ('12.3%', '0.46%', '100%')
+    >>> percent(0.1234), percent(0.00456), percent(0.99999), percent(1.0)
+    ('12.3%', '0.46%', '>99.9%', '100%')
     """
+    if 0.9995 <= share < 1.0:
+        return ">99.9%"
     return f"{100 * share:.3g}%" if share >= 0.01 or share == 0 else f"{100 * share:.2g}%"
 
 
@@ -44,8 +46,8 @@ def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[s
     return [
         f"A word stays itself {percent(stays.mean)} of the time on average; the word that stays most{among}, "
         f"{worst!r}, {percent(stays.worst)}.",
-        f"In {draws:,} draws {np.median(distinct.values):,.0f} different words come out for the median word, and "
-        f"{distinct.worst:,.0f} for {fewest!r}, which has the fewest.",
+        f"In {draws:,} draws {np.median(distinct.values):,.0f} different words come out for the median word; for "
+        f"{fewest!r}, which has the fewest, {distinct.worst:,.0f}.",
         f"Whoever knows the mechanism and makes the best guess of the original is right {_success(measured.uniform)} "
         f"of the time if all words are equally likely, and {_success(measured.frequency)} if he knows how frequent "
         f"words are (among {measured.uniform.words:,} words).",

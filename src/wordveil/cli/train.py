@@ -32,7 +32,9 @@ def register(app: typer.Typer) -> None:
 def train(
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="PAIRS", help="Lines of child, tab, parent and optionally tab, count; plain or gzipped."),
+        typer.Argument(
+            metavar="PAIRS", help="Lines of child, tab, parent and optionally tab, count; plain or gzipped."
+        ),
     ] = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the space is written.")],
@@ -67,14 +69,17 @@ def train(
     negatives: Annotated[int, typer.Option("--negatives", help="Random nodes that each pair is held against.")] = 50,
     rate: Annotated[float, typer.Option("--rate", help="The learning rate.")] = 0.3,
     burn_in: Annotated[int, typer.Option("--burn-in", help="Epochs at a tenth of the rate at the beginning.")] = 10,
-    batch: Annotated[int | None, typer.Option("--batch", help="Pairs a step; chosen by their number if not given.")] = None,
+    batch: Annotated[
+        int | None, typer.Option("--batch", help="Pairs a step; chosen by their number if not given.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of all random choices.")] = 0,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto: cuda where there is one.")] = "auto",
     evaluate_every: Annotated[
         int, typer.Option("--evaluate-every", min=1, help="Epochs between two looks at the mean rank.")
     ] = 20,
     sample: Annotated[
-        int | None, typer.Option("--sample", min=1, help=f"Nodes of the final figures; at most {_MOST_NODES:,} if not given.")
+        int | None,
+        typer.Option("--sample", min=1, help=f"Nodes of the final figures; at most {_MOST_NODES:,} if not given."),
     ] = None,
     hyperlex: Annotated[
         Path | None, typer.Option("--hyperlex", metavar="FILE", help="Also correlate with these human ratings.")

@@ -44,6 +44,9 @@ def vectors(
 ) -> None:
     """Write an embedding file with one noisy vector for every word: noise mechanisms only.
 
+    The promise is about a vector that is released without its word, as when a text is released as a list of vectors; in
+    the file itself every vector stands beside its word, so keep the file as you would keep the text.
+
     What floating point does to the promise: a noisy coordinate is a double that only some inputs can produce, so its
     last bits can betray the original exactly (Mironov 2012). Rounding to a grid far coarser than those bits, which is
     the default, removes what is known of that attack, but the promise itself is proved for real numbers. A word drawn
@@ -79,5 +82,6 @@ def vectors(
         write_vectors(output, made.space.vocabulary.words, noisy)
     promise = made.guarantee if entropy.secure else made.guarantee.void("A seed was given.")
     stderr().print(f"{len(noisy):,} noisy vectors in {output}. {promise.sentence()}", soft_wrap=True)
+    stderr().print("It holds for a vector released without its word; in this file each stands beside its word.")
     for caveat in promise.caveats:
         stderr().print(caveat, soft_wrap=True)

@@ -39,7 +39,7 @@ class Veils:
 
     def identity(self) -> list[object]:
         """Return what must be the same for a job to go on."""
-        return [wordveil.__version__, self.whole.describe(), self._seed]
+        return [wordveil.__version__, self.whole.fingerprint, self._seed]
 
     def veil(self, block: Block, name: str, number: int) -> list[Release]:
         """Veil a block of the input of this name."""

@@ -15,7 +15,7 @@ from scipy.special import betaincinv
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import ExponentialMechanism, Mechanism
+from wordveil.mechanisms.mechanism import ExponentialMechanism, Mechanism, drawn_closely
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import Space
@@ -194,16 +194,14 @@ class FromChannel(Mechanism[Space]):
 
     def _prepare(self) -> None:
         matrix = self.written.matrix
-        lengths = np.diff(matrix.indptr)
-        running = np.cumsum(matrix.data)
-        before = np.concatenate([[0.0], running])[matrix.indptr[:-1]]
-        totals = np.concatenate([[0.0], running])[matrix.indptr[1:]] - before
-        of = np.repeat(np.arange(len(lengths)), lengths)
-        self._sums = (running - before[of]) / totals[of]
-        parts = np.arange(len(matrix.data)) - matrix.indptr[:-1][of]
-        # Sums of all rows on one line, row r between r and r+1: one search places the beginnings of all parts.
-        self._guide = np.searchsorted(self._sums + of, of + parts / lengths[of], side="right")
-        self._guide = np.minimum(self._guide, matrix.indptr[1:][of] - 1)
+        self._sums = np.empty(len(matrix.data))
+        self._guide = np.empty(len(matrix.data), dtype=np.int64)
+        for start, stop in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
+            sums = np.cumsum(matrix.data[start:stop])
+            self._sums[start:stop] = sums / sums[-1]
+            begins = np.arange(stop - start) / (stop - start)
+            found = np.searchsorted(self._sums[start:stop], begins, side="right")
+            self._guide[start:stop] = np.minimum(found, stop - start - 1) + start
 
     def options(self) -> dict[str, Any]:
         """Return what the channel was made of."""
@@ -212,7 +210,7 @@ class FromChannel(Mechanism[Space]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word: what the channel keeps of its mechanism's promise."""
-        return self.written.guarantee
+        return self.written.guarantee.with_caveat(drawn_closely(len(self.space)))
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its row of the channel."""

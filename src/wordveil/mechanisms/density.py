@@ -41,6 +41,7 @@ __all__ = ["Density", "MixingLaw"]
 
 _CELLS = 256
 _TABLE = 4096
+_FINE = 2049
 _DEPTH = 45.0  # tails below e^-45 of the mode are left out
 
 
@@ -155,35 +156,37 @@ class MixingLaw:
     def _table(self) -> CubicSpline:
         from scipy.interpolate import CubicSpline  # noqa: PLC0415 - slow to load, and only needed here
 
-        squares = np.linspace(0.0, self.largest**2, _TABLE)
-        heights = np.concatenate(
-            [
-                logsumexp(self.log_density(self._grid, np.sqrt(squares[part])[:, None]), axis=1)
-                for part in blocks(_TABLE, 512)
-            ]
-        )
-        return CubicSpline(squares, heights)
+        # ln g bends where D is about σ: nodes spaced evenly in asinh(D/σ) are dense there and reach far.
+        nodes = np.linspace(0.0, np.arcsinh(self.largest / np.sqrt(self.variance)), _TABLE)
+        distances = np.sqrt(self.variance) * np.sinh(nodes)
+        fine = np.linspace(self._grid[0], self._grid[-1], _FINE)
+        heights = [logsumexp(self.log_density(fine, distances[part][:, None]), axis=1) for part in blocks(_TABLE, 256)]
+        return CubicSpline(nodes, np.concatenate(heights))
 
     def log_mass(self, distances: NDArray[Any]) -> NDArray[np.float64]:
         """Return ``ln g(D)`` up to a constant."""
-        return np.asarray(self._table(np.minimum(distances.astype(np.float64), self.largest) ** 2))
+        bounded = np.minimum(distances.astype(np.float64), self.largest)
+        return np.asarray(self._table(np.arcsinh(bounded / np.sqrt(self.variance))))
 
     def draw(self, distances: NDArray[np.float64], entropy: Entropy) -> NDArray[np.float64]:
         """Draw τ for each distance, exactly, by rejection from straight lines through the log-density at the grid.
 
         Between two grid points a line misses a curve by at most its largest second derivative times the squared step
-        divided by 8; that bound, raised onto the lines, makes the envelope.
+        divided by 8; that bound, cell by cell, raises the lines to an envelope.
         """
         grid, step = self._grid, self._grid[1] - self._grid[0]
         distances, row = np.unique(distances, return_inverse=True)  # one table for all draws at a distance
         heights = self.log_density(grid, distances[:, None])
-        bend = 0.5 * self.rate**2 * np.exp(grid[-1]) + self.dimension / 8.0 + 0.05 * distances**2 / self.variance
-        bend *= step**2 / 8.0
+        low, high = np.exp(grid[:-1]), np.exp(grid[1:])
+        curve = 0.5 * self.rate**2 * high + self.dimension / 8.0
+        bend = step**2 / 8.0 * (curve + 0.5 * distances[:, None] ** 2 * high / (low + self.variance) ** 2)
         ends = np.exp(heights - heights.max(axis=1, keepdims=True))
         slopes = np.diff(heights, axis=1)
         level = np.abs(slopes) < 1e-9
         slopes[level] = 1.0
-        sums = np.cumsum(np.where(level, ends[:, :-1], np.diff(ends, axis=1) / slopes), axis=1)
+        with np.errstate(over="ignore"):  # far from the mode the bound may be huge, where the curve is nothing
+            cells = np.where(level, ends[:, :-1], np.diff(ends, axis=1) / slopes) * np.exp(np.minimum(bend, 700.0))
+        sums = np.cumsum(cells, axis=1)
         slopes[level] = 0.0
         line_of_sums = (sums / sums[:, -1:] + np.arange(len(sums))[:, None]).ravel()
         drawn = np.empty(len(row))
@@ -197,7 +200,9 @@ class MixingLaw:
             inside = np.where(slope == 0.0, part, np.log1p(part * np.expm1(slope)) / steep)
             log_tau = grid[cell] + step * inside
             line = heights[of, cell] + slope * inside
-            keep = np.log(entropy.uniform(len(left))) <= self.log_density(log_tau, distances[of]) - line - bend[of]
+            keep = (
+                np.log(entropy.uniform(len(left))) <= self.log_density(log_tau, distances[of]) - line - bend[of, cell]
+            )
             drawn[left[keep]] = log_tau[keep]
             left = left[~keep]
         return np.exp(drawn)

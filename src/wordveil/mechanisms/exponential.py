@@ -15,7 +15,7 @@ import numpy as np
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism
+from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism, drawn_closely
 from wordveil.mechanisms.priors import log_prior
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
@@ -73,7 +73,7 @@ class Exponential(ExponentialMechanism[Space]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        caveats = ["Drawn in double precision: within 2^-36 of the stated law in total variation."]
+        caveats = [drawn_closely(len(self.space))]
         if self.clip is not None:
             caveats.append(f"Any two words at all are told apart by at most e^{self.epsilon * self.clip:g}.")
         return self.promise(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism
+from wordveil.mechanisms.mechanism import DRAWN_FINELY, LOG_FLOOR, ExponentialMechanism
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
 from wordveil.spaces import GraphSpace, PointSpace, Space
@@ -68,7 +68,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return self.promise()
+        return self.promise(caveats=(DRAWN_FINELY,))
 
     def _log_falls(self, hops: int) -> NDArray[np.float64]:
         return np.maximum(-0.5 * self.epsilon * np.arange(hops), LOG_FLOOR)

@@ -14,7 +14,7 @@ import numpy as np
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism
+from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism, drawn_closely
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
 
@@ -60,5 +60,6 @@ class KnnTruncated(ExponentialMechanism[Space]):
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         return self.promise(
+            caveats=(drawn_closely(len(self.space)),),
             claimed="none: the challenges paper leaves it open",
         )

@@ -30,7 +30,8 @@ class Truncated(Exponential):
     clip : float, optional
         The distance beyond which all words are alike; if not given, chosen by `beta`.
     beta : float
-        If no clip is given: the clip at which all words beyond it together have at most this probability.
+        If no clip is given: the clip at which, under the uniform prior, all words beyond it together have at most
+        this probability.
     prior : {"uniform", "frequency", "density"}
         A public prior over the outputs; costs no privacy.
     """

@@ -13,7 +13,7 @@ from randomgen import ChaCha
 
 __all__ = ["Entropy"]
 
-_REFINE_BELOW = np.uint64(1) << np.uint64(11)  # a 64-bit draw below this has fewer than 53 significant bits
+_REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fewer than 53 significant bits
 
 
 class Entropy:
@@ -70,8 +70,8 @@ class Entropy:
         """Draw numbers from (0, 1), as finely spaced near 0 as doubles are.
 
         The usual ``random()`` gives multiples of 2^-53, so that an event of smaller probability never
-        happens. Here a draw near 0 has all its 53 bits (down to 2^-117), so that samplers which put their rare
-        events first, at 0, give each of them its due.
+        happens. Here a draw near 0 has all its 53 bits down to 2^-76, and never fewer than multiples of 2^-128, so
+        that samplers which put their rare events first, at 0, give each of them its due.
         """
         generator = self.generator
         high = generator.integers(0, 2**64, size, dtype=np.uint64, endpoint=False)

@@ -110,6 +110,11 @@ class EuclideanSpace(PointSpace):
             radius = max(radius, float(np.sqrt((offsets**2).sum(axis=1)).max()))
         return 2.0 * radius
 
+    @property
+    def precision(self) -> float:
+        """How far a computed distance may be from the true one: float32 squares, expanded, lose that much."""
+        return 8e-6 * float(np.sqrt(self._squares.max()))
+
     def distances(self, ids: Ids) -> Rows:
         """Return the distances from each of these words to every word, a row each."""
         rows = self.matrix[ids] @ self.matrix.T

@@ -53,6 +53,11 @@ class Space(ABC):
     def diameter(self) -> float:
         """An upper bound on the distance of any two words."""
 
+    @property
+    def precision(self) -> float:
+        """How far a computed distance may be from the true one."""
+        return 0.0
+
     @abstractmethod
     def distances(self, ids: Ids) -> Rows:
         """Return the distances from each of these words to every word, a row each."""

@@ -19,8 +19,8 @@ Edges = NDArray[np.int64]
 def join(space: PointSpace, edges: Edges, neighbours: Edges, likenesses: NDArray[Any]) -> Edges:
     """Add the spanning-tree edges that make one component of all words (Borůvka's algorithm).
 
-    In each round every component but the largest takes its edge of greatest likeness to a word outside; those are edges of
-    the maximum spanning tree. From no edges at all the whole tree comes out.
+    In each round every component but the largest takes its edge of greatest likeness to a word outside; those are
+    edges of the maximum spanning tree. From no edges at all the whole tree comes out.
 
     Parameters
     ----------

@@ -24,20 +24,32 @@ def report(veil: Veil, counts: Counts, longest: int) -> dict[str, Any]:
     longest : int
         How many words were veiled in the text that had most of them: it sets the worst case over a document.
     """
-    promise = veil.guarantee
-    diameter = veil.mechanism.space.diameter
     return {
         **veil.describe(),
-        "guarantee": promise.to_dict(),
-        "document": {
-            "veiled_words_in_the_longest": longest,
-            f"loss_if_every_word_differs_by_one_{promise.unit.replace(' ', '_')}": _finite(promise.loss(longest)),
-            "largest_distance_of_two_words": diameter,
-            "worst_case_loss": _finite(promise.loss(longest * diameter)),
-        },
+        "guarantee": veil.guarantee.to_dict(),
+        "document": _document(veil, longest),
         "counts": counts.to_dict(),
         "not_protected": _not_protected(veil),
         "about_this_report": "The counts are exact and are not private: keep this report with the data's owner.",
+    }
+
+
+def _document(veil: Veil, longest: int) -> dict[str, Any]:
+    """Say what the promise comes to over the text with most veiled words, whose losses add up."""
+    promise, facts = veil.guarantee, {"veiled_words_in_the_longest": longest}
+    if promise.notion is Notion.APPROXIMATE:
+        return {
+            **facts,
+            "loss_if_every_word_differs_by_a_covered_pair": promise.epsilon * longest,
+            "delta_if_every_word_differs_by_a_covered_pair": min(1.0, promise.delta * longest),
+            "worst_case_loss": None,
+        }
+    diameter = veil.mechanism.space.diameter
+    return {
+        **facts,
+        f"loss_if_every_word_differs_by_one_{promise.unit.replace(' ', '_')}": _finite(promise.loss(longest)),
+        "largest_distance_of_two_words": diameter,
+        "worst_case_loss": _finite(promise.loss(longest * diameter)),
     }
 
 
@@ -47,10 +59,12 @@ def _finite(loss: float) -> float | None:
 
 def _not_protected(veil: Veil) -> list[str]:
     released = [
-        "The number of words, the spaces, line breaks, punctuation, symbols and emoji are released as they are."
+        "The number of words, and the spaces, line breaks, punctuation, symbols, emoji and invisible characters "
+        "between words, are released as they are."
     ]
     left_alone = {
-        "content": "Function words (of, the, not, …) are released as they are, and so is where they stand.",
+        "content": "Function words (of, the, not, …) are released as they are, with where they stand, also where they "
+        "are names or initials (Will, May, A.).",
         "spans": "Every word outside the given spans is released as it is.",
         "marked": "Every word outside the marks is released as it is.",
         "words": "Every word that is not on the list is released as it is.",
@@ -60,12 +74,13 @@ def _not_protected(veil: Veil) -> list[str]:
     if veil.case == "copy":
         released.append("Capital letters are copied from the original, which reveals names and sentence starts.")
     outside = {
-        "replace": "That a number outside the vocabulary stood somewhere, and how many digits it had, is released.",
+        "replace": "Nothing is promised between a word inside the vocabulary and one outside; how many digits a number "
+        "outside it had is released.",
         "drop": "That words outside the vocabulary were there shows in shorter sentences.",
         "keep": "Words outside the vocabulary are released as they are: names, numbers and rare words among them.",
     }
     released.append(outside[veil.oov])
-    released.append("The promise is for each word; over a text of n words the losses add up.")
+    released.append("The promise compares words that would both be veiled; over a text of n words the losses add up.")
     return released + list(veil.guarantee.caveats)
 
 
@@ -73,11 +88,11 @@ def plain_words(facts: dict[str, Any]) -> list[str]:
     """Say a report in sentences for a person."""
     counts, promise = facts["counts"], facts["guarantee"]
     lines = [promise["sentence"]]
-    if promise["notion"] == Notion.METRIC.value:
-        longest = facts["document"]["veiled_words_in_the_longest"]
+    longest, worst = facts["document"]["veiled_words_in_the_longest"], facts["document"]["worst_case_loss"]
+    if worst is not None:
         lines.append(
-            f"Over the longest text ({longest:,} veiled words) the losses add up to at most "
-            f"{facts['document']['worst_case_loss']:,.6g} (in powers of e)."
+            f"Over the longest text ({longest:,} veiled words) the losses add up to at most {worst:,.6g} "
+            "(in powers of e)."
         )
     replaced = counts["drawn"] + counts["outside"] + counts["numbers"]
     lines.append(

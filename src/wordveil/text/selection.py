@@ -11,7 +11,7 @@ from typing import NamedTuple
 import regex
 
 from wordveil.errors import WordveilError
-from wordveil.text.tokens import Tokens, lookup_key
+from wordveil.text.tokens import Tokens, tokenise
 
 __all__ = ["SELECTIONS", "Document", "Selection", "stop_words"]
 
@@ -53,7 +53,8 @@ class Selection:
         All words but function words; all words; the words in given spans; the words between ``[[`` and ``]]``, which
         are taken out of the text; the words of a list.
     words : collection of str, optional
-        The list, for the kind ``words``.
+        The list, for the kind ``words``. An entry of several words ("New York", "O'Brien") stands for these words
+        in this order.
     """
 
     def __init__(self, kind: str = "content", words: Collection[str] | None = None) -> None:
@@ -62,7 +63,10 @@ class Selection:
         if (kind == "words") != (words is not None):
             raise WordveilError("the selection 'words' and a list of words go together: give both or neither.")
         self.kind = kind
-        self.words = None if words is None else frozenset(map(lookup_key, words))
+        self.listed = None if words is None else sorted({_keys(word) for word in words})
+        self._phrases: dict[str, list[tuple[str, ...]]] = {}
+        for phrase in self.listed or ():
+            self._phrases.setdefault(phrase[0], []).append(phrase)
 
     def prepare(self, document: Document) -> Document:
         """Turn marks in the text into spans, and check that spans are there when they are needed."""
@@ -83,10 +87,24 @@ class Selection:
         if self.kind == "content":
             left_alone = stop_words()
             return [key not in left_alone for key in tokens.keys]
-        if self.words is not None:
-            chosen = self.words
-            return [key in chosen for key in tokens.keys]
+        if self.kind == "words":
+            return self._listed(tokens.keys)
         return _overlapping(tokens, spans or ())
+
+    def _listed(self, keys: list[str]) -> list[bool]:
+        chosen = [False] * len(keys)
+        for place, key in enumerate(keys):
+            for phrase in self._phrases.get(key, ()):
+                if len(phrase) == 1 or tuple(keys[place : place + len(phrase)]) == phrase:
+                    chosen[place : place + len(phrase)] = [True] * len(phrase)
+        return chosen
+
+
+def _keys(listed: str) -> tuple[str, ...]:
+    keys = tuple(tokenise(listed).keys)
+    if not keys:
+        raise WordveilError("every entry of a word list must hold a word.")
+    return keys
 
 
 def _unmark(text: str) -> Document:

@@ -19,12 +19,16 @@ import regex
 
 __all__ = ["Tokens", "is_number", "lookup_key", "tokenise"]
 
-# \p{Cf} takes in joiners and soft hyphens, and \p{Co} letters of private fonts: neither may split a word and so let
-# a part of it through.
-_RUN = r"[\p{Alphabetic}\p{N}\p{Co}][\p{Alphabetic}\p{M}\p{N}\p{Co}\p{Cf}]*"
+# Everything that can spell: letters and digits, also in brackets, squares or Braille, letters of private fonts,
+# invisible tags, and whatever is too new or too broken to be known. Inside a word also marks and joiners, which must
+# not split it.
+_SPELLS = (
+    r"\p{Alphabetic}\p{N}\p{Co}\p{Cn}\p{Cs}"
+    r"\u249C-\u24B5\u2800-\u28FF\u3300-\u33FF\U0001F110-\U0001F18F\U000E0000-\U000E007F"
+)
+_RUN = rf"[{_SPELLS}][{_SPELLS}\p{{M}}\p{{Cf}}]*"
 _WORD = regex.compile(rf"({_RUN}(?:['’]{_RUN})*)")
-_LETTER = regex.compile(r"[\p{Alphabetic}\p{Co}--\p{N}]", regex.V1)
-_FORMAT = regex.compile(r"\p{Cf}+")
+_NUMBER = regex.compile(r"[\p{N}\p{M}]+")
 _APOSTROPHE = regex.compile("(['’])")
 
 _CLITICS = {"s": "is", "re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}
@@ -64,14 +68,14 @@ def tokenise(text: str) -> Tokens:
 
 
 def lookup_key(word: str) -> str:
-    """Return what a word is looked up as: lower case, composed, without invisible characters."""
-    lowered = word.lower() if word.isascii() else _FORMAT.sub("", unicodedata.normalize("NFKC", word)).lower()
+    """Return what a word is looked up as: lower case and composed; invisible characters stay, as part of it."""
+    lowered = word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).lower()
     return _SINGLE.get(lowered, lowered) if len(lowered) == 1 else lowered
 
 
 def is_number(word: str) -> bool:
-    """Whether a word holds no letter."""
-    return _LETTER.search(word) is None
+    """Whether a word is made of digits and the like alone."""
+    return _NUMBER.fullmatch(word) is not None
 
 
 def _cut_apostrophes(pieces: list[str]) -> Tokens:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any
@@ -80,22 +81,29 @@ class Veil:
         promise = self.mechanism.guarantee
         if not self.entropy.secure:
             promise = promise.void("A seed was given, so the draws can be repeated by whoever knows it.")
+        if self.case == "copy":
+            promise = promise.with_caveat(
+                "Capital letters are copied, so spellings that differ in them are told apart."
+            )
         if self.oov == "keep":
             promise = promise.void("Words outside the vocabulary are released as they are.")
         return promise
 
     def describe(self) -> dict[str, Any]:
-        """Say how texts are veiled, in plain values; two veils that say the same do the same."""
-        chosen = None if self.selection.words is None else "\n".join(sorted(self.selection.words)).encode()
+        """Say how texts are veiled, in plain values; of a list of words only that there is one: it may be private."""
         return {
             **self.mechanism.describe(),
             "select": self.selection.kind,
-            # the list itself may be private: its digest tells two of them apart
-            "listed_words": None if chosen is None else hashlib.sha256(chosen).hexdigest(),
             "oov": self.oov,
             "case": self.case,
             "seeded": not self.entropy.secure,
         }
+
+    @property
+    def fingerprint(self) -> str:
+        """A SHA-256 of how texts are veiled, the listed words included: two veils that have the same do the same."""
+        told = json.dumps([self.describe(), self.selection.listed], sort_keys=True)
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
     def __call__(self, text: str, *, spans: Spans | None = None) -> Release:
         """Veil one text."""

@@ -161,9 +161,7 @@ class Pairs:
         steps = strict - further.astype(np.int32) + both.astype(np.int32)
         steps.eliminate_zeros()
         child, parent = steps.nonzero()
-        return replace(
-            self, child=child.astype(np.int32), parent=parent.astype(np.int32), counts=np.ones(len(child))
-        )
+        return replace(self, child=child.astype(np.int32), parent=parent.astype(np.int32), counts=np.ones(len(child)))
 
     def below(self, root: str) -> Pairs:
         """Keep the pairs between kinds of `root` and `root` itself; needs closed pairs."""
