@@ -66,9 +66,8 @@ def demo(
     veil = Veil(made, seed=seed)
     original = _opening()
     release = veil(original)
-    before, after = _marked(original, release)
-
     console = Console(record=svg is not None, highlight=False, width=110 if svg else None)
+    before, after = _marked(original, release, plain=svg is None and console.color_system is None)
     table = Table(title=f"wordveil: {made.name}, ε = {made.epsilon:g}", show_lines=True, expand=True)
     table.add_column("before", ratio=1)
     table.add_column("after", ratio=1)
@@ -94,13 +93,20 @@ def _write(path: Path, content: str) -> None:
         raise WordveilError(f"cannot write {path}; choose another file.") from None
 
 
-def _marked(original: str, release: Release) -> tuple[Text, Text]:
-    """Colour the words that were drawn anew, and more strongly where the draw changed them."""
+def _marked(original: str, release: Release, *, plain: bool) -> tuple[Text, Text]:
+    """Colour the words that were drawn anew, more strongly where the draw changed them; without colours, put *stars*."""
     from rich.text import Text
 
-    before, after = Text(original), Text(release.text)
-    for place in release.replacements:
-        changed = original[place.start : place.end].lower() != release.text[place.new_start : place.new_end].lower()
-        before.stylize("cyan" if changed else "dim cyan", place.start, place.end)
-        after.stylize("bold magenta" if changed else "dim magenta", place.new_start, place.new_end)
+    before, after = Text(), Text()
+    place = new_place = 0
+    for spot in release.replacements:
+        old, new = original[spot.start : spot.end], release.text[spot.new_start : spot.new_end]
+        changed = old.lower() != new.lower()
+        before.append(original[place : spot.start])
+        after.append(release.text[new_place : spot.new_start])
+        before.append(old, style="cyan" if changed else "dim cyan")
+        after.append(f"*{new}*" if plain and changed else new, style="bold magenta" if changed else "dim magenta")
+        place, new_place = spot.end, spot.new_end
+    before.append(original[place:])
+    after.append(release.text[new_place:])
     return before, after

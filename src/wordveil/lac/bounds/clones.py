@@ -11,9 +11,10 @@ is a tail, and its excess is a difference of two binomial figures.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betainc, gammaln
+from numpy.typing import NDArray
 from scipy.stats import binom
 
 from wordveil.errors import WordveilError
@@ -22,6 +23,8 @@ from wordveil.lac.bounds.search import check_delta, check_records, smallest_epsi
 __all__ = ["closed_form", "closed_form_limit", "clones", "clones_delta"]
 
 _TAIL = 1e-3  # of δ: the share that is given to numbers of clones too rare to look at
+_PARTS = 4096
+_ROUNDING = 1e-6  # far above the relative error of the binomial figures
 
 
 def closed_form_limit(records: int, delta: float) -> float:
@@ -72,9 +75,8 @@ def clones(epsilon: float, records: int, delta: float) -> float:
     True
     """
     _check_epsilon(epsilon)
-    check_delta(delta)
-    tail = _TAIL * delta
-    return smallest_epsilon(lambda tried: clones_delta(epsilon, records, tried, tail=tail), delta, epsilon)
+    window = _window(epsilon, check_records(records), _TAIL * check_delta(delta))
+    return smallest_epsilon(lambda tried: _delta(window, epsilon, tried), delta, epsilon)
 
 
 def clones_delta(epsilon: float, records: int, central: float, *, tail: float = 1e-15) -> float:
@@ -92,30 +94,44 @@ def clones_delta(epsilon: float, records: int, central: float, *, tail: float = 
         The probability of numbers of clones that are not looked at; it is added to δ.
     """
     _check_epsilon(epsilon)
-    check_records(records)
-    if central >= epsilon:
-        return 0.0
+    return _delta(_window(epsilon, check_records(records), tail), epsilon, central)
+
+
+class _Window(NamedTuple):
+    """Numbers of clones, how likely they are, and how likely all others are."""
+
+    counts: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    tail: float
+
+
+def _window(epsilon: float, records: int, tail: float) -> _Window:
     chance = math.exp(-epsilon)
     least = max(int(binom.ppf(tail / 2.0, records - 1, chance)) - 1, 0)
     most = min(int(binom.isf(tail / 2.0, records - 1, chance)) + 1, records - 1)
-    # Many numbers of clones in a row are taken together at the least of them, for fewer clones hide less.
-    edges = np.unique(np.linspace(least, most + 1, min(most + 1 - least, 4096) + 1).astype(np.int64))
-    below = binom.cdf(edges - 1, records - 1, chance)
-    return float(np.clip(np.diff(below) @ _excess(edges[:-1], epsilon, central), 0.0, 1.0)) + tail
+    # Numbers of clones in a row are taken together at the least of them: who sees c clones can add one at random and
+    # has c+1, so fewer never hide more.
+    edges = np.unique(np.linspace(least, most + 1, min(most + 1 - least, _PARTS) + 1).astype(np.int64))
+    weights = np.diff(binom.cdf(edges - 1, records - 1, chance))
+    return _Window(edges[:-1], weights, tail)
 
 
-def _excess(count: np.ndarray, epsilon: float, central: float) -> np.ndarray:
+def _delta(window: _Window, epsilon: float, central: float) -> float:
+    if central >= epsilon:
+        return 0.0
+    excess = float(window.weights @ _excess(window.counts.astype(np.float64), epsilon, central))
+    return min((1.0 + _ROUNDING) * excess + window.tail, 1.0)
+
+
+def _excess(count: NDArray[np.float64], epsilon: float, central: float) -> NDArray[np.float64]:
     """Return the divergence for each number of clones."""
     stays = 1.0 / (1.0 + math.exp(-epsilon))
     gain = stays - math.exp(central) * (1.0 - stays)
     lost = math.exp(central) * stays - (1.0 - stays)
-    # The first count a tells for the one side where a/(c+1-a) > lost/gain.
+    # The first count a speaks for the one side where a/(c+1-a) > lost/gain.
     first = np.floor((count + 1.0) * lost / (lost + gain)) + 1.0
-    inside = first <= count + 1
-    first = np.minimum(first, count + 1.0)
-    at = np.exp(gammaln(count + 1.0) - gammaln(first) - gammaln(count - first + 2.0) - count * math.log(2.0))
-    above = np.where(first <= count, betainc(first, np.maximum(count - first + 1.0, 0.5), 0.5), 0.0)
-    return np.where(inside, np.maximum(at * gain - above * math.expm1(central), 0.0), 0.0)
+    at, above = binom.pmf(first - 1.0, count, 0.5), binom.sf(first - 1.0, count, 0.5)
+    return np.maximum(at * gain - above * math.expm1(central), 0.0)
 
 
 def _check_epsilon(epsilon: float) -> None:
