@@ -13,14 +13,24 @@ from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
-__all__ = ["blocks", "cores", "run"]
+__all__ = ["blocks", "cores", "run", "use"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+_chosen: list[int] = []
+
+
+def use(count: int) -> None:
+    """Use no more than so many cores from now on, because other processes use the others."""
+    _chosen[:] = [count]
+
+
 def cores() -> int:
     """Return how many cores this process may use."""
+    if _chosen:
+        return _chosen[0]
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

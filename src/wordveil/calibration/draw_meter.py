@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -53,20 +54,29 @@ class DrawMeter(Meter):
         mechanism = self.make(epsilon)
         seed = np.random.SeedSequence([self.settings.seed, purpose]).generate_state(1, np.uint64)
         entropy = Entropy(int(seed[0]))
+        what = "drawing" if purpose == _FIGURES else "drawing for the worst words again"
         for part in blocks(len(ids), max(1, _TOKENS // draws)):
-            self.watch("drawing", start + (end - start) * part.start / len(ids))
+            self.watch(what, start + (end - start) * part.start / len(ids))
             outputs = mechanism.draw(np.repeat(ids[part], draws), entropy)
             yield part, outputs.reshape(-1, draws)
-        self.watch("drawing", end)
+        self.watch(what, end)
 
     def stays(self, epsilons: Sequence[float], ids: NDArray[np.int64] | None = None) -> list[PerWord]:
         """Return N_w at each ε."""
         chosen = self.ids if ids is None else ids
         return [self._stays(epsilon, chosen, self.settings.draws, _FIGURES) for epsilon in epsilons]
 
-    def _stays(self, epsilon: float, ids: NDArray[np.int64], draws: int, purpose: int) -> PerWord:
+    def _stays(
+        self,
+        epsilon: float,
+        ids: NDArray[np.int64],
+        draws: int,
+        purpose: int,
+        span: tuple[float, float] = (0.0, 1.0),
+    ) -> PerWord:
         own = [
-            (outputs == ids[part][:, None]).mean(axis=1) for part, outputs in self._draw(epsilon, ids, draws, purpose)
+            (outputs == ids[part][:, None]).mean(axis=1)
+            for part, outputs in self._draw(epsilon, ids, draws, purpose, *span)
         ]
         return _frequency(ids, np.concatenate(own), draws)
 
@@ -127,13 +137,12 @@ class DrawMeter(Meter):
                     suspects = self.suspects[part]
                     guesses[prior].append(Guesses.of(suspects, weight[part], outputs[:asked]))
         whole = Counts.joined(counts)
-        stays = estimates.with_worst_again(
-            _frequency(ids, whole.own, draws),
-            lambda worst: self._stays(epsilon, worst, estimates.AGAIN * draws, _WORST),
-        )
+        stays = _frequency(ids, whole.own, draws)
+        worst = estimates.worst_words(stays)
+        again = self._stays(epsilon, worst, estimates.AGAIN * draws, _WORST, (end, end))
         return estimates.estimated(
             epsilon,
-            stays,
+            replace(stays, again=again),
             whole,
             np.concatenate(near),
             self.near_loss([epsilon])[0],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ from wordveil.calibration.surroundings import Surroundings
 from wordveil.guarantee import Notion
 from wordveil.mechanisms import Mechanism
 from wordveil.parallel import blocks
+from wordveil.spaces import PointSpace
 
-__all__ = ["WORST", "distinct_of", "estimated", "mean_error", "near_frequency", "promised_loss", "with_worst_again"]
+__all__ = ["AGAIN", "distinct_of", "estimated", "mean_error", "near_frequency", "promised_loss", "worst_words"]
 
 #: How many of the worst words are measured again, and on how many times as many draws.
 WORST, AGAIN = 20, 4
@@ -76,17 +76,22 @@ def promised_loss(mechanism: Mechanism[Any], around: Surroundings, similar: int)
     ids, near = around.ids[:_LOSS_WORDS], around.near[:_LOSS_WORDS, :similar]
     if near.shape[1] == 0:
         return PerWord(ids, np.zeros(len(ids)), bound=True)
-    if mechanism.guarantee.notion is not Notion.METRIC:
+    promise = mechanism.guarantee
+    if promise.notion is not Notion.METRIC:
         return PerWord(ids, np.full(len(ids), np.inf), bound=True)
     left, right = np.repeat(ids, near.shape[1]), near.ravel()
-    losses = [mechanism.promised(left[part], right[part]) for part in blocks(len(left), _PAIRS)]
-    return PerWord(ids, np.concatenate(losses).reshape(near.shape).max(axis=1), bound=True)
+    space = mechanism.space
+    if type(mechanism).promised is Mechanism.promised and isinstance(space, PointSpace):
+        distances = space.apart(space.points(left), right)  # quicker than whole rows of distances
+        losses = np.array([promise.loss(float(distance)) for distance in distances])
+    else:
+        losses = np.concatenate([mechanism.promised(left[part], right[part]) for part in blocks(len(left), _PAIRS)])
+    return PerWord(ids, losses.reshape(near.shape).max(axis=1), bound=True)
 
 
-def with_worst_again(stays: PerWord, measure: Callable[[NDArray[np.int64]], PerWord]) -> PerWord:
-    """Measure the words that stay most once more."""
-    worst = np.argsort(-stays.values, kind="stable")[:WORST]
-    return PerWord(stays.ids, stays.values, stays.errors, stays.mean_error, again=measure(stays.ids[worst]))
+def worst_words(stays: PerWord) -> NDArray[np.int64]:
+    """Return the words that stay most."""
+    return np.asarray(stays.ids[np.argsort(-stays.values, kind="stable")[:WORST]])
 
 
 def estimated(

@@ -7,8 +7,8 @@ probability that the noise is shorter is known exactly. That has less variance t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
-from functools import cached_property, partial
+from dataclasses import fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -197,18 +197,20 @@ class RayMeter(Meter):
         found = self._each_block(ids, "following noise", work, key)
         adversaries = self._adversaries(epsilons, _PRIORS)
         all_counts = _joined(found, Counts, len(epsilons))
+        all_stays = []
+        for place in range(len(epsilons)):
+            names = ("stays", "errors", "block_error")
+            means, errors, block_errors = (
+                np.concatenate([part[f"{place}.{name}"] for part in found]) for name in names
+            )
+            all_stays.append(PerWord(ids, means, errors, float(np.linalg.norm(block_errors)) / len(ids)))
+        all_again = self._again(epsilons, [estimates.worst_words(stays) for stays in all_stays])
         for place, epsilon in enumerate(epsilons):
-            joined = {
-                name: np.concatenate([part[f"{place}.{name}"] for part in found])
-                for name in ("stays", "errors", "block_error", "near")
-            }
-            mean_error = float(np.linalg.norm(joined["block_error"])) / len(ids)
-            stays = PerWord(ids, joined["stays"], joined["errors"], mean_error)
             yield estimates.estimated(
                 epsilon,
-                estimates.with_worst_again(stays, partial(self._again, epsilon)),
+                replace(all_stays[place], again=all_again[place]),
                 all_counts[place],
-                joined["near"],
+                np.concatenate([part[f"{place}.near"] for part in found]),
                 self.near_loss([epsilon])[0],
                 (adversaries["uniform"][place], adversaries["frequency"][place]),
                 self.settings,
@@ -216,12 +218,21 @@ class RayMeter(Meter):
                 has_hierarchy=False,
             )
 
-    def _again(self, epsilon: float, ids: NDArray[np.int64]) -> PerWord:
-        scales = self._scales([epsilon], ids)
-        draws = estimates.AGAIN * self.settings.draws
-        landing = self._follow(ids, scales[:, :0], draws, _WORST, 0)
-        means, errors, _ = _means(self._within(landing.edges, scales[:, 0]))
-        return PerWord(ids, means, errors)
+    def _again(self, epsilons: Sequence[float], worst: list[NDArray[np.int64]]) -> list[PerWord]:
+        """Measure once more how often the worst words at each ε stay, on other directions."""
+        ids = np.unique(np.concatenate(worst))
+        self.watch("measuring the worst words again", 0.0)
+
+        def work(number: int) -> NDArray[np.float64]:
+            return self._follow(ids, np.empty((len(ids), 0)), self.settings.draws, _WORST, number).edges
+
+        edges = np.concatenate(run(work, range(estimates.AGAIN)), axis=1)
+        found = []
+        for scales, chosen in zip(self._scales(epsilons, ids).T, worst, strict=True):
+            rows = np.searchsorted(ids, chosen)
+            means, errors, _ = _means(self._within(edges[rows], scales[rows]))
+            found.append(PerWord(chosen, means, errors))
+        return found
 
 
 def _means(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:

@@ -5,10 +5,10 @@ A word at ``x`` with noise of length ``r`` in direction ``v`` lands nearest to t
 products with ``v``. So when many words share their directions, and many values of ε share both, no product of vectors
 is left in a query: the products are computed once a direction and the distances once a word.
 
-Two short lists hold nearly every winner: the words with the largest ``P`` in this direction and those with the smallest
-``D`` from this word. No word outside both can score below ``min D - 2r·max P`` over the rest, which the ends of the
-lists tell. Where the best of the lists beats that bound it is the best of all; elsewhere every word is looked at. The
-answer is always the exact one.
+Two short lists hold nearly every winner: the words with the largest ``P`` in this direction and those with the
+smallest ``D`` from this word. No word outside both can score below the smallest ``D`` left out less ``2r`` times the
+largest ``P`` left out, which the ends of the lists tell. Where the best of the lists beats that bound it is the best of
+all. Elsewhere a longer list of the first kind is tried, and at last every word. The answer is always the exact one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = ["Landing", "Rays"]
 
 Matrix = NDArray[np.float32]
 
-# Measured at 50,000 × 100: shorter lists leave more to the full search than they save.
-_LISTED = 768
+# Measured at 50,000 × 100: shorter lists leave more to the longer ones than they save.
+_FAR, _NEAR, _DEEP = 1024, 512, 4096
 _DIRECTIONS = 128
 _BLOCK_BYTES = 1 << 27
 
@@ -71,7 +71,6 @@ class Rays:
         self._place = rank[place.reshape(-1)]
         self._points = np.ascontiguousarray(matrix[self._ids], dtype=np.float32)
         self._squares = np.einsum("ij,ij->i", self._points, self._points)
-        self._listed = _LISTED if len(self._points) > 4 * _LISTED else len(self._points)
 
     @property
     def block(self) -> int:
@@ -100,14 +99,16 @@ class Rays:
         """
         places = self._place[words]
         squares = self._squared_distances(places)
-        near = [_smallest(row, self._listed) for row in squares]
+        near = [_smallest(row, min(_NEAR, len(row))) for row in squares]
         edges = np.empty((len(words), len(directions)))
         outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
         for part in blocks(len(directions), _DIRECTIONS):
-            fan = _Fan(self._points, np.asarray(directions[part], dtype=np.float32), self._listed)
+            fan = _Fan(self._points, directions[part], lengths[part])
             for word, place in enumerate(places):
-                reach = np.outer(2.0 * scales[word], lengths[part]).astype(np.float32)
-                edges[word, part], outputs[word, :, part] = fan.follow(place, squares[word], near[word], reach)
+                look = _Look(fan, int(place), squares[word], near[word])
+                edges[word, part] = lengths[part] * look.edges
+                for column, scale in enumerate(scales[word]):
+                    outputs[word, column, part] = look.outputs(float(scale))
         twins = self._ids[places] != words
         edges[twins] = 0.0
         return Landing(edges, self._ids[outputs].astype(np.int32))
@@ -127,96 +128,115 @@ class Rays:
 
 
 class _Fan:
-    """Some directions, with the words that lie farthest along each."""
+    """Some directions, with the words that lie farthest along each. Products are times twice the noise's length."""
 
-    def __init__(self, points: Matrix, directions: Matrix, listed: int) -> None:
-        self._products = directions @ points.T
-        self._listed = listed
-        self._whole = listed == len(points)
-        self._far = np.empty((len(directions), listed), dtype=np.int64)
-        # beside the words far along a direction there is room for the words near the word that is looked at
-        width = listed if self._whole else 2 * listed
-        self._along = np.empty((len(directions), width), dtype=np.float32)
-        self._bounds = np.full(len(directions), -np.inf, dtype=np.float32)
-        for number, row in enumerate(self._products):
-            self._far[number], bound = _largest(row, listed)
-            self._along[number, :listed] = row[self._far[number]]
-            if not self._whole:
-                self._bounds[number] = bound
-        self._away = np.empty_like(self._along)
-        self._scores = np.empty_like(self._along)
-        self._everyone = np.empty(len(points), dtype=np.float32)
-        self._rows = np.arange(len(directions))
+    def __init__(
+        self, points: Matrix, directions: NDArray[np.floating[Any]], lengths: NDArray[np.floating[Any]]
+    ) -> None:
+        self.products = (directions * (2.0 * lengths)[:, None]).astype(np.float32) @ points.T
+        self.by_point = np.ascontiguousarray(self.products.T)
+        count, words = self.products.shape
+        far, deep = min(_FAR, words), min(_DEEP, words)
+        self.far, self.far_along, self.far_bound = _lists(self.products, far)
+        self.deep, self.deep_along, self.deep_bound = _lists(self.products, deep)
+        near = min(_NEAR, words)
+        self.along = np.empty((count, far + near), dtype=np.float32)
+        self.along[:, :far] = self.far_along
+        # room to work in, for one word after the other
+        self.away, self.scores = np.empty_like(self.along), np.empty_like(self.along)
+        self.rows = np.arange(count)
 
-    def follow(
-        self, place: int, squares: Matrix, near: tuple[NDArray[np.int64], float], reach: Matrix
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the edge of one word's cell in every direction, and who comes out at every reach (scales × n)."""
-        own = self._products[:, place]
-        closest, bound = (near[0], near[1]) if not self._whole else (near[0][:0], np.inf)
-        np.take(squares, self._far, out=self._away[:, : self._listed], mode="clip")
-        self._away[:, self._listed :] = squares[closest]
-        np.take(self._products, closest, axis=1, out=self._along[:, self._listed :], mode="clip")
-        edges = self._edges(own, squares, bound)
-        outputs = np.empty(reach.shape, dtype=np.int64)
-        for number, twice in enumerate(reach):
-            outputs[number] = self._outputs(place, squares, closest, bound, twice, twice >= 2.0 * edges)
-        return edges, outputs
 
-    def _edges(self, own: Matrix, squares: Matrix, bound: float) -> NDArray[np.float64]:
-        # 1/(2r) = max (P_u - P_w)/D_u; where no word lies ahead the cell has no end
-        np.subtract(self._along, own[:, None], out=self._scores)
-        np.divide(self._scores, self._away, out=self._scores)
-        steepest = self._scores.max(axis=1)
-        if not self._whole:
-            for row in np.flatnonzero(self._bounds - own > steepest * bound):
-                np.subtract(self._products[row], own[row], out=self._everyone)
-                np.divide(self._everyone, squares, out=self._everyone)
-                steepest[row] = self._everyone.max()
-        with np.errstate(divide="ignore"):
-            return np.where(steepest > 0, 0.5 / np.maximum(steepest, 0).astype(np.float64), np.inf)
+class _Look:
+    """One word looking along all directions of a fan."""
 
-    def _outputs(
-        self,
-        place: int,
-        squares: Matrix,
-        closest: NDArray[np.int64],
-        bound: float,
-        twice: Matrix,
-        leaves: NDArray[np.bool_],
-    ) -> NDArray[np.int64]:
-        found = np.full(len(twice), place)
+    def __init__(self, fan: _Fan, place: int, squares: Matrix, near: tuple[NDArray[np.int64], float]) -> None:
+        self._fan, self._place, self._squares = fan, place, squares
+        self._near, self._near_bound = near
+        self._split = fan.far.shape[1]
+        np.take(squares, fan.far, out=fan.away[:, : self._split], mode="clip")
+        fan.away[:, self._split :] = squares[self._near]
+        fan.along[:, self._split :] = fan.by_point[self._near].T
+        self._own = fan.products[:, place]
+        self._steepest = self._find_steepest()
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """How far the word's cell reaches in each direction, as a multiple of the noise's length."""
+        with np.errstate(divide="ignore"):  # where no word lies ahead the cell has no end
+            return np.asarray(1.0 / np.maximum(self._steepest, 0.0).astype(np.float64))
+
+    def _find_steepest(self) -> Matrix:
+        # the edge is at 1/r = max 2(P_u - P_w)/D_u
+        fan, own = self._fan, self._own
+        np.subtract(fan.along, own[:, None], out=fan.scores)
+        np.divide(fan.scores, fan.away, out=fan.scores)
+        steepest = fan.scores.max(axis=1)
+        unsure = np.flatnonzero(self._slope_left(fan.far_bound, own) > steepest)
+        if unsure.size:
+            rises = fan.deep_along[unsure] - own[unsure, None]
+            rises /= self._squares[fan.deep[unsure]]
+            steepest[unsure] = np.maximum(steepest[unsure], rises.max(axis=1))
+            left = self._slope_left(fan.deep_bound[unsure], own[unsure])
+            for row in unsure[left > steepest[unsure]]:
+                steepest[row] = ((fan.products[row] - own[row]) / self._squares).max()
+        return steepest
+
+    def _slope_left(self, bound: Matrix, own: Matrix) -> Matrix:
+        """Return the most that a word left out of the lists can have."""
+        return np.maximum(bound - own, 0.0) / np.float32(self._near_bound)
+
+    def outputs(self, scale: float) -> NDArray[np.int64]:
+        """Return who comes out in each direction at one scale of the noise."""
+        fan, size = self._fan, np.float32(scale)
+        leaves = self._steepest * size >= 1.0
+        found = np.full(len(leaves), self._place)
         going = np.flatnonzero(leaves)
         if not going.size:
             return found
-        if 2 * going.size > len(twice):  # copying the rows that go would cost more than scoring them all
-            going = self._rows
-            scores, along, away = self._scores, self._along, self._away
+        if 2 * going.size > len(leaves):  # copying the rows that go would cost more than scoring them all
+            going = fan.rows
+            scores, along, away = fan.scores, fan.along, fan.away
         else:
-            scores, along, away = self._scores[: going.size], self._along[going], self._away[going]
-        reach = twice[going]
-        np.multiply(along, -reach[:, None], out=scores)
+            scores, along, away = fan.scores[: going.size], fan.along[going], fan.away[going]
+        np.multiply(along, -size, out=scores)
         np.add(scores, away, out=scores)
         best = scores.argmin(axis=1)
-        least = scores[self._rows[: going.size], best]
-        winner = np.where(
-            best < self._listed,
-            self._far[going, np.minimum(best, self._listed - 1)],
-            closest[np.maximum(best - self._listed, 0)] if closest.size else -1,
-        )
-        if not self._whole:
-            for row in np.flatnonzero((bound - reach * self._bounds[going] < least) & leaves[going]):
-                np.multiply(self._products[going[row]], -reach[row], out=self._everyone)
-                np.add(self._everyone, squares, out=self._everyone)
-                winner[row] = self._everyone.argmin()
-        found[going] = np.where(leaves[going], winner, place)
+        least = scores[fan.rows[: going.size], best]
+        is_far = best < self._split
+        winner = np.empty(going.size, dtype=np.int64)
+        winner[is_far] = fan.far[going[is_far], best[is_far]]
+        winner[~is_far] = self._near[best[~is_far] - self._split]
+        unsure = np.flatnonzero((self._near_bound - size * fan.far_bound[going] < least) & leaves[going])
+        if unsure.size:
+            winner[unsure] = self._deeper(going[unsure], size, winner[unsure], least[unsure])
+        found[going] = np.where(leaves[going], winner, self._place)
+        return found
+
+    def _deeper(self, rows: NDArray[np.int64], size: np.float32, winner: NDArray[np.int64], least: Matrix) -> Any:
+        """Look for better winners in these directions, in the longer lists and at last everywhere."""
+        fan = self._fan
+        scores = fan.deep_along[rows] * -size
+        scores += self._squares[fan.deep[rows]]
+        best = scores.argmin(axis=1)
+        values = scores[np.arange(len(rows)), best]
+        found = np.where(values < least, fan.deep[rows, best], winner)
+        least = np.minimum(least, values)
+        for place in np.flatnonzero(self._near_bound - size * fan.deep_bound[rows] < least):
+            found[place] = np.argmin(self._squares - size * fan.products[rows[place]])
         return found
 
 
-def _largest(row: Matrix, count: int) -> tuple[NDArray[np.int64], float]:
-    """Return the places of the `count` largest values, and a bound that no other value exceeds."""
-    least = np.partition(row, len(row) - count)[len(row) - count]
-    return np.flatnonzero(row >= least)[:count], float(least)
+def _lists(products: Matrix, count: int) -> tuple[NDArray[np.int64], Matrix, Matrix]:
+    """Return the words with the largest products in each row, those products, and what no other word exceeds."""
+    listed = np.empty((len(products), count), dtype=np.int64)
+    bounds = np.full(len(products), -np.inf, dtype=np.float32)
+    for number, row in enumerate(products):
+        least = np.partition(row, len(row) - count)[len(row) - count]
+        listed[number] = np.flatnonzero(row >= least)[:count]
+        if count < len(row):
+            bounds[number] = least
+    return listed, np.take_along_axis(products, listed, axis=1), bounds
 
 
 def _smallest(row: Matrix, count: int) -> tuple[NDArray[np.int64], float]:

@@ -106,6 +106,9 @@ def privatize(
             help="About how many words to hold at once, and to redo at most after a crash.",
         ),
     ] = 1 << 18,
+    workers: Annotated[
+        int, typer.Option("--workers", "-j", min=1, help="How many processes veil; the order of records is kept.")
+    ] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
     """Veil a text, a table or a folder of them; everything that is not replaced survives as it is.
@@ -146,7 +149,7 @@ def privatize(
             return Veil(made, select=select, words=listed, oov=oov, case=case, seed=seed)
 
         veils = Veils(veil, seed)
-        tally = _run(job, veils, plan, quiet=quiet)
+        tally = _run(job, veils, plan, workers=workers, quiet=quiet)
         facts = job_report(veils.whole, plan, reading, tally)
         if report is not None:
             _write_report(facts, report)
@@ -235,10 +238,10 @@ def _check_report(report: str | None, plan: Plan, output: str | None, *, replace
         raise WordveilError(f"the report {path} is there already; give --overwrite to replace it.")
 
 
-def _run(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, quiet: bool) -> Tally:
+def _run(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int, quiet: bool) -> Tally:
     try:
         with ProgressBar(sum(piece.size for piece in plan.pieces), quiet=quiet) as bar:
-            return job.run(veils, bar.show)
+            return job.run(veils, bar.show, workers)
     except BrokenPipeError:
         # Whoever read the output has gone. What is still in the buffer must go somewhere at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

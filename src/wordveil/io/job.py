@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from wordveil.errors import WordveilError
 from wordveil.io.checkpoint import Checkpoint, Identity, digest_of
+from wordveil.io.crew import Crew
 from wordveil.io.destination import Destination
 from wordveil.io.failures import told
 from wordveil.io.lock import Lock
@@ -30,7 +31,7 @@ Watch = Callable[[Tally, int], None]
 class _Run:
     """One run of a job: who veils, how far it is, and who is told."""
 
-    veils: Veils
+    crew: Crew
     state: Checkpoint
     watch: Watch | None
     keep: Callable[[], None]
@@ -76,15 +77,15 @@ class _Job:
         clock = time.perf_counter() - state.tally.seconds
         if state.position is None:
             writer.append(reader.preamble)
-        for block in reader.blocks():
-            releases = run.veils.veil(block, piece.name, state.batch)
-            writer.append(block.render(releases))
+        for done in run.crew.veil(reader.blocks(), piece.name, state.batch):
+            writer.append(done.content)
             size = writer.sync()
-            state.tally.add(block, releases, time.perf_counter() - clock)
-            state.position, state.size, state.batch = block.end, size, state.batch + 1
+            state.tally.merge(done.tally)
+            state.tally.seconds = time.perf_counter() - clock
+            state.position, state.size, state.batch = done.end, size, state.batch + 1
             run.keep()
             if run.watch:
-                run.watch(state.tally, run.bytes_before + reader.bytes_done(block.end))
+                run.watch(state.tally, run.bytes_before + reader.bytes_done(done.end))
         reader.check_unchanged()
         state.size = writer.sync()
         state.tally.files += 1
@@ -115,12 +116,16 @@ class StreamJob(_Job):
             raise WordveilError("Parquet cannot be written to a stream: give an output file with -o.")
         self._check_inputs()
 
-    def run(self, veils: Veils, watch: Watch | None = None) -> Tally:
+    def run(self, veils: Veils, watch: Watch | None = None, workers: int = 1) -> Tally:
         """Do the job and return its sums."""
         piece = self._plan.pieces[0]
         state = Checkpoint(Identity("", "", ""))
-        with self._open(piece) as reader:
-            self._veil(piece, reader, StreamWriter(self._output), _Run(veils, state, watch, lambda: None))
+        crew = Crew(veils, workers)
+        try:
+            with self._open(piece) as reader:
+                self._veil(piece, reader, StreamWriter(self._output), _Run(crew, state, watch, lambda: None))
+        finally:
+            crew.close()
         return state.tally
 
     kept = None
@@ -174,11 +179,12 @@ class FileJob(_Job):
         self._destination.check(self._plan, resume=self._resume, overwrite=self._overwrite)
         self._check_inputs()
 
-    def run(self, veils: Veils, watch: Watch | None = None) -> Tally:
+    def run(self, veils: Veils, watch: Watch | None = None, workers: int = 1) -> Tally:
         """Do the job, or what is left of it, and return the sums over all of it."""
+        crew = Crew(veils, workers)
         state = self._state(veils)
         done, left = self._plan.pieces[: state.piece], self._plan.pieces[state.piece :]
-        run = _Run(veils, state, watch, lambda: self._keep(state), sum(piece.size for piece in done))
+        run = _Run(crew, state, watch, lambda: self._keep(state), sum(piece.size for piece in done))
         lock = self._begin(state)
         try:
             for piece in left:
@@ -194,6 +200,7 @@ class FileJob(_Job):
             self._leave()
             raise
         finally:
+            crew.close()
             if lock:
                 lock.release()
         raise WordveilError(

@@ -41,15 +41,21 @@ class Tally:
     seconds: float = 0.0
     runs: int = 1
 
-    def add(self, block: Block, releases: Sequence[Release], seconds: float) -> None:
-        """Count a block that was veiled, after so many seconds in all."""
+    def add(self, block: Block, releases: Sequence[Release]) -> None:
+        """Count a block that was veiled."""
         counts = [release.counts for release in releases]
         veiled = map(attrgetter("veiled"), counts)
         in_records = [sum(islice(veiled, len(record))) for record in block.records]
         self.worst_words = max(self.worst_words, *in_records, 0)
         self.counts += Counts(**{name: sum(map(attrgetter(name), counts)) for name in _COUNTED})
         self.records += len(block.records)
-        self.seconds = seconds
+
+    def merge(self, other: Tally) -> None:
+        """Take in what was counted elsewhere of the same run."""
+        self.counts += other.counts
+        self.records += other.records
+        self.files += other.files
+        self.worst_words = max(self.worst_words, other.worst_words)
 
     @property
     def words_per_second(self) -> float:

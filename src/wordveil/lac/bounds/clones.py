@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from wordveil.errors import WordveilError
-from wordveil.lac.bounds.search import check_delta, check_records, smallest_epsilon
+from wordveil.lac.bounds.search import HOPELESS, check_delta, check_records, smallest_epsilon
 
-__all__ = ["closed_form", "closed_form_limit", "clones", "clones_delta"]
+__all__ = ["clones", "clones_delta", "closed_form", "closed_form_limit"]
 
 _TAIL = 1e-3  # of δ: the share that is given to numbers of clones too rare to look at
 _PARTS = 4096
@@ -119,6 +119,8 @@ def _window(epsilon: float, records: int, tail: float) -> _Window:
 def _delta(window: _Window, epsilon: float, central: float) -> float:
     if central >= epsilon:
         return 0.0
+    if central > HOPELESS:
+        return 1.0
     excess = float(window.weights @ _excess(window.counts.astype(np.float64), epsilon, central))
     return min((1.0 + _ROUNDING) * excess + window.tail, 1.0)
 
@@ -126,10 +128,10 @@ def _delta(window: _Window, epsilon: float, central: float) -> float:
 def _excess(count: NDArray[np.float64], epsilon: float, central: float) -> NDArray[np.float64]:
     """Return the divergence for each number of clones."""
     stays = 1.0 / (1.0 + math.exp(-epsilon))
-    gain = stays - math.exp(central) * (1.0 - stays)
-    lost = math.exp(central) * stays - (1.0 - stays)
-    # The first count a speaks for the one side where a/(c+1-a) > lost/gain.
-    first = np.floor((count + 1.0) * lost / (lost + gain)) + 1.0
+    gain = -math.expm1(central - epsilon) * stays
+    lost = (math.exp(central) - math.exp(-epsilon)) * stays
+    # The first count a speaks for the one side where (c+1-a)/(c+1) < gain/(lost+gain); at least a = c+1 does.
+    first = count + 2.0 - np.ceil((count + 1.0) * (gain / (lost + gain)))
     at, above = binom.pmf(first - 1.0, count, 0.5), binom.sf(first - 1.0, count, 0.5)
     return np.maximum(at * gain - above * math.expm1(central), 0.0)
 

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 from wordveil.errors import WordveilError
 
-__all__ = ["check_delta", "check_records", "smallest_epsilon"]
+__all__ = ["HOPELESS", "check_delta", "check_records", "smallest_epsilon"]
+
+#: A local ε₀ beyond which no number of records on earth amplifies anything, and e^ε₀ is no number to compute with.
+HOPELESS = 100.0
 
 _STEPS = 50
 

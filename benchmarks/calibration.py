@@ -1,0 +1,89 @@
+"""Calibrating laplace against running it as often: 10,000 words × 1,000 draws × 10 ε on the bundled 50,000 × 100.
+
+    python -m benchmarks.calibration [--words 10000]
+
+Both are timed in one run. Running the mechanism itself is timed on a slice, before and after, and scaled up. The
+estimates of both are compared on the words of the slice, in standard errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import tempfile
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil import load_space, mechanism
+from wordveil.calibration import Measurement, Settings, maker, meter_for
+from wordveil.noise import Entropy
+from wordveil.spaces import EuclideanSpace
+
+EPSILONS = (4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 17.0)
+DRAWS = 1000
+COMPARED = 4  # words that are also run plainly, at every ε, before and after
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Calibration of laplace against plain repetition.")
+    parser.add_argument("--words", type=int, default=10_000, help="how many words to calibrate on")
+    words = parser.parse_args().words
+    space = load_space("glove-50k")
+    space.nearest(space.matrix[:1])  # made ready on first use
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["WORDVEIL_CACHE"] = folder
+        meter = meter_for(maker("laplace", space), space, Settings(words=words, draws=DRAWS, adversary_words=1))
+        before = _plain(space, meter.ids[:COMPARED], seed=1)
+        start = time.perf_counter()
+        found = meter.measure(EPSILONS)
+        ours = time.perf_counter() - start
+        after = _plain(space, meter.ids[COMPARED : 2 * COMPARED], seed=2)
+    queries = words * DRAWS * len(EPSILONS)
+    rate = 2 * COMPARED * DRAWS * len(EPSILONS) / (before[0] + after[0])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1024) / 1024
+    print(f"laplace, 50,000 words × 100 dimensions, {words:,} words × {DRAWS:,} draws × {len(EPSILONS)} ε")
+    print(f"  plain repetition   {rate:12,.0f} draws/s   {queries / rate:10,.0f} s (scaled up from a slice)")
+    print(f"  calibration        {queries / ours:12,.0f} draws/s   {ours:10,.0f} s")
+    print(f"  ratio              {queries / rate / ours:12.1f}   (at least 20 is wanted)")
+    print(f"  peak memory        {peak:12.2f} GB  (at most 4 is wanted)")
+    _compare(found, np.concatenate([before[1], after[1]], axis=1))
+
+
+def _plain(space: EuclideanSpace, ids: NDArray[np.int64], seed: int) -> tuple[float, NDArray[np.int64]]:
+    """Run the mechanism for these words at every ε; return the seconds and the outputs."""
+    outputs = np.empty((len(EPSILONS), len(ids), DRAWS), dtype=np.int64)
+    entropy = Entropy(seed)
+    start = time.perf_counter()
+    for place, epsilon in enumerate(EPSILONS):
+        drawn = mechanism("laplace", space, epsilon=epsilon).draw(np.repeat(ids, DRAWS), entropy)
+        outputs[place] = drawn.reshape(len(ids), DRAWS)
+    return time.perf_counter() - start, outputs
+
+
+def _compare(found: list[Measurement], outputs: NDArray[np.int64]) -> None:
+    """Print how far the estimates of the two lie apart, in standard errors of the difference."""
+    stays, distinct = [], []
+    for measured, drawn in zip(found, outputs, strict=True):
+        count = len(drawn)
+        assert measured.stays.errors is not None
+        assert measured.distinct.errors is not None
+        counted = (drawn == measured.stays.ids[:count, None]).mean(axis=1)
+        error = np.sqrt((counted * (1 - counted) + 0.25 / DRAWS) / DRAWS)
+        stays.append((counted - measured.stays.values[:count]) / np.hypot(error, measured.stays.errors[:count]))
+        seen = np.array([len(np.unique(row)) for row in drawn])
+        spread = np.sqrt(2.0) * np.maximum(measured.distinct.errors[:count], 1.0)
+        distinct.append((seen - measured.distinct.values[:count]) / spread)
+    for name, scores in (("N_w", np.concatenate(stays)), ("S_w", np.concatenate(distinct))):
+        print(
+            f"  {name} of the two differ by {np.sqrt(np.square(scores).mean()):.2f} standard errors "
+            f"(root mean square of {len(scores)} comparisons), at most {np.abs(scores).max():.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Who veils the blocks of a job: this process, or several workers beside it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from typing import NamedTuple
+
+from threadpoolctl import threadpool_limits
+
+from wordveil import parallel
+from wordveil.errors import WordveilError
+from wordveil.io.records import Block, Position
+from wordveil.io.tally import Tally
+from wordveil.io.veils import Veils
+
+__all__ = ["Crew", "Done"]
+
+
+class Done(NamedTuple):
+    """A block that was veiled: where it ends, what is to be written, and what was counted."""
+
+    end: Position
+    content: bytes
+    tally: Tally
+
+
+class Crew:
+    """Veils blocks and gives them back in their order.
+
+    Workers are forked from this process, so they share its space and hold no copy of their own; each takes fresh
+    entropy. Only a few blocks are ever under way, so a fast reader does not run ahead of the veil.
+
+    Parameters
+    ----------
+    veils : Veils
+        What veils a block.
+    workers : int
+        How many processes; with 1 the work is done here.
+    """
+
+    def __init__(self, veils: Veils, workers: int = 1) -> None:
+        if workers < 1:
+            raise WordveilError("--workers must be 1 or more.")
+        if workers > 1 and "fork" not in multiprocessing.get_all_start_methods():
+            raise WordveilError("several workers need a system that can fork processes; leave out --workers.")
+        self._veils, self._workers = veils, workers
+        self._pool: ProcessPoolExecutor | None = None
+
+    def veil(self, blocks: Iterable[Block], name: str, first: int) -> Iterator[Done]:
+        """Veil the blocks of the input of this name, the first of which has this number."""
+        numbered = enumerate(blocks, first)
+        if self._workers == 1:
+            for number, block in numbered:
+                yield _veil(self._veils, block, name, number)
+            return
+        under_way: deque[Future[Done]] = deque()
+        try:
+            for number, block in islice(numbered, 2 * self._workers):
+                under_way.append(self._submit(block, name, number))
+            while under_way:
+                done = under_way.popleft().result()
+                for number, block in islice(numbered, 1):
+                    under_way.append(self._submit(block, name, number))
+                yield done
+        except BrokenProcessPool:
+            raise WordveilError("a worker was stopped from outside; run the job again.") from None
+
+    def _submit(self, block: Block, name: str, number: int) -> Future[Done]:
+        if self._pool is None:
+            context = multiprocessing.get_context("fork")
+            threads = max(1, parallel.cores() // self._workers)
+            self._pool = ProcessPoolExecutor(self._workers, context, _begin, (self._veils, threads, os.getpid()))
+        return self._pool.submit(_work, block, name, number)
+
+    def close(self) -> None:
+        """Let the workers go."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+
+def _veil(veils: Veils, block: Block, name: str, number: int) -> Done:
+    releases = veils.veil(block, name, number)
+    tally = Tally(runs=0)
+    tally.add(block, releases)
+    return Done(block.end, block.render(releases), tally)
+
+
+_OURS: list[Veils] = []
+
+
+def _begin(veils: Veils, threads: int, parent: int) -> None:
+    """Make a forked process a worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the job and lets the workers go
+    parallel.use(threads)
+    threadpool_limits(limits=threads)
+    _OURS.append(veils)
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+
+
+def _leave_with(parent: int) -> None:
+    # A parent that is killed outright cannot say goodbye, and a worker must not outlive it.
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+def _work(block: Block, name: str, number: int) -> Done:
+    return _veil(_OURS[0], block, name, number)

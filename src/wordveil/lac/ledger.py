@@ -1,0 +1,133 @@
+"""What each user has spent, in a file that survives a crash and several writers.
+
+A spend is written, and lies on the disk, before the caller may release anything. A crash in between leaves it counted,
+which errs on the safe side. Amounts are whole billionths of ε, rounded up, so that sums are exact in any order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from wordveil.errors import WordveilError
+
+__all__ = ["Ledger", "OverBudgetError"]
+
+_UNITS = 10**9
+_WAIT = 60.0  # seconds for other writers to finish
+
+
+class OverBudgetError(WordveilError):
+    """A spend that would have gone past the budget; nothing was written."""
+
+
+class Ledger:
+    """Counts what every user has spent of an ε budget.
+
+    Users are kept as keyed digests, not by name. The key lies in the same file: whoever holds the file can test whether
+    a name is in it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; made if it is not there.
+    budget : float
+        How much ε each user may spend; must be the same every time the file is opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db", budget=1.0)
+    >>> ledger.spend("ann", 0.75)
+    0.25
+    >>> ledger.spent("ann")
+    0.75
+    """
+
+    def __init__(self, path: str | Path, budget: float) -> None:
+        self.path = Path(path)
+        self._budget = _units(budget, math.floor)
+        with self._changing() as database:
+            database.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
+            database.execute("CREATE TABLE IF NOT EXISTS spent (user BLOB PRIMARY KEY, units INTEGER) WITHOUT ROWID")
+            database.execute("INSERT OR IGNORE INTO about VALUES ('key', ?)", (secrets.token_bytes(32),))
+            database.execute("INSERT OR IGNORE INTO about VALUES ('budget', ?)", (self._budget,))
+            known = dict(database.execute("SELECT name, value FROM about"))
+        self._key: bytes = known["key"]
+        if known["budget"] != self._budget:
+            raise WordveilError(f"{self.path} has a budget of {known['budget'] / _UNITS:g}; open it with that.")
+
+    def spend(self, user: str, epsilon: float) -> float:
+        """Count a spend of one user and return what is left; refuse it, and count nothing, past the budget."""
+        self.spend_all({user: epsilon})
+        return self.left(user)
+
+    def spend_all(self, spends: Mapping[str, float]) -> None:
+        """Count spends of several users, all or none of them."""
+        amounts = {self._digest(user): _units(epsilon, math.ceil) for user, epsilon in spends.items()}
+        with self._changing() as database:
+            for user, units in amounts.items():
+                database.execute("INSERT OR IGNORE INTO spent VALUES (?, 0)", (user,))
+                done = database.execute(
+                    "UPDATE spent SET units = units + ? WHERE user = ? AND units + ? <= ?",
+                    (units, user, units, self._budget),
+                )
+                if done.rowcount != 1:
+                    raise OverBudgetError(
+                        f"a user would spend more than the budget of {self._budget / _UNITS:g}: nothing was counted, "
+                        "and nothing of theirs may be released."
+                    )
+
+    def spent(self, user: str) -> float:
+        """Return what a user has spent."""
+        return self._spent(user) / _UNITS
+
+    def left(self, user: str) -> float:
+        """Return what a user may still spend."""
+        return (self._budget - self._spent(user)) / _UNITS
+
+    def _spent(self, user: str) -> int:
+        with self._told(), closing(self._connect()) as database:
+            row = database.execute("SELECT units FROM spent WHERE user = ?", (self._digest(user),)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def _digest(self, user: str) -> bytes:
+        return hashlib.blake2b(user.encode("utf-8", "surrogatepass"), key=self._key, digest_size=32).digest()
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
+        database.execute("PRAGMA synchronous = FULL")
+        return database
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """Hold the file's write lock from the first look to the commit, so that no other writer comes between."""
+        with self._told(), closing(self._connect()) as database:
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield database
+            except BaseException:
+                database.execute("ROLLBACK")
+                raise
+            database.execute("COMMIT")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            reason = type(error).__name__
+        else:
+            return
+        raise WordveilError(f"the ledger {self.path} cannot be used ({reason}): is it a ledger, and may it be written?")
+
+
+def _units(epsilon: float, rounded: Callable[[float], int]) -> int:
+    if not (math.isfinite(epsilon) and epsilon > 0.0):
+        raise WordveilError("an amount in a ledger must be a finite number above 0.")
+    return rounded(round(epsilon * _UNITS, 3))  # 0.1 is no binary fraction, and should not cost a unit more

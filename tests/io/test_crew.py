@@ -1,0 +1,117 @@
+"""Several workers: the same output in the same order, fresh entropy, and no orphans."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+COMMAND = [sys.executable, "-m", "wordveil", "privatize"]
+OPTIONS = ["--epsilon", "3", "--quiet", "--batch-words", "700"]
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, sample_csv: Path) -> dict[str, Path]:
+    table = pyarrow.csv.read_csv(sample_csv)
+    texts = table.column("text").to_pylist()
+    files = {ending: tmp_path / f"in.{ending}" for ending in ("txt", "csv", "jsonl", "parquet")}
+    files["txt"].write_text("\n".join(texts), encoding="utf-8")
+    files["csv"].write_bytes(sample_csv.read_bytes())
+    import json
+
+    files["jsonl"].write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
+    pyarrow.parquet.write_table(pa.table({"text": texts}), files["parquet"])
+    return files
+
+
+def veil(source: Path, target: Path, *more: str) -> None:
+    columns = [] if source.suffix == ".txt" else ["--column", "text"]
+    subprocess.run([*COMMAND, str(source), "-o", str(target), *OPTIONS, *columns, *more], check=True)
+
+
+@pytest.mark.parametrize("ending", ["txt", "csv", "jsonl", "parquet"])
+def test_workers_give_what_one_process_gives(inputs: dict[str, Path], ending: str, tmp_path: Path) -> None:
+    alone, together = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
+    veil(inputs[ending], alone, "--seed", "3")
+    veil(inputs[ending], together, "--seed", "3", "--workers", "3")
+    if ending == "parquet":
+        assert pyarrow.parquet.read_table(alone) == pyarrow.parquet.read_table(together)
+    else:
+        assert alone.read_bytes() == together.read_bytes()
+
+
+def test_workers_never_share_entropy(tmp_path: Path) -> None:
+    # One sentence over and over: two blocks with the same draws would come out alike.
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text(("ship harbour sail wind captain storm mast anchor " * 80 + "\n") * 12, encoding="utf-8")
+    veil(source, target, "--workers", "3")
+    lines = target.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 12
+    assert len(set(lines)) == 12
+
+
+def children(parent: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[1]) == parent:
+                found.append(int(entry.name))
+    return found
+
+
+def begun(tmp_path: Path, sample_csv: Path) -> tuple[subprocess.Popen[str], list[int], Path]:
+    """Start a long job with workers and wait until they are there."""
+    source, target = tmp_path / "long.txt", tmp_path / "out.txt"
+    source.write_text(sample_csv.read_text(encoding="utf-8") * 40, encoding="utf-8")
+    job = subprocess.Popen(
+        [*COMMAND, str(source), "-o", str(target), *OPTIONS, "--workers", "2", "--seed", "1"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for _ in range(400):
+        workers = children(job.pid)
+        if len(workers) == 2 and target.with_name("out.txt.part.json").exists():
+            return job, workers, target
+        time.sleep(0.05)
+    raise AssertionError("the workers did not start")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find the workers")
+def test_a_worker_that_dies_gives_one_sentence_and_the_job_goes_on(tmp_path: Path, sample_csv: Path) -> None:
+    job, workers, target = begun(tmp_path, sample_csv)
+    os.kill(workers[0], signal.SIGKILL)
+    _, told = job.communicate(timeout=60)
+    assert job.returncode == 2
+    assert told.startswith("wordveil: a worker was stopped")
+    assert told.count("\n") == 1
+    assert not target.exists()
+    again = [*COMMAND, str(tmp_path / "long.txt"), "-o", str(target), *OPTIONS, "--seed", "1", "--resume"]
+    subprocess.run([*again, "--workers", "2"], check=True)
+    whole = tmp_path / "whole.txt"
+    veil(tmp_path / "long.txt", whole, "--seed", "1")
+    assert target.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find the workers")
+def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path, sample_csv: Path) -> None:
+    job, workers, target = begun(tmp_path, sample_csv)
+    job.kill()
+    job.communicate(timeout=30)
+    for _ in range(100):
+        if not any(Path(f"/proc/{worker}/stat").exists() for worker in workers):
+            break
+        time.sleep(0.1)
+    else:
+        raise AssertionError("a worker is still there")
+    assert not target.exists()

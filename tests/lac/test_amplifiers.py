@@ -1,0 +1,164 @@
+"""Shuffle, sub-sample and k-threshold: what they let through, and what the account makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.conftest import ALPHA, make_space
+from wordveil import Veil
+from wordveil.errors import WordveilError
+from wordveil.lac import Account, KThreshold, Localizer, Record, Shuffle, Subsample, bounds, shuffled
+from wordveil.mechanisms import Exponential, Graph, Nadp
+from wordveil.noise import Entropy
+
+RECORDS = [Record(f"w{number % 7}", user=f"u{number}", label="a" if number % 2 else None) for number in range(500)]
+
+
+@pytest.mark.parametrize("in_memory", [2, 3, 100])
+def test_every_order_is_equally_likely(in_memory: int) -> None:
+    entropy = Entropy(1)
+    seen = Counter("".join(shuffled("abcd", entropy=entropy, in_memory=in_memory)) for _ in range(480))
+    assert len(seen) == 24
+    assert stats.chisquare(list(seen.values())).pvalue > ALPHA
+
+
+def test_shuffling_keeps_the_records_and_takes_the_names_off() -> None:
+    for in_memory in (16, 1 << 18):
+        out = list(Shuffle(in_memory=in_memory)(RECORDS))
+        assert Counter((r.text, r.label) for r in out) == Counter((r.text, r.label) for r in RECORDS)
+        assert all(record.user is None for record in out)
+        assert [r.text for r in out] != [r.text for r in RECORDS]
+
+
+def test_any_text_survives_the_disk() -> None:
+    odd = ["line\nbreak", '"', "\ud800", "", "é🎈", "\x00"] * 3
+    assert sorted(shuffled(odd, in_memory=4)) == sorted(odd)
+
+
+def test_shuffling_nothing() -> None:
+    assert list(Shuffle()([])) == []
+
+
+def test_a_sample_has_its_size_and_no_names() -> None:
+    out = list(Subsample(0.1)(RECORDS))
+    assert len(out) == 50
+    assert all(record.user is None for record in out)
+    first = Counter(
+        next(iter(Subsample(0.1, seed=seed)([Record("a"), Record("b"), Record("c")]))).text for seed in range(600)
+    )
+    assert stats.chisquare([first[name] for name in "abc"]).pvalue > ALPHA
+
+
+def test_a_threshold_lets_only_the_frequent_through() -> None:
+    records = [Record("often")] * 400 + [Record("seldom")] * 6
+    out = Counter(record.text for record in KThreshold(20, 0.5, seed=1)(records))
+    assert set(out) == {"often"}
+    assert stats.binomtest(out["often"], 400, 0.5).pvalue > ALPHA
+    assert list(KThreshold(500, 0.5)(records)) == []
+
+
+def account(local: float = 1.0, records: int = 100_000, per_user: int = 1) -> Account:
+    return Account(local, records, 1e-6, per_user)
+
+
+def test_the_account_uses_the_best_bound() -> None:
+    after = Shuffle().amplify(account()).promises()[0]
+    assert after.epsilon == min(bounds.clones(1.0, 100_000, 1e-6), bounds.blanket(1.0, 100_000, 1e-6))
+    assert after.delta == pytest.approx(1e-6)
+    assert Shuffle().amplify(account()).untrusted().epsilon == 1.0
+
+
+def test_a_sample_and_a_shuffle_help_each_other_in_either_order() -> None:
+    one = Subsample(0.1).amplify(Shuffle().amplify(account())).promises()[0]
+    other = Shuffle().amplify(Subsample(0.1).amplify(account())).promises()[0]
+    assert one == other
+    assert one.epsilon < Shuffle().amplify(account()).promises()[0].epsilon
+    assert one.delta == pytest.approx(1e-6)
+    alone = Subsample(0.1).amplify(account()).promises()[0]
+    assert alone.epsilon == pytest.approx(math.log(1 + 0.1 * math.expm1(1.0)))
+    assert alone.delta == 0.0
+
+
+def test_a_threshold_adds_a_promise_of_its_own() -> None:
+    promises = KThreshold(30, 0.1).amplify(Shuffle().amplify(account())).promises()
+    assert {p.neighbours.split()[-1] for p in promises} == {"removed", "vocabulary"}
+    held = next(p for p in promises if p.neighbours.endswith("removed"))
+    assert held.epsilon == bounds.thresholded(30, 0.1, 1e-6)
+    # without any finite local ε₀ it is all there is
+    bare = KThreshold(30, 0.1).amplify(account(math.inf)).promises()
+    assert [math.isfinite(p.epsilon) for p in bare] == [True, False]
+
+
+def test_what_is_not_proved_is_not_promised() -> None:
+    """A sample after a threshold, or before it, or a second threshold, adds nothing."""
+    threshold, sample = KThreshold(30, 0.1), Subsample(0.1)
+    assert sample.amplify(threshold.amplify(account())).promises() == threshold.amplify(account()).promises()
+    before = threshold.amplify(sample.amplify(account())).promises()
+    assert [p.source for p in before if math.isinf(p.epsilon)] == [
+        "a k-threshold after a sample of fixed size is not proved; leave that sample out"
+    ]
+    assert (
+        KThreshold(90, 0.01).amplify(threshold.amplify(account())).promises() == threshold.amplify(account()).promises()
+    )
+    weak = KThreshold(2, 0.5).amplify(account()).promises()[-1]
+    assert "too small" in weak.sentence()
+
+
+@pytest.mark.parametrize("amplifier", [Shuffle(seed=1), Subsample(0.5, seed=1), KThreshold(30, 0.1, seed=1)])
+def test_a_seed_leaves_no_amplification(amplifier: Shuffle) -> None:
+    assert amplifier.amplify(account()) == account()
+
+
+def test_a_user_with_several_records_pays_for_all() -> None:
+    one = Shuffle().amplify(account()).promises()[0]
+    three = Shuffle().amplify(account(per_user=3)).promises()[0]
+    assert three.epsilon > 3 * one.epsilon
+    assert three.delta <= 1e-6
+    assert account(per_user=3).untrusted().epsilon == 3.0
+
+
+def test_the_localizer_opens_the_account() -> None:
+    space = make_space(40, 4)
+    clipped = Exponential(space, 1.0, clip=2.0)
+    assert Localizer(Veil(clipped)).account(1000, 1e-6).local == 2.0
+    assert Localizer(Veil(clipped), words=3).account(1000, 1e-6).local == 6.0
+    far = Shuffle().amplify(Localizer(Veil(Graph(space, 9.0))).account(10_000, 1e-6)).promises()[0]
+    assert "no amplification" in far.source
+    assert "clip of 0.4" in far.source
+    none = Shuffle().amplify(Localizer(Veil(Nadp(space, 1.0))).account(10_000, 1e-6))
+    assert none.promises()[0].epsilon == math.inf
+    assert "no finite local ε₀" in none.promises()[0].sentence()
+    assert "clip" in none.promises()[0].sentence()
+    seeded = Localizer(Veil(clipped, seed=1)).account(1000, 1e-6)
+    assert seeded.local == math.inf
+    assert "seed" in seeded.why
+
+
+def test_the_localizer_refuses_a_record_that_is_too_long_without_quoting_it() -> None:
+    space = make_space(40, 4)
+    words = space.vocabulary.words
+    localizer = Localizer(Veil(Exponential(space, 1.0, clip=2.0)))
+    assert [r.user for r in localizer([Record(words[0], "ann"), Record(words[1], "bob")])] == ["ann", "bob"]
+    with pytest.raises(WordveilError, match="record 2 has more than 1 words") as caught:
+        list(localizer([Record(words[0]), Record(f"{words[1]} {words[2]}")]))
+    assert not any(word in str(caught.value).split() for word in words)
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda: Subsample(0.0), lambda: Subsample(1.1), lambda: KThreshold(0, 0.5), lambda: Shuffle(in_memory=0)]
+)
+def test_nonsense_is_refused(wrong: object) -> None:
+    assert callable(wrong)
+    with pytest.raises(WordveilError):
+        wrong()
+
+
+def test_many_more_records_than_are_held_at_once() -> None:
+    out = np.array(list(shuffled(range(20_000), entropy=Entropy(3), in_memory=200)))
+    assert np.array_equal(np.sort(out), np.arange(20_000))
+    assert abs(stats.spearmanr(out, np.arange(20_000)).statistic) < 0.04

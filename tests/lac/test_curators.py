@@ -1,0 +1,213 @@
+"""Recovery from a known channel, the curators, and whole pipelines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import make_space
+from wordveil import Veil
+from wordveil.errors import WordveilError
+from wordveil.lac import (
+    Histogram,
+    Ledger,
+    Localizer,
+    OverBudgetError,
+    Pipeline,
+    Plain,
+    Record,
+    Shuffle,
+    TopWords,
+    Training,
+    dense_channel,
+    invert,
+    update,
+)
+from wordveil.mechanisms import Exponential, Graph, Laplace
+from wordveil.noise import Entropy
+
+SPACE = make_space(24, 3)
+MADE = Exponential(SPACE, 1.0, clip=3.0)
+CHANNEL = dense_channel(MADE)
+TRUTH = np.round(20_000 / np.arange(1, 25) ** 1.1)
+
+
+def noisy_counts(seed: int) -> np.ndarray:
+    ids = np.repeat(np.arange(24), TRUTH.astype(int))
+    return np.bincount(MADE.draw(ids, Entropy(seed)), minlength=24).astype(np.float64)
+
+
+def test_both_recoveries_undo_the_channel_when_there_is_no_sampling_noise() -> None:
+    counts = TRUTH @ CHANNEL
+    assert invert(counts, CHANNEL).values == pytest.approx(TRUTH, rel=1e-6)
+    assert update(counts, CHANNEL, steps=20_000, tolerance=1e-12).values == pytest.approx(TRUTH, rel=5e-2)
+
+
+def test_the_inverse_is_unbiased_and_its_bars_are_right() -> None:
+    found = [invert(noisy_counts(seed), CHANNEL) for seed in range(60)]
+    errors = found[0].errors
+    assert errors is not None
+    values = np.array([one.values for one in found])
+    # the true counts are fixed here, so the spread is a little below the multinomial bar
+    spread = values.std(axis=0, ddof=1)
+    assert (spread < 1.4 * errors).all()
+    assert (spread > 0.4 * errors).all()
+    assert np.abs((values.mean(axis=0) - TRUTH) / (errors / np.sqrt(60))).max() < 4.5
+    assert values.sum(axis=1) == pytest.approx(TRUTH.sum())
+
+
+def test_the_update_is_a_histogram_and_beats_the_noisy_counts() -> None:
+    counts = noisy_counts(7)
+    found = update(counts, CHANNEL, replicates=8, entropy=Entropy(1))
+    assert (found.values >= 0).all()
+    assert found.values.sum() == pytest.approx(counts.sum())
+    assert np.abs(found.values - TRUTH).sum() < 0.5 * np.abs(counts - TRUTH).sum()
+    assert found.errors is not None
+    assert (found.errors >= 0).all()
+    steps: list[int] = []
+    update(counts, CHANNEL, steps=5, tolerance=0.0, each=steps.append)
+    assert steps == [1, 2, 3, 4, 5]
+
+
+def test_the_update_never_lowers_the_likelihood() -> None:
+    counts = noisy_counts(8)
+    values = [update(counts, CHANNEL, steps=steps, tolerance=0.0).values for steps in range(1, 30)]
+    likelihood = [float(counts @ np.log(one / one.sum() @ CHANNEL)) for one in values]
+    assert (np.diff(likelihood) >= -1e-6).all()
+
+
+def test_pairs_of_words_are_recovered_along_both_axes() -> None:
+    space = make_space(6, 2)
+    channel = dense_channel(Graph(space, 1.5))
+    truth = np.random.default_rng(0).integers(0, 1000, (6, 6)).astype(float)
+    counts = channel.T @ truth @ channel
+    assert invert(counts, channel).values == pytest.approx(truth, abs=1e-6)
+    found = update(counts, channel, steps=10_000, tolerance=1e-12)
+    assert found.values == pytest.approx(truth, abs=20.0)
+    assert found.top(1)[0][0] == np.unravel_index(truth.argmax(), truth.shape)
+
+
+def test_no_records_at_all() -> None:
+    empty = np.zeros(24)
+    assert update(empty, CHANNEL).values.sum() == 0.0
+    assert invert(empty, CHANNEL).values == pytest.approx(empty)
+
+
+def test_channels_come_from_mechanisms_and_from_channels() -> None:
+    assert np.allclose(dense_channel(MADE.channel()), CHANNEL)
+    estimated = Laplace(SPACE, 3.0).channel(draws=200, entropy=Entropy(1))
+    assert dense_channel(estimated, dtype=np.float32).dtype == np.float32
+    with pytest.raises(WordveilError, match="every word"):
+        dense_channel(MADE.channel(SPACE.vocabulary.words[:3]))
+    with pytest.raises(WordveilError, match="not known exactly"):
+        dense_channel(Laplace(SPACE, 1.0))
+    with pytest.raises(WordveilError, match="different vocabularies"):
+        invert(np.zeros(3), CHANNEL)
+    with pytest.raises(WordveilError, match="cannot be inverted"):
+        invert(np.zeros(2), np.full((2, 2), 0.5))
+
+
+def test_a_channel_too_large_is_refused(glove: object) -> None:
+    with pytest.raises(WordveilError, match="too large"):
+        dense_channel(Exponential(glove, 1.0))  # type: ignore[arg-type]
+
+
+def records(count: int = 3000) -> list[Record]:
+    chances = 1.0 / np.arange(1, 25)
+    ids = np.random.default_rng(1).choice(24, count, p=chances / chances.sum())
+    return [Record(SPACE.vocabulary[int(i)], user=str(number)) for number, i in enumerate(ids)]
+
+
+def test_a_pipeline_prints_the_promise_of_every_stage() -> None:
+    pipeline = Pipeline(Localizer(Veil(MADE, case="lower")), [Shuffle()], Histogram(MADE))
+    outcome = pipeline(records())
+    assert [stage.name for stage in outcome.stages] == ["localizer", "shuffle", "histogram"]
+    before, after, last = (stage.promises[0].epsilon for stage in outcome.stages)
+    assert after < before == 3.0
+    assert last == after
+    assert all(stage.untrusted.epsilon == 3.0 for stage in outcome.stages)
+    assert outcome.stages == pipeline.stages(3000)
+    assert "ε = 3" in outcome.stages[0].sentence()
+    assert outcome.stages[1].to_dict()["if_no_amplifier_is_trusted"]["epsilon"] == 3.0
+    assert outcome.result.values.sum() == pytest.approx(3000)
+
+
+@pytest.mark.parametrize("method", ["none", "inverse", "bayes"])
+def test_histograms(method: str) -> None:
+    found = Histogram(MADE, method=method)([Record(r.text) for r in records()])
+    assert found.values.sum() == pytest.approx(3000)
+    assert (found.errors is None) == (method == "bayes")
+
+
+def test_ngrams_are_counted_within_a_record() -> None:
+    one, two, three = SPACE.vocabulary.words[:3]
+    counts = Histogram(MADE, n=2).count(
+        [Record(f"{one} {two} {three}"), Record(f"{two.upper()}, {three}! other {one}")]
+    )
+    assert counts.sum() == 3
+    assert counts[0, 1] == 1
+    assert counts[1, 2] == 2
+
+
+def test_top_words_and_plain_release() -> None:
+    strong = Exponential(SPACE, 30.0)
+    stream = [Record("".join(SPACE.vocabulary[3]))] * 50 + [Record(SPACE.vocabulary[5])] * 20
+    top = Pipeline(Localizer(Veil(strong, case="lower")), [], TopWords(Histogram(strong), 2))(stream).result
+    assert [word for word, _ in top] == [SPACE.vocabulary[3], SPACE.vocabulary[5]]
+    plain = Pipeline(Localizer(Veil(strong, case="lower")), [], Plain())(stream).result
+    assert len(plain) == 70
+
+
+def test_a_classifier_is_trained_on_veiled_words() -> None:
+    near = SPACE.neighbours(np.array([0]), 1)[0][0, 0]
+    far = int(SPACE.distances(np.array([0]))[0].argmax())
+    words = SPACE.vocabulary
+    stream = [Record(words[0], label="left")] * 300 + [Record(words[far], label="right")] * 300
+    trained = Pipeline(Localizer(Veil(Exponential(SPACE, 3.0))), [Shuffle()], Training())(stream).result
+    assert trained.labels == ["left", "right"]
+    assert trained(words[0]) == "left"
+    assert trained(words[far]) == "right"
+    assert trained(words[int(near)]) in trained.labels
+    with pytest.raises(WordveilError, match="labels"):
+        Training()([Record("sea")])
+
+
+def test_the_ledger_counts_before_anything_is_released(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db", budget=7.0)
+    pipeline = Pipeline(Localizer(Veil(MADE)), [Shuffle()], Plain(), ledger=ledger)
+    stream = records(20)
+    pipeline(stream)
+    assert ledger.spent("3") == 3.0
+    pipeline(stream)
+    with pytest.raises(OverBudgetError):
+        pipeline(stream)
+    assert ledger.spent("3") == 6.0
+    with pytest.raises(WordveilError, match="record 1 has no user"):
+        pipeline([Record("sea")])
+
+
+def test_users_with_too_many_records_are_refused() -> None:
+    twice = [Record(SPACE.vocabulary[0], "ann")] * 2
+    with pytest.raises(WordveilError, match="record 2 is one too many"):
+        Pipeline(Localizer(Veil(MADE)), [], Plain())(twice)
+    allowed = Pipeline(Localizer(Veil(MADE)), [], Plain(), per_user=2)(twice)
+    assert allowed.stages[-1].promises[0].epsilon == 6.0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Histogram(MADE, method="magic"),
+        lambda: Histogram(MADE, n=9),
+        lambda: TopWords(Histogram(MADE, n=2), 3),
+        lambda: Localizer(Veil(MADE), words=0),
+        lambda: Pipeline(Localizer(Veil(MADE)), [], Plain(), delta=0.0),
+        lambda: Pipeline(Localizer(Veil(MADE)), [], Plain(), per_user=0),
+    ],
+)
+def test_nonsense_is_refused(wrong: object) -> None:
+    assert callable(wrong)
+    with pytest.raises(WordveilError):
+        wrong()

@@ -1,0 +1,96 @@
+"""The ledger: exact, atomic, alone in its file or not, and there again after a crash."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from wordveil.errors import WordveilError
+from wordveil.lac import Ledger, OverBudgetError
+
+
+def test_spends_add_up_exactly(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db", budget=1.0)
+    for _ in range(10):
+        ledger.spend("ann", 0.1)
+    assert ledger.spent("ann") == 1.0
+    assert ledger.left("ann") == 0.0
+    with pytest.raises(OverBudgetError):
+        ledger.spend("ann", 1e-9)
+    assert ledger.left("bob") == 1.0
+
+
+def test_all_or_nothing(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db", budget=1.0)
+    ledger.spend("bob", 0.9)
+    with pytest.raises(OverBudgetError) as caught:
+        ledger.spend_all({"ann": 0.5, "bob": 0.5})
+    assert ledger.spent("ann") == 0.0
+    assert ledger.spent("bob") == 0.9
+    assert "bob" not in str(caught.value)
+
+
+def test_names_are_not_in_the_file(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db", budget=1.0)
+    ledger.spend("a-very-special-name", 0.5)
+    assert b"a-very-special-name" not in (tmp_path / "ledger.db").read_bytes()
+
+
+def test_it_is_there_when_opened_again(tmp_path: Path) -> None:
+    Ledger(tmp_path / "ledger.db", budget=1.0).spend("ann", 0.25)
+    assert Ledger(tmp_path / "ledger.db", budget=1.0).spent("ann") == 0.25
+    with pytest.raises(WordveilError, match="budget of 1"):
+        Ledger(tmp_path / "ledger.db", budget=2.0)
+
+
+def _spend_until_refused(path: str) -> int:
+    ledger, done = Ledger(path, budget=1.0), 0
+    while True:
+        try:
+            ledger.spend("ann", 0.02)
+        except OverBudgetError:
+            return done
+        done += 1
+
+
+def test_many_writers_never_overspend(tmp_path: Path) -> None:
+    path = str(tmp_path / "ledger.db")
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        done = list(pool.map(_spend_until_refused, [path] * 2))
+    assert sum(done) == 50
+    assert Ledger(path, budget=1.0).left("ann") == 0.0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_it_survives_a_kill(tmp_path: Path) -> None:
+    """What the killed process was told is counted is counted; at most the spend in flight is counted besides."""
+    path = tmp_path / "ledger.db"
+    script = (
+        "import sys; from wordveil.lac import Ledger\n"
+        "ledger = Ledger(sys.argv[1], budget=1000.0)\n"
+        "while True:\n    ledger.spend('ann', 0.001); print('.', end='', flush=True)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read(20)
+        time.sleep(0.05)
+        os.kill(process.pid, signal.SIGKILL)
+        told = 20 + len(process.stdout.read())
+    counted = round(Ledger(path, budget=1000.0).spent("ann") * 1000)
+    assert told <= counted <= told + 1
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("nothing of the kind, " * 100)
+    with pytest.raises(WordveilError, match="cannot be used"):
+        Ledger(tmp_path / "other", budget=1.0)
+    with pytest.raises(WordveilError, match="above 0"):
+        Ledger(tmp_path / "new.db", budget=0.0)
