@@ -27,7 +27,7 @@ unit: $(VENV)/.dev  ## pytest on all cores
 setup: $(VENV)/.all  ## everything, with all extras, into .venv
 
 bench: $(VENV)/.dev  ## the benchmarks: our rates against the peer's and the hardware's, in one run
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --markdown docs/speed.md
 
 docs: $(VENV)/.all  ## build the documentation site into site/
 	$(BIN)/mkdocs build --strict

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.lac import recovery, shuffling
 from benchmarks.measure import Row, best_of, sgemm_rate
 from benchmarks.peer import peer_rates
 from benchmarks.speeches import million_words
@@ -140,4 +141,6 @@ JOBS: dict[str, Callable[[], list[Row]]] = {
     "entropy": entropy,
     "neighbourhoods": neighbourhoods,
     "audit": audit,
+    "recovery": recovery,
+    "shuffling": shuffling,
 }

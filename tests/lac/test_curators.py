@@ -40,9 +40,10 @@ def noisy_counts(seed: int) -> np.ndarray:
 
 
 def test_both_recoveries_undo_the_channel_when_there_is_no_sampling_noise() -> None:
-    counts = TRUTH @ CHANNEL
-    assert invert(counts, CHANNEL).values == pytest.approx(TRUTH, rel=1e-6)
-    assert update(counts, CHANNEL, steps=20_000, tolerance=1e-12).values == pytest.approx(TRUTH, rel=5e-2)
+    channel = dense_channel(Exponential(SPACE, 4.0))
+    counts = TRUTH @ channel
+    assert invert(counts, channel).values == pytest.approx(TRUTH, rel=1e-6)
+    assert update(counts, channel, steps=20_000, tolerance=1e-12).values == pytest.approx(TRUTH, rel=1e-2)
 
 
 def test_the_inverse_is_unbiased_and_its_bars_are_right() -> None:
@@ -80,12 +81,12 @@ def test_the_update_never_lowers_the_likelihood() -> None:
 
 def test_pairs_of_words_are_recovered_along_both_axes() -> None:
     space = make_space(6, 2)
-    channel = dense_channel(Graph(space, 1.5))
+    channel = dense_channel(Graph(space, 4.0))
     truth = np.random.default_rng(0).integers(0, 1000, (6, 6)).astype(float)
     counts = channel.T @ truth @ channel
     assert invert(counts, channel).values == pytest.approx(truth, abs=1e-6)
     found = update(counts, channel, steps=10_000, tolerance=1e-12)
-    assert found.values == pytest.approx(truth, abs=20.0)
+    assert found.values == pytest.approx(truth, abs=5.0)
     assert found.top(1)[0][0] == np.unravel_index(truth.argmax(), truth.shape)
 
 

@@ -37,9 +37,9 @@ class Guesses:
         What made the guess the best: its prior times its frequency, less one draw where only counts tell it.
     tested : array of float
         The prior of the guess times its frequency in the other half; for all draws, in all of them.
-    weights, rights, draws : array of float
-        For each block of words its prior, how much of it the guess "the output itself" gets right, and the draws a
-        word.
+    weights, likeliest, rights, draws : array of float
+        For each block of words its prior, that of its likeliest word, how much of it the guess "the output itself" gets
+        right, and the draws a word.
     """
 
     way: NDArray[np.int64]
@@ -47,6 +47,7 @@ class Guesses:
     learnt: NDArray[np.float64]
     tested: NDArray[np.float64]
     weights: NDArray[np.float64]
+    likeliest: NDArray[np.float64]
     rights: NDArray[np.float64]
     draws: NDArray[np.float64]
 
@@ -89,6 +90,7 @@ class Guesses:
             learnt=np.concatenate([learnt for _, learnt, _ in ways]),
             tested=np.concatenate([tested for _, _, tested in ways]),
             weights=np.array([prior.sum()]),
+            likeliest=np.array([prior.max()]),
             rights=np.array([(prior * own.mean(axis=1)).sum()]),
             draws=np.array([float(outputs.shape[1])]),
         )
@@ -110,7 +112,9 @@ class Guesses:
         words : int
             Among how many words the guesser looks.
         """
-        low, high = float(self.tested[self.way != _ALL].sum() / 2), float(self.tested[self.way == _ALL].sum())
+        learnt, high = float(self.tested[self.way != _ALL].sum() / 2), float(self.tested[self.way == _ALL].sum())
+        # Nobody need learn to guess the output itself, or always the likeliest word.
+        low = max(learnt, float(self.rights.sum()), float(self.likeliest.max()))
         # As if all the words of a block were right and wrong together: no dependence of theirs can be worse.
         rate = np.divide(self.rights, self.weights, out=np.zeros_like(self.rights), where=self.weights > 0)
         error = float(np.sqrt((self.weights**2 * rate * (1 - rate) / self.draws).sum()))

@@ -116,7 +116,7 @@ def match(known: Side, other: Meter, by: str) -> Side:
     wanted = known.value(by)
     if not 0.0 < wanted < 1.0:
         raise WordveilError("the known mechanism keeps nothing or everything at that epsilon; choose another.")
-    found = solve(other, Target(MATCHED[by], wanted), span_of(other))
+    found = solve(other, Target(MATCHED[by], wanted), span_of(other), sure=0.0)
     if not (np.isfinite(found) and found > 0):
         raise WordveilError(f"the mechanism {other.probe.name} has no epsilon with the same figure.")
     return side(other, found, by)

@@ -13,7 +13,7 @@ from wordveil import __version__
 from wordveil.calibration.calibrate import Calibration
 from wordveil.calibration.figures import Curve, averages, histograms, inline, panels
 from wordveil.calibration.statistics import Measurement
-from wordveil.calibration.wording import meaning, percent
+from wordveil.calibration.wording import meaning, percent, success
 
 __all__ = ["page"]
 
@@ -116,7 +116,7 @@ def _table(calibration: Calibration, chosen: float) -> str:
         loss = float(np.median(found.near_loss.values))
         cells = (
             f"{found.epsilon:g}", percent(found.stays.mean), percent(found.stays.worst), f"{found.distinct.worst:,.0f}",
-            f"{np.median(found.distinct.values):,.0f}", percent(found.uniform.value), percent(found.frequency.value),
+            f"{np.median(found.distinct.values):,.0f}", success(found.uniform), success(found.frequency),
             f"{'≤ ' if found.near_loss.bound else ''}{loss:.3g}" if np.isfinite(loss) else "none",
             percent(found.kept.value), percent(found.near.value), percent(found.far.value),
         )  # fmt: skip

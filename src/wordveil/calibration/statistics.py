@@ -109,8 +109,9 @@ class Adversary:
     ----------
     low, high : float
         Where the probabilities are known the two agree. Where they are estimated, `low` is what a guesser who learnt
-        from one half of the draws achieves on the other, and `high` what the estimated probabilities would give:
-        the first is too low on average and the second too high, so the truth lies between.
+        from one half of the draws achieves on the other (or, if that is more, one who guesses the output itself or
+        always the likeliest word), and `high` what the estimated probabilities would give: the first is too low on
+        average and the second too high, so the truth lies between.
     error : float
         The standard error of either.
     words : int

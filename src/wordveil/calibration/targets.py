@@ -110,11 +110,11 @@ class Target:
         return value >= self.bound if TARGETS[self.kind].wants_more else value <= self.bound
 
 
-def solve(meter: Meter, target: Target, span: Span) -> float:
+def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0) -> float:
     """Return the largest ε that meets a target, rounded down to three digits; 0 if none does, infinity if all do.
 
-    Where figures are estimated, the worst of many estimates is a little too bad, and the adversary's success is taken
-    at the upper of its two bounds: the answer errs on the safe side.
+    Where figures are estimated the answer errs on the safe side: a target must be met by some standard errors, and the
+    adversary's success is taken at the upper of its two bounds.
 
     Parameters
     ----------
@@ -124,11 +124,13 @@ def solve(meter: Meter, target: Target, span: Span) -> float:
         The demand.
     span : Span
         Where to look first.
+    sure : float
+        By how many standard errors an estimate must meet the target.
     """
     low, high = span.low, span.high
-    holds, narrowed = _at_once(meter, target), None
+    holds, narrowed = _at_once(meter, target, sure), None
     if target.kind in ("stays", "alternatives"):
-        words = _WordByWord(meter, target)
+        words = _WordByWord(meter, target, sure)
         holds, narrowed = words.holds, words.narrowed
     if target.kind.startswith("adversary") and not meter.exact:
         # The guess "the output itself" is nearly the best where there is noise, and its success is quickly known.
@@ -140,14 +142,14 @@ def solve(meter: Meter, target: Target, span: Span) -> float:
     )
 
 
-def _at_once(meter: Meter, target: Target) -> Callable[[Sequence[float]], list[bool]]:
+def _at_once(meter: Meter, target: Target, sure: float) -> Callable[[Sequence[float]], list[bool]]:
     def values(epsilons: Sequence[float]) -> list[float]:
         if target.kind == "stays-mean":
-            return [found.mean for found in meter.stays(epsilons)]
+            return [found.mean + sure * found.mean_error for found in meter.stays(epsilons)]
         if target.kind == "near-loss":
             return [found.met_by(target.share) for found in meter.near_loss(epsilons)]
         prior = "uniform" if target.kind == "adversary" else "frequency"
-        return [found.high for found in meter.adversary(epsilons, prior)]
+        return [found.high + sure * found.error for found in meter.adversary(epsilons, prior)]
 
     return lambda epsilons: [value <= target.bound for value in values(epsilons)]
 
@@ -158,8 +160,9 @@ class _WordByWord:
     A word that meets the target at some ε meets it at every smaller one, so the first answers settle most words.
     """
 
-    def __init__(self, meter: Meter, target: Target) -> None:
+    def __init__(self, meter: Meter, target: Target, sure: float) -> None:
         self._target = target
+        self._sure = sure
         self._measure = meter.stays if target.kind == "stays" else meter.distinct
         self._ids = np.empty(0, dtype=np.int64)
         self._meets: dict[float, NDArray[np.bool_]] = {}  # for all words, at each ε that was asked about
@@ -171,8 +174,9 @@ class _WordByWord:
         asked = None if self._open is None else self._ids[self._open]
         answers = []
         for epsilon, found in zip(epsilons, self._measure(epsilons, asked), strict=True):
+            slack = 0.0 if found.errors is None else self._sure * found.errors
             more = self._target.kind == "alternatives"
-            meets = found.values >= self._target.bound if more else found.values <= self._target.bound
+            meets = found.values - slack >= self._target.bound if more else found.values + slack <= self._target.bound
             if self._open is None:
                 self._ids, whole = found.ids, meets
             else:

@@ -10,7 +10,7 @@ from wordveil.calibration.statistics import Adversary, Measurement
 from wordveil.calibration.targets import Target
 from wordveil.spaces import Vocabulary
 
-__all__ = ["advice", "meaning", "percent"]
+__all__ = ["advice", "meaning", "percent", "success"]
 
 
 def percent(share: float) -> str:
@@ -48,8 +48,8 @@ def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[s
         f"{worst!r}, {percent(stays.worst)}.",
         f"In {draws:,} draws {np.median(distinct.values):,.0f} different words come out for the median word; for "
         f"{fewest!r}, which has the fewest, {distinct.worst:,.0f}.",
-        f"Whoever knows the mechanism and makes the best guess of the original is right {_success(measured.uniform)} "
-        f"of the time if all words are equally likely, and {_success(measured.frequency)} if he knows how frequent "
+        f"Whoever knows the mechanism and makes the best guess of the original is right {success(measured.uniform)} "
+        f"of the time if all words are equally likely, and {success(measured.frequency)} if he knows how frequent "
         f"words are (among {measured.uniform.words:,} words).",
         _loss(measured),
         f"Of all words {percent(measured.kept.value)} are kept, {percent(measured.near.value)} become one of their "
@@ -57,8 +57,9 @@ def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[s
     ]
 
 
-def _success(adversary: Adversary) -> str:
-    if adversary.high - adversary.low < 5e-4:
+def success(adversary: Adversary) -> str:
+    """Say how often the best guess is right: as a range where the two bounds differ by more than their error."""
+    if adversary.high - adversary.low <= max(2.0 * adversary.error, 5e-4):
         return percent(adversary.value)
     return f"{percent(adversary.low)} to {percent(adversary.high)}"
 

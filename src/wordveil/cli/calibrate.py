@@ -231,7 +231,7 @@ def _show(found: Calibration, facts: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from wordveil.calibration.wording import percent
+    from wordveil.calibration.wording import percent, success
 
     console = stdout()
     table = Table(title=f"{facts['mechanism']} on {escape(facts['on']['name'])}", title_justify="left")
@@ -245,7 +245,7 @@ def _show(found: Calibration, facts: dict[str, Any]) -> None:
         loss = float(np.median(one.near_loss.values))
         table.add_row(
             f"{one.epsilon:g}", percent(one.stays.mean), percent(one.stays.worst), f"{one.distinct.worst:,.0f}",
-            f"{np.median(one.distinct.values):,.0f}", percent(one.uniform.value), percent(one.frequency.value),
+            f"{np.median(one.distinct.values):,.0f}", success(one.uniform), success(one.frequency),
             f"{'≤ ' if one.near_loss.bound else ''}{loss:.3g}" if np.isfinite(loss) else "none",
             percent(one.near.value), percent(one.far.value),
             style="bold yellow" if one.epsilon == found.recommended else None,

@@ -94,7 +94,7 @@ def _write(path: Path, content: str) -> None:
 
 
 def _marked(original: str, release: Release, *, plain: bool) -> tuple[Text, Text]:
-    """Colour the words that were drawn anew, more strongly where the draw changed them; without colours, put *stars*."""
+    """Colour the words that were drawn anew, more strongly where they changed; without colours, put *stars* there."""
     from rich.text import Text
 
     before, after = Text(), Text()

@@ -7,7 +7,20 @@ from typing import Any
 
 import typer
 
-from wordveil.cli import audit, calibrate, demo, explain, geometry, match, mechanisms, privatize, spaces, train, vectors
+from wordveil.cli import (
+    audit,
+    calibrate,
+    demo,
+    explain,
+    geometry,
+    lac,
+    match,
+    mechanisms,
+    privatize,
+    spaces,
+    train,
+    vectors,
+)
 from wordveil.errors import WordveilError
 
 __all__ = ["app", "main"]
@@ -22,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (privatize, explain, mechanisms, spaces, calibrate, match, geometry, audit, vectors, train, demo):
+for command in (privatize, explain, mechanisms, spaces, calibrate, match, geometry, audit, vectors, train, lac, demo):
     command.register(app)
 
 # The command-line library's own errors (a missing argument, an unknown option); which class it is has moved.

@@ -15,6 +15,7 @@ from wordveil.lac.permutation import shuffled
 from wordveil.lac.pipeline import Outcome, Pipeline, Stage
 from wordveil.lac.records import Record
 from wordveil.lac.recovery import invert, update
+from wordveil.lac.simulation import Point, simulate
 
 __all__ = [
     "Account",
@@ -30,6 +31,7 @@ __all__ = [
     "OverBudgetError",
     "Pipeline",
     "Plain",
+    "Point",
     "Promise",
     "Record",
     "Shuffle",
@@ -40,5 +42,6 @@ __all__ = [
     "dense_channel",
     "invert",
     "shuffled",
+    "simulate",
     "update",
 ]

@@ -77,7 +77,10 @@ class Histogram(Curator[Estimate]):
 
     def __call__(self, records: Iterable[Record]) -> Estimate:
         """Count and recover."""
-        counts = self.count(records)
+        return self.recover(self.count(records))
+
+    def recover(self, counts: NDArray[np.float64]) -> Estimate:
+        """Estimate the true counts from noisy ones."""
         if self.method == "none":
             return Estimate(counts, np.sqrt(counts))
         channel = dense_channel(self._mechanism)

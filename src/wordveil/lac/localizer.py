@@ -63,7 +63,13 @@ class Localizer:
         promise, mechanism = self.veil.guarantee, self.veil.mechanism
         epsilon = local_epsilon(mechanism, promise)
         clip = clip_that_amplifies(mechanism, records, delta)
-        advice = "" if clip is None else f"; exponential with a clip of {clip / self.words:.3g} or less would have one"
+        advice = (
+            ""
+            if clip is None
+            else (
+                f"; exponential with a clip of {clip / self.words:.3g} {mechanism.space.unit}s or less would have one"
+            )
+        )
         if math.isfinite(epsilon):
             several = f" · {self.words} words" if self.words > 1 else ""
             why = f"local randomisation, ε₀ = {epsilon:.4g}{several}"

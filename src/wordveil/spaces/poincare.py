@@ -22,9 +22,12 @@ __all__ = ["PoincareSpace", "is_poincare_folder"]
 
 _FORMS = "noun.exc"
 _HYPERBOLOID, _WORDS, _META, _IS_A = "hyperboloid.npy", "words.txt", "meta.json", "is_a.npy"
-# Products are right to about 1e-16 of their terms. A winner whose product is below this share of the largest term could
-# be wrong by more than a part in ten thousand: then all words are measured exactly.
-_UNSURE = 1e-11
+# A product of n+1 terms is right to n+1 roundings of its largest term. Where the winner's product is less than so many
+# times that error, which happens far out, words within a hundredth of the nearest one's cosh(d) might be taken for it: then
+# all words are measured exactly.
+_SURE = 100.0
+_SQUARE = 1e-6  # below it, cosh(d)-1 has lost half its digits
+_ENTRIES = 1 << 21  # of a block of exact measurements
 
 
 class PoincareSpace(PointSpace):
@@ -162,7 +165,8 @@ class PoincareSpace(PointSpace):
         """Return the distances from each of these words to every word, a row each."""
         rows = self._products(self.hyperboloid[ids], self._times[ids])  # cosh(d) - 1 = 2·sinh²(d/2)
         rows -= 1.0
-        row, column = np.nonzero(rows < _UNSURE * 1e-1 * self._times[ids][:, None] * self._times + 1e-6)
+        rounding = _SURE * self._rounding * self._times[ids][:, None] * self._times
+        row, column = np.nonzero(rows < np.maximum(rounding, _SQUARE))
         np.maximum(rows, 0.0, out=rows)
         rows = 2.0 * np.arcsinh(np.sqrt(0.5 * rows))
         rows[row, column] = hyperbolic.hyperboloid_distance(self.hyperboloid[ids[row]], self.hyperboloid[column])
@@ -187,7 +191,7 @@ class PoincareSpace(PointSpace):
             where[part], distances[part] = _smallest(rows, k)
 
         if k:
-            run(search, blocks(len(ids), max(1, (1 << 22) // len(self))))
+            run(search, blocks(len(ids), max(1, _ENTRIES // len(self))))
         return where, distances
 
     @cached_property
@@ -203,9 +207,28 @@ class PoincareSpace(PointSpace):
         points = np.asarray(points, dtype=np.float64)
         times = hyperbolic.time_coordinate(points)
         found, score = self._closest.best(points / times[:, None])
-        for place in np.flatnonzero(-score < _UNSURE * self._times.max()):
-            rows = hyperbolic.hyperboloid_distance(points[place][None, :], self.hyperboloid)
-            found[place] = rows.argmin()
+        unsure = np.flatnonzero(-score < _SURE * self._rounding * self._times.max())
+        if unsure.size:
+            found[unsure] = self._nearest_exactly(points[unsure])
+        return found
+
+    @property
+    def _rounding(self) -> float:
+        return float((self.dimension + 1) * np.finfo(np.float64).eps)
+
+    def _nearest_exactly(self, points: Points) -> NDArray[np.int64]:
+        # sinh²(d/2) = ‖z-u‖²/(gap·gap) in the ball, where differences keep their digits
+        words, those = self.ball(np.arange(len(self))), hyperbolic.from_hyperboloid(points)
+        found = np.empty(len(points), dtype=np.int64)
+
+        def search(part: slice) -> None:
+            squares = np.zeros((part.stop - part.start, len(self)))
+            for j in range(self.dimension):
+                squares += np.subtract.outer(those.x[part, j], words.x[:, j]) ** 2
+            squares /= words.gap
+            found[part] = squares.argmin(axis=1)
+
+        run(search, blocks(len(points), max(1, _ENTRIES // len(self))))
         return found
 
     def closest(self, points: Points, k: int) -> tuple[NDArray[np.int64], Rows]:
@@ -219,7 +242,7 @@ class PoincareSpace(PointSpace):
             rows = np.stack([hyperbolic.hyperboloid_distance(one[None, :], self.hyperboloid) for one in points[part]])
             where[part], distances[part] = _smallest(rows, k)
 
-        run(search, blocks(len(points), max(1, (1 << 22) // len(self))))
+        run(search, blocks(len(points), max(1, _ENTRIES // len(self))))
         return where, distances
 
     def describe(self) -> dict[str, Any]:

@@ -1,0 +1,224 @@
+"""The same work on Spark: DataFrames in, DataFrames out.
+
+**A record is released once.** Spark computes lazily and computes again: a task that failed, an executor that died, a
+second action on the same DataFrame. Each would draw anew, and two draws of one record tell more than one. So every
+function here that draws writes its result once, into a folder that the caller names, and gives back what it reads from
+there. Spark's commit protocol lets one attempt of each task into that folder and throws the others away; the algorithm
+that waits for the whole job (version 1) is asked for by name. A folder that is there already is refused.
+
+**Fresh entropy in every task.** Nothing random is sent from the driver: each task opens its own cryptographic stream.
+
+**The space is opened once in each worker process**, from the name or path that was given, which must mean the same on
+every machine. Its vectors are memory-mapped, so the processes of a machine share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from wordveil.errors import WordveilError
+from wordveil.lac.bounds import check_threshold
+from wordveil.mechanisms import MECHANISMS
+from wordveil.mechanisms import mechanism as make_mechanism
+from wordveil.noise import Entropy
+from wordveil.spaces import load_space
+from wordveil.text import Veil
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["k_threshold", "privatize", "shuffle", "subsample"]
+
+_KEYS = ("wordveil_key_1", "wordveil_key_2")
+
+
+def privatize(
+    frame: DataFrame,
+    columns: Sequence[str],
+    *,
+    epsilon: float,
+    store: str,
+    mechanism: str = "graph",
+    space: str = "glove-50k",
+    options: Mapping[str, Any] | None = None,
+    select: str = "content",
+    oov: str = "replace",
+    case: str = "sentence",
+) -> DataFrame:
+    """Veil some columns of a DataFrame; the others stay as they are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The data.
+    columns : sequence of str
+        The columns to veil; they must hold strings. A null stays null.
+    epsilon : float
+        The privacy loss per unit of the mechanism's distance.
+    store : str
+        A folder that is not there yet, for the veiled data as Parquet; every machine must reach it.
+    mechanism : str
+        The name of the mechanism.
+    space : str
+        The name of a bundled space, or a path that every machine can open.
+    options : mapping, optional
+        Options of the mechanism.
+    select, oov, case : str
+        As in `Veil`; ``spans`` cannot be selected here.
+    """
+    if mechanism not in MECHANISMS:
+        raise WordveilError(f"there is no mechanism {mechanism!r}; choose one of {', '.join(MECHANISMS)}.")
+    if select in ("spans", "words"):
+        raise WordveilError("on Spark, select one of all, content and marked.")
+    _check_columns(frame, columns, of_strings=True)
+    recipe = (mechanism, epsilon, space, tuple(sorted((options or {}).items())), select, oov, case)
+    _veil(*recipe)  # what is wrong with the options is said here, not by a task
+    places = [frame.columns.index(column) for column in columns]
+
+    def veiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        veil = _veil(*recipe)
+        for batch in batches:
+            yield _veil_batch(veil, batch, places)
+
+    return _once(frame, veiled, store)
+
+
+def shuffle(frame: DataFrame, *, store: str, drop: Sequence[str] = ()) -> DataFrame:
+    """Give the rows in a uniformly random order, without the columns that name their users.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Veiled data.
+    store : str
+        A folder that is not there yet, for the rows with the random numbers that they are sorted by. It is the memory
+        of the shuffler: as it still has the old order, nobody else may read it.
+    drop : sequence of str
+        The columns that link a row to a user.
+    """
+    return _keyed(frame, store, drop).orderBy(*_KEYS).drop(*_KEYS)
+
+
+def subsample(frame: DataFrame, rate: float, *, store: str, drop: Sequence[str] = ()) -> DataFrame:
+    """Give a random share of the rows, in random order, without the columns that name their users.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Veiled data.
+    rate : float
+        The share; the sample has that share of all rows, rounded.
+    store : str
+        As for `shuffle`.
+    drop : sequence of str
+        The columns that link a row to a user.
+    """
+    if not 0.0 < rate <= 1.0:
+        raise WordveilError("the rate of a sample must lie above 0 and be at most 1.")
+    keyed = _keyed(frame, store, drop)
+    return keyed.orderBy(*_KEYS).limit(max(1, round(rate * keyed.count()))).drop(*_KEYS)
+
+
+def k_threshold(frame: DataFrame, columns: Sequence[str], k: int, rate: float, *, store: str) -> DataFrame:
+    """Take each row with probability β, then give the values of some columns that at least k of those rows share.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Veiled data.
+    columns : sequence of str
+        The columns whose values are compared and given out; the others are left out.
+    k : int
+        How many sampled rows must share the values.
+    rate : float
+        β, the probability with which a row is taken.
+    store : str
+        A folder that is not there yet, for the sample; nobody else may read it.
+    """
+    check_threshold(k, rate)
+    _check_columns(frame, columns)
+
+    def sampled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        entropy = Entropy()
+        for batch in batches:
+            yield batch.filter(pa.array(entropy.uniform(batch.num_rows) < rate))
+
+    from pyspark.sql import functions  # noqa: PLC0415 - an extra
+
+    chosen = _once(frame.select(*columns), sampled, store)
+    count = "wordveil_count"
+    often = chosen.groupBy(*columns).agg(functions.count("*").alias(count)).where(functions.col(count) >= k)
+    repeated = often.withColumn(count, functions.expr(f"explode(array_repeat(1, cast({count} AS INT)))"))
+    return repeated.orderBy(*columns).drop(count)
+
+
+@lru_cache(maxsize=4)
+def _veil(
+    name: str, epsilon: float, space: str, options: tuple[tuple[str, Any], ...], select: str, oov: str, case: str
+) -> Veil:
+    made = make_mechanism(name, load_space(space), epsilon=epsilon, **dict(options))
+    return Veil(made, select=select, oov=oov, case=case)
+
+
+def _veil_batch(veil: Veil, batch: pa.RecordBatch, places: Iterable[int]) -> pa.RecordBatch:
+    columns = list(batch.columns)
+    for place in places:
+        texts = columns[place].to_pylist()
+        given = [text for text in texts if text is not None]
+        released = iter(veil.together(given))
+        columns[place] = pa.array(
+            [None if text is None else next(released).text for text in texts], type=columns[place].type
+        )
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _keyed(frame: DataFrame, store: str, drop: Sequence[str]) -> DataFrame:
+    from pyspark.sql import types  # noqa: PLC0415 - an extra
+
+    _check_columns(frame, drop)
+    bare = frame.drop(*drop)
+    schema = types.StructType([*bare.schema.fields, *(types.StructField(key, types.LongType()) for key in _KEYS)])
+
+    def keyed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        entropy = Entropy()
+        for batch in batches:
+            # 128 bits a row: two rows are as good as never alike
+            keys = [pa.array(entropy.generator.integers(-(2**63), 2**63, batch.num_rows)) for _ in _KEYS]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *keys], names=[*batch.schema.names, *_KEYS])
+
+    return _once(bare, keyed, store, schema)
+
+
+def _once(
+    frame: DataFrame,
+    work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    store: str,
+    schema: Any = None,
+) -> DataFrame:
+    """Do random work on a DataFrame, write what comes of it once, and read it back."""
+    from pyspark.errors import AnalysisException  # noqa: PLC0415 - an extra
+
+    done = frame.mapInArrow(work, schema or frame.schema)
+    try:
+        done.write.option("mapreduce.fileoutputcommitter.algorithm.version", "1").parquet(store, mode="errorifexists")
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_ALREADY_EXISTS":
+            raise
+    else:
+        return frame.sparkSession.read.parquet(store)
+    raise WordveilError(f"the folder {store} is there already: a record is drawn once, so give another name.")
+
+
+def _check_columns(frame: DataFrame, columns: Sequence[str], *, of_strings: bool = False) -> None:
+    kinds = dict(frame.dtypes)
+    for column in columns:
+        if column not in kinds:
+            raise WordveilError(f"there is no column {column!r}; there are {', '.join(kinds)}.")
+        if of_strings and kinds[column] != "string":
+            raise WordveilError(f"the column {column!r} does not hold strings.")
+    if of_strings and not columns:
+        raise WordveilError("give at least one column to veil.")

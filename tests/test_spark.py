@@ -1,0 +1,187 @@
+"""The work on a real Spark: local, and on a small cluster whose executors are killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scipy import stats
+
+from tests.conftest import ALPHA
+from wordveil.errors import WordveilError
+
+pytest.importorskip("pyspark", reason="the Spark tests did not run: pyspark is not installed")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip(
+        "the Spark tests did not run: there is no Java (Debian: openjdk-17-jre-headless)", allow_module_level=True
+    )
+
+from wordveil import spark as engine
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.filterwarnings("default"),  # Spark's own warnings are not ours to mend
+    pytest.mark.xdist_group("spark"),
+]
+
+WORDS = ["ship", "harbour", "letter", "music", "doctor", "garden", "winter", "bridge", "market", "river"]
+
+
+def session(master: str, **settings: Any) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(master).appName("wordveil tests")
+    chosen = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        **settings,
+    }
+    for name, value in chosen.items():
+        builder = builder.config(name, value)
+    made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("OFF")
+    return made
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[SparkSession]:
+    made = session("local[2]")
+    yield made
+    made.stop()
+
+
+def frame(spark: SparkSession, rows: int = 400) -> Any:
+    data = [
+        (f"user{n}", None if n % 50 == 7 else f"The {WORDS[n % 10]} was near the {WORDS[n % 7]}.", n)
+        for n in range(rows)
+    ]
+    return spark.createDataFrame(data, "user string, text string, number int").repartition(4)
+
+
+def test_columns_are_veiled_once(local: SparkSession, tmp_path: Path) -> None:
+    data = frame(local)
+    veiled = engine.privatize(data, ["text"], epsilon=3.0, store=str(tmp_path / "veiled"))
+    assert veiled.columns == data.columns
+    first = {row.number: row for row in veiled.collect()}
+    assert {row.number: row for row in veiled.collect()} == first  # a second action draws nothing
+    before = {row.number: row for row in data.collect()}
+    assert set(first) == set(before)
+    assert all(first[n].user == before[n].user for n in first)
+    assert all((first[n].text is None) == (before[n].text is None) for n in first)
+    texts = [(first[n].text, before[n].text) for n in first if before[n].text is not None]
+    assert all(after.startswith("The ") and " was near the " in after for after, _ in texts)
+    assert sum(after != text for after, text in texts) > 100
+    assert len({first[n].text for n in range(3, 400, 70)}) > 1  # equal texts are drawn apart
+    with pytest.raises(WordveilError, match="there already"):
+        engine.privatize(data, ["text"], epsilon=3.0, store=str(tmp_path / "veiled"))
+
+
+def test_a_shuffle_keeps_the_rows_and_drops_the_users(local: SparkSession, tmp_path: Path) -> None:
+    data = frame(local)
+    out = engine.shuffle(data, store=str(tmp_path / "keys"), drop=["user"])
+    assert out.columns == ["text", "number"]
+    numbers = [row.number for row in out.collect()]
+    assert sorted(numbers) == list(range(400))
+    assert abs(stats.spearmanr(numbers, range(400)).statistic) < 0.25
+    assert [row.number for row in out.collect()] == numbers
+
+
+def test_a_sample_has_its_size(local: SparkSession, tmp_path: Path) -> None:
+    out = engine.subsample(frame(local), 0.1, store=str(tmp_path / "keys"), drop=["user"])
+    assert out.count() == 40
+    assert len({row.number for row in out.collect()}) == 40
+
+
+def test_a_threshold_drops_the_rare(local: SparkSession, tmp_path: Path) -> None:
+    data = local.createDataFrame([("often",)] * 300 + [("seldom",)] * 5, "word string").repartition(3)
+    out = Counter(row.word for row in engine.k_threshold(data, ["word"], 20, 0.5, store=str(tmp_path / "s")).collect())
+    assert set(out) == {"often"}
+    assert stats.binomtest(out["often"], 300, 0.5).pvalue > ALPHA
+
+
+def test_mistakes_are_told_before_anything_runs(local: SparkSession, tmp_path: Path) -> None:
+    data, store = frame(local, 5), str(tmp_path / "never")
+    mistakes: list[Callable[[], Any]] = [
+        lambda: engine.privatize(data, ["nothing"], epsilon=3.0, store=store),
+        lambda: engine.privatize(data, ["number"], epsilon=3.0, store=store),
+        lambda: engine.privatize(data, [], epsilon=3.0, store=store),
+        lambda: engine.privatize(data, ["text"], epsilon=-3.0, store=store),
+        lambda: engine.privatize(data, ["text"], epsilon=3.0, store=store, mechanism="magic"),
+        lambda: engine.privatize(data, ["text"], epsilon=3.0, store=store, select="spans"),
+        lambda: engine.subsample(data, 0.0, store=store),
+        lambda: engine.shuffle(data, store=store, drop=["nothing"]),
+        lambda: engine.k_threshold(data, ["text"], 0, 0.5, store=store),
+    ]
+    for wrong in mistakes:
+        with pytest.raises(WordveilError):
+            wrong()
+    assert not Path(store).exists()
+
+
+def executors() -> list[int]:
+    """Return the executors that this process's Spark has started."""
+    parents, named = {}, []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            status = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+            parents[int(entry.name)] = int(status.rpartition(")")[2].split()[1])
+            if b"CoarseGrainedExecutorBackend" in (entry / "cmdline").read_bytes():
+                named.append(int(entry.name))
+
+    def is_ours(pid: int) -> bool:
+        while pid in parents and pid != os.getpid():
+            pid = parents[pid]
+        return pid == os.getpid()
+
+    return [pid for pid in named if is_ours(pid)]
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="the Spark cluster test did not run: there is no /proc"
+)
+def test_a_killed_executor_releases_nothing_twice(local: SparkSession, tmp_path: Path) -> None:
+    """On a cluster of two executors, of which two are killed when some of the tasks are done."""
+    local.stop()
+    cluster = session("local-cluster[2,1,1024]", **{"spark.task.maxFailures": "8", "spark.executor.memory": "512m"})
+    killed: list[int] = []
+    is_over = threading.Event()
+
+    def kill() -> None:
+        for tasks in (1, 5):
+            while len(list(tmp_path.glob("veiled/_temporary/0/task_*"))) < tasks and not is_over.wait(0.05):
+                pass
+            for pid in [] if is_over.is_set() else executors()[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+
+    killer = threading.Thread(target=kill)
+    try:
+        rows = [(n, f"The {WORDS[n % 10]} was near the {WORDS[n % 7]}.") for n in range(2400)]
+        data = cluster.createDataFrame(rows, "number int, text string").repartition(12)
+        killer.start()
+        veiled = engine.privatize(data, ["text"], epsilon=3.0, store=str(tmp_path / "veiled"))
+        is_over.set()
+        found = sorted(veiled.collect())
+        assert killed
+        assert [row.number for row in found] == list(range(2400))
+        assert sorted(veiled.collect()) == found
+        # no other draw lies anywhere in the folder
+        assert not list((tmp_path / "veiled").glob("_temporary*"))
+    finally:
+        is_over.set()
+        killer.join()
+        cluster.stop()
