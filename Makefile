@@ -21,7 +21,11 @@ lint: $(VENV)/.dev  ## ruff
 types: $(VENV)/.dev  ## mypy, strict
 	$(BIN)/mypy
 
+# The Spark tests need a full Java 17; without one they are left out, and say so.
 unit: $(VENV)/.dev  ## pytest on all cores
+	@command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+		&& apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless > /dev/null; } \
+		|| echo "There is no Java and none could be installed: the Spark tests do not run."
 	$(BIN)/python -m pytest -q -n auto
 
 setup: $(VENV)/.all  ## everything, with all extras, into .venv

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.lac import recovery, shuffling
+from benchmarks.lac import recovery, shuffling, spark
 from benchmarks.measure import Row, best_of, sgemm_rate
 from benchmarks.peer import peer_rates
 from benchmarks.speeches import million_words
@@ -143,4 +143,5 @@ JOBS: dict[str, Callable[[], list[Row]]] = {
     "audit": audit,
     "recovery": recovery,
     "shuffling": shuffling,
+    "spark": spark,
 }

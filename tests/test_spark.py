@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scipy import stats
 
-from tests.conftest import ALPHA
+from tests.conftest import ALPHA, make_space
 from wordveil.errors import WordveilError
+from wordveil.spaces.files import write_vectors
 
 pytest.importorskip("pyspark", reason="the Spark tests did not run: pyspark is not installed")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -30,10 +31,7 @@ from wordveil import spark as engine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.filterwarnings("default"),  # Spark's own warnings are not ours to mend
-    pytest.mark.xdist_group("spark"),
-]
+pytestmark = pytest.mark.filterwarnings("default")  # Spark's own warnings are not ours to mend
 
 WORDS = ["ship", "harbour", "letter", "music", "doctor", "garden", "winter", "bridge", "market", "river"]
 
@@ -57,11 +55,15 @@ def session(master: str, **settings: Any) -> SparkSession:
     return made
 
 
-@pytest.fixture(scope="module")
-def local() -> Iterator[SparkSession]:
-    made = session("local[2]")
-    yield made
-    made.stop()
+@pytest.fixture
+def local() -> SparkSession:
+    return session("local[2]")  # the one there is, unless a test has stopped it
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _nothing_is_left_running() -> Iterator[None]:
+    yield
+    session("local[2]").stop()
 
 
 def frame(spark: SparkSession, rows: int = 400) -> Any:
@@ -132,6 +134,42 @@ def test_mistakes_are_told_before_anything_runs(local: SparkSession, tmp_path: P
     assert not Path(store).exists()
 
 
+@pytest.mark.parametrize("form", ["text", "csv", "jsonl", "parquet"])
+def test_files_are_veiled_by_the_command(
+    form: str, local: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from wordveil.cli import main
+
+    def command(*arguments: str | Path) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(["privatize", "--engine", "spark", "--epsilon", "3", *map(str, arguments)])
+        return int(caught.value.code or 0), capfd.readouterr().err
+
+    source, out = tmp_path / ("in.txt" if form == "text" else f"in.{form}"), tmp_path / "out"
+    data = frame(local, 30).na.drop()
+    if form == "text":
+        source.write_text("\n".join(row.text for row in data.collect()))
+    else:
+        table = data.toPandas()
+        if form == "csv":
+            table.to_csv(source, index=False)
+        elif form == "jsonl":
+            table.to_json(source, orient="records", lines=True)
+        else:
+            table.to_parquet(source)
+    named = [] if form == "text" else ["--column", "text"]
+    assert command(source, "-o", out, *named)[0] == 0
+    rows = local.read.parquet(str(out)).collect()
+    assert len(rows) == data.count()
+    assert all((row.value if form == "text" else row.text).startswith("The ") for row in rows)
+    status, told = command(source, "-o", out, *named)
+    assert status == 2
+    assert "there already" in told
+    assert command(source, "-o", tmp_path / "x", *named, "--seed", "1")[0] == 2
+    assert command(source, "-o", tmp_path / "x", *([] if named else ["--column", "text"]))[0] == 2
+    assert command(source)[0] == 2
+
+
 def executors() -> list[int]:
     """Return the executors that this process's Spark has started."""
     parents, named = {}, []
@@ -161,7 +199,7 @@ def test_a_killed_executor_releases_nothing_twice(local: SparkSession, tmp_path:
     is_over = threading.Event()
 
     def kill() -> None:
-        for tasks in (1, 5):
+        for tasks in (1, 3):
             while len(list(tmp_path.glob("veiled/_temporary/0/task_*"))) < tasks and not is_over.wait(0.05):
                 pass
             for pid in [] if is_over.is_set() else executors()[:1]:
@@ -170,14 +208,23 @@ def test_a_killed_executor_releases_nothing_twice(local: SparkSession, tmp_path:
 
     killer = threading.Thread(target=kill)
     try:
-        rows = [(n, f"The {WORDS[n % 10]} was near the {WORDS[n % 7]}.") for n in range(2400)]
-        data = cluster.createDataFrame(rows, "number int, text string").repartition(12)
+        toy = make_space()
+        write_vectors(tmp_path / "toy.bin", toy.vocabulary.words, toy.matrix, format="word2vec-binary")
+        rows = [(n, " ".join(toy.vocabulary.words[n % 50 : n % 50 + 3])) for n in range(800)]
+        data = cluster.createDataFrame(rows, "number int, text string").repartition(8)
         killer.start()
-        veiled = engine.privatize(data, ["text"], epsilon=3.0, store=str(tmp_path / "veiled"))
+        veiled = engine.privatize(
+            data,
+            ["text"],
+            epsilon=1.0,
+            store=str(tmp_path / "veiled"),
+            mechanism="exponential",
+            space=str(tmp_path / "toy.bin"),  # small, for every executor opens it anew
+        )
         is_over.set()
         found = sorted(veiled.collect())
         assert killed
-        assert [row.number for row in found] == list(range(2400))
+        assert [row.number for row in found] == list(range(800))
         assert sorted(veiled.collect()) == found
         # no other draw lies anywhere in the folder
         assert not list((tmp_path / "veiled").glob("_temporary*"))

@@ -14,6 +14,8 @@ every machine. Its vectors are memory-mapped, so the processes of a machine shar
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,7 @@ import pyarrow as pa
 
 from wordveil.errors import WordveilError
 from wordveil.lac.bounds import check_threshold
-from wordveil.mechanisms import MECHANISMS
+from wordveil.mechanisms import MECHANISMS, Mechanism
 from wordveil.mechanisms import mechanism as make_mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import load_space
@@ -31,7 +33,7 @@ from wordveil.text import Veil
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["k_threshold", "privatize", "shuffle", "subsample"]
+__all__ = ["k_threshold", "privatize", "privatize_files", "shuffle", "subsample"]
 
 _KEYS = ("wordveil_key_1", "wordveil_key_2")
 
@@ -75,16 +77,49 @@ def privatize(
     if select in ("spans", "words"):
         raise WordveilError("on Spark, select one of all, content and marked.")
     _check_columns(frame, columns, of_strings=True)
-    recipe = (mechanism, epsilon, space, tuple(sorted((options or {}).items())), select, oov, case)
-    _veil(*recipe)  # what is wrong with the options is said here, not by a task
+    recipe = (mechanism, epsilon, space, tuple(sorted((options or {}).items())))
+    Veil(_mechanism(*recipe), select=select, oov=oov, case=case)  # mistakes are told here, not by a task
     places = [frame.columns.index(column) for column in columns]
 
     def veiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        veil = _veil(*recipe)
+        veil = Veil(_mechanism(*recipe), select=select, oov=oov, case=case)  # each with a stream of its own
         for batch in batches:
             yield _veil_batch(veil, batch, places)
 
     return _once(frame, veiled, store)
+
+
+def privatize_files(source: str, store: str, columns: Sequence[str], form: str, **how: Any) -> None:
+    """Veil files with the Spark session there is, or with one that ``spark-submit`` or the environment describes.
+
+    Parameters
+    ----------
+    source : str
+        A file or folder that every machine can read.
+    store : str
+        A folder that is not there yet, for the veiled data as Parquet.
+    columns : sequence of str
+        The columns to veil; of text, which has one column, none are given.
+    form : {"text", "csv", "tsv", "jsonl", "parquet"}
+        What the source is.
+    **how
+        As for `privatize`.
+    """
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise WordveilError("Spark is not installed: pip install 'wordveil[spark]', and a Java 17.") from None
+    if bool(columns) == (form == "text"):
+        raise WordveilError("name the columns to veil; of text, which has none, name none.")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    read = SparkSession.builder.appName("wordveil").getOrCreate().read
+    if form == "text":
+        privatize(read.text(source), ["value"], store=store, **how)
+    elif form in ("csv", "tsv"):
+        table = read.csv(source, header=True, sep="," if form == "csv" else "\t", multiLine=True, quote='"', escape='"')
+        privatize(table, columns, store=store, **how)
+    else:
+        privatize(read.json(source) if form == "jsonl" else read.parquet(source), columns, store=store, **how)
 
 
 def shuffle(frame: DataFrame, *, store: str, drop: Sequence[str] = ()) -> DataFrame:
@@ -157,11 +192,8 @@ def k_threshold(frame: DataFrame, columns: Sequence[str], k: int, rate: float, *
 
 
 @lru_cache(maxsize=4)
-def _veil(
-    name: str, epsilon: float, space: str, options: tuple[tuple[str, Any], ...], select: str, oov: str, case: str
-) -> Veil:
-    made = make_mechanism(name, load_space(space), epsilon=epsilon, **dict(options))
-    return Veil(made, select=select, oov=oov, case=case)
+def _mechanism(name: str, epsilon: float, space: str, options: tuple[tuple[str, Any], ...]) -> Mechanism[Any]:
+    return make_mechanism(name, load_space(space), epsilon=epsilon, **dict(options))
 
 
 def _veil_batch(veil: Veil, batch: pa.RecordBatch, places: Iterable[int]) -> pa.RecordBatch:

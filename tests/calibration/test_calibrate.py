@@ -174,7 +174,14 @@ def test_the_page_stands_alone_and_says_what_an_officer_needs(name: str) -> None
     assert text.count("<svg") == text.count("</svg>") == 3
     assert not re.search(r"(?:src|href)=[\"'](?!#)", text)  # nothing is fetched from elsewhere
     assert "@import" not in text
-    for part in ("Recommendation", "The promise", "Examples", "What is not protected", SPACE.checksum):
+    for part in (
+        "Recommendation",
+        "The promise",
+        "Examples",
+        "Plausible deniability",
+        "What is not protected",
+        SPACE.checksum,
+    ):
         assert part in text
     assert f"Choose ε = {found.recommended:g}." in text
     assert meter.make(found.recommended or 1.0).guarantee.sentence().split(",")[0] in text

@@ -113,6 +113,14 @@ def test_the_near_loss_of_noise_is_the_promise() -> None:
     assert np.isinf(gaussian.values).all()
 
 
+def test_a_guesser_need_not_learn_to_guess_the_likeliest_word() -> None:
+    found = meter_for(maker("laplace", SPACE), SPACE, Settings(draws=20, adversary_draws=4))
+    adversary = found.adversary([1e-3], "frequency")[0]
+    prior = np.exp(log_prior(SPACE, "frequency"))
+    assert adversary.low >= prior.max() / prior.sum() * (1 - 1e-9)
+    assert adversary.low <= adversary.high
+
+
 def test_counts_of_a_block() -> None:
     outputs = np.array([[3, 3, 3, 7], [0, 1, 2, 3], [5, 5, 5, 5]])
     pairs = Pairs.of(outputs)

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space, names
-from wordveil.calibration import Measurement, Settings, maker, meter_for
+from wordveil.calibration import Measurement, Settings, maker, meter_for, span_of
 from wordveil.calibration.row_meter import RowMeter
 from wordveil.calibration.shell_meter import ShellMeter
 from wordveil.mechanisms import Exponential, ExponentialMechanism
+from wordveil.mechanisms.hyperbolic import Hyperbolic
 from wordveil.mechanisms.priors import log_prior
-from wordveil.spaces import EuclideanSpace, GraphSpace, Space, Vocabulary
+from wordveil.spaces import EuclideanSpace, GraphSpace, PoincareSpace, Space, Vocabulary
 
 SETTINGS = Settings(draws=50, eta=0.1, gamma=3.0, near=7, similar=4)
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -135,6 +136,28 @@ def test_exponential_draws_on_a_graph_are_measured_by_rows_and_agree_with_the_gr
     assert by_rows.uniform.value == pytest.approx(by_shells.uniform.value)
     assert np.sort(by_rows.stays.values) == pytest.approx(np.sort(by_shells.stays.values))
     assert by_rows.near.value == pytest.approx(by_shells.near.value)
+
+
+def test_inputs_are_also_counted_along_a_hyperbolic_hierarchy() -> None:
+    points = np.random.default_rng(7).normal(size=(50, 2)) * np.linspace(0.1, 4, 50)[:, None]
+    space = PoincareSpace("disk", Vocabulary(names(50)), points)
+    exact = meter_for(maker("exponential", space), space, Settings(draws=30)).measure([2.0])[0]
+    table = whole_table(Exponential(space, 2.0))
+    lower = space.radii[:, None] > space.radii
+    assert exact.below is not None
+    expected = ((1 - (1 - table) ** 30) * lower).sum(axis=0)
+    assert exact.below.values == pytest.approx(expected[exact.below.ids])
+
+    def noise(epsilon: float) -> Hyperbolic:
+        return Hyperbolic(space, epsilon)
+
+    drawn = meter_for(noise, space, Settings(draws=30))
+    found = drawn.measure([3.0])[0]
+    assert found.below is not None
+    assert (found.below.values <= found.inputs.values).all()
+    assert 0 < found.below.values.sum() < found.inputs.values.sum()
+    assert "below" in found.summary(space.vocabulary)
+    assert 1.0 < span_of(drawn).low < 1.1  # in two dimensions such noise needs an ε above 1, and keeps many words there
 
 
 @pytest.mark.parametrize("words", [1, 2, 3])

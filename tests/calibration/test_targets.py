@@ -89,7 +89,7 @@ def test_the_answer_meets_the_target_and_a_larger_one_does_not(name: str, target
 def test_the_answer_for_noise_meets_the_target(target: Target) -> None:
     meter = meter_for(maker("laplace", SPACE), SPACE, Settings(draws=200, near=5, similar=3))
     found = solve(meter, target, span_of(meter))
-    bound, slack = target.bound, 0.1 * target.bound  # the search measured other draws
+    bound, slack = target.bound, 0.03 * target.bound  # measured again, the worst word may come out a little worse
     value, beyond = (target.value(measured) for measured in meter.measure([found, found * 1.3]))
     if target.kind == "alternatives":
         assert value > bound - slack
@@ -129,6 +129,7 @@ def test_the_span_goes_from_few_words_kept_to_most() -> None:
         assert low < 0.1
         grid = span.grid(7)
         assert grid == sorted(set(grid))
+        assert min(grid) >= span.low
 
 
 @pytest.mark.parametrize("by", ["worst", "mean", "adversary", "adversary-frequency"])

@@ -13,7 +13,7 @@ from wordveil.calibration.meter import Maker, Meter
 from wordveil.calibration.radial import RadialNoise
 from wordveil.calibration.ray_meter import RayMeter
 from wordveil.calibration.row_meter import RowMeter
-from wordveil.calibration.search import largest_epsilon
+from wordveil.calibration.search import largest_epsilon, smallest_accepted
 from wordveil.calibration.settings import Settings, Watch, ignore
 from wordveil.calibration.shell_meter import ShellMeter
 from wordveil.errors import WordveilError
@@ -81,9 +81,11 @@ class Span:
     high: float
 
     def grid(self, count: int) -> list[float]:
-        """Return so many ε, evenly spaced in ratio, rounded to two digits."""
-        rounded = [float(f"{epsilon:.2g}") for epsilon in np.geomspace(self.low, self.high, count)]
-        return sorted(set(rounded))
+        """Return so many ε, evenly spaced in ratio, rounded to two digits but not to below the range."""
+        first, *others = (float(epsilon) for epsilon in np.geomspace(self.low, self.high, count))
+        rounded = {float(f"{epsilon:.2g}") for epsilon in others}
+        step = 10.0 ** (np.floor(np.log10(first)) - 1)  # a smaller ε might be one that the mechanism refuses
+        return sorted(rounded | {float(f"{np.ceil(first / step) * step:.2g}")})
 
 
 def span_of(meter: Meter) -> Span:
@@ -103,7 +105,7 @@ def span_of(meter: Meter) -> Span:
 
     low, high = ends_at(0.02), ends_at(0.98)
     if not low:  # even the smallest ε that the mechanism accepts keeps more
-        low = start
+        low = smallest_accepted(meter.make, start)
     if not np.isfinite(high) or high <= low:
         high = 10 * low
     return Span(low, high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.spaces import PointSpace, Space
+from wordveil.spaces import PoincareSpace, Space
 
 __all__ = ["depths"]
 
@@ -15,6 +15,4 @@ def depths(space: Space) -> NDArray[np.float64] | None:
 
     A hyperbolic embedding of a hierarchy has its roots at the centre: the farther out, the more special a word.
     """
-    if not isinstance(space, PointSpace) or "hyperbolic" not in space.metric.lower():
-        return None
-    return np.asarray(np.linalg.norm(space.points(np.arange(len(space))).astype(np.float64), axis=1))
+    return space.radii if isinstance(space, PoincareSpace) else None

@@ -65,6 +65,8 @@ def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:
         "<h2>What each ε means</h2>",
         _table(calibration, shown.epsilon),
         f"<p>{escape(meter.how)} {_errors(calibration)}</p>",
+        "<h3>Plausible deniability</h3>",
+        _deniability(calibration, shown.epsilon),
         f"<h3>ε = {shown.epsilon:g} in words</h3>",
         *_list(meaning(shown, meter.vocabulary, draws)),
         "<h3>The words that stay most</h3>",
@@ -120,8 +122,40 @@ def _table(calibration: Calibration, chosen: float) -> str:
             f"{'≤ ' if found.near_loss.bound else ''}{loss:.3g}" if np.isfinite(loss) else "none",
             percent(found.kept.value), percent(found.near.value), percent(found.far.value),
         )  # fmt: skip
-        mark = ' class="chosen"' if found.epsilon == chosen else ""
-        rows.append(f"<tr{mark}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        rows.append(_row(cells, is_chosen=found.epsilon == chosen))
+    return _rows(heads, rows)
+
+
+def _deniability(calibration: Calibration, chosen: float) -> str:
+    settings = calibration.meter.settings
+    heads = (
+        "ε", f"outputs that hold {percent(1 - settings.eta)}, fewest", "median", "min-entropy in bits, lowest", "mean",
+        f"inputs that give an output in {settings.draws:,} draws (K), fewest", "mean",
+        f"inputs within a factor {settings.gamma:g} of the likeliest (k), fewest", "mean",
+    )  # fmt: skip
+    rows = []
+    for found in calibration.measurements:
+        figures = (
+            found.effective.worst, float(np.median(found.effective.values)), found.min_entropy.worst,
+            found.min_entropy.mean, found.inputs.worst, found.inputs.mean, found.alike.worst, found.alike.mean,
+        )  # fmt: skip
+        cells = [f"{found.epsilon:g}", *(_number(value) for value in figures)]
+        rows.append(_row(cells, is_chosen=found.epsilon == chosen))
+    return _rows(heads, rows)
+
+
+def _number(value: float) -> str:
+    if not np.isfinite(value):
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _row(cells: Iterable[str], *, is_chosen: bool) -> str:
+    mark = ' class="chosen"' if is_chosen else ""
+    return f"<tr{mark}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _rows(heads: Iterable[str], rows: Iterable[str]) -> str:
     return "<table><tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>" + "".join(rows) + "</table>"
 
 

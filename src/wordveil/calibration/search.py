@@ -8,7 +8,7 @@ import numpy as np
 
 from wordveil.errors import WordveilError
 
-__all__ = ["largest_epsilon", "round_down"]
+__all__ = ["largest_epsilon", "round_down", "smallest_accepted"]
 
 _SMALLEST, _LARGEST = 1e-6, 1e6  # the range in which an ε is looked for
 
@@ -103,6 +103,36 @@ def _first_look(asker: _Asker, low: float, high: float, batch: int) -> tuple[flo
     answers = asker(tried)
     bad = answers.index(False) if False in answers else len(answers)
     return tried[max(bad - 1, 0)], tried[min(max(bad, 1), len(tried) - 1)]
+
+
+def smallest_accepted(make: Callable[[float], object], start: float) -> float:
+    """Return the smallest ε that a mechanism accepts, to within a hundredth, from one that it does.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the mechanism, or raises WordveilError.
+    start : float
+        An ε that it accepts.
+    """
+    low = start
+    while _accepts(make, low):
+        low /= 4.0
+        if low < _SMALLEST:
+            return _SMALLEST
+    high = min(4.0 * low, start)
+    while high / low > 1.01:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if _accepts(make, middle) else (middle, high)
+    return high
+
+
+def _accepts(make: Callable[[float], object], epsilon: float) -> bool:
+    try:
+        make(epsilon)
+    except WordveilError:
+        return False
+    return True
 
 
 def round_down(epsilon: float, digits: int = 3) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ def keep(key: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         with (folder / _FILE).open("wb") as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
-    cached_folder(_name(key), fill)
+    folder = cached_folder(_name(key), fill)
+    if folder.parent != home():  # the cache cannot be written, and nobody will look for this again
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _name(key: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from wordveil.cli.options import (
     SpaceName,
     build_mechanism,
     check_epsilon,
+    parse_options,
 )
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
@@ -109,6 +110,9 @@ def privatize(
     workers: Annotated[
         int, typer.Option("--workers", "-j", min=1, help="How many processes veil; the order of records is kept.")
     ] = 1,
+    engine: Annotated[
+        str, typer.Option("--engine", help="local, or spark: the output is then a folder of Parquet files.")
+    ] = "local",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
     """Veil a text, a table or a folder of them; everything that is not replaced survives as it is.
@@ -133,6 +137,18 @@ def privatize(
         raise WordveilError("--seed must be a whole number from 0 on.")
     if source is None and sys.stdin and sys.stdin.isatty():
         raise WordveilError("give an input file, or pipe text into the command (- reads what you type).")
+    if engine not in ("local", "spark"):
+        raise WordveilError(f"there is no --engine {engine!r}; choose local or spark.")
+    if engine == "spark":
+        refused = {
+            "--spans": spans, "--words": words, "--normalise": normalise, "--seed": seed is not None,
+            "--report": report, "--resume": resume, "--overwrite": overwrite, "--workers": workers > 1,
+        }  # fmt: skip
+        for name, is_given in refused.items():
+            if is_given:
+                raise WordveilError(f"{name} does not go with --engine spark.")
+        _on_spark(source, output, column, format_name, epsilon, mechanism, space, option, (select, oov, case))
+        return
     from wordveil.io import Reading, Veils, job_report, make_plan
     from wordveil.text import Veil
 
@@ -156,6 +172,32 @@ def privatize(
         job.forget()
     if report is None and not quiet:
         _summarise(facts, tally)
+
+
+def _on_spark(
+    source: str | None,
+    output: str | None,
+    columns: list[str] | None,
+    format_name: str | None,
+    epsilon: float | None,
+    mechanism: str,
+    space: str,
+    option: list[str] | None,
+    how: tuple[str, str, str],
+) -> None:
+    if source in (None, _STREAM) or output in (None, _STREAM):
+        raise WordveilError("--engine spark reads a file or folder and writes a folder: give INPUT and -o FOLDER.")
+    from wordveil.io.formats import format_named, format_of
+    from wordveil.spark import privatize_files
+
+    form = format_named(format_name) if format_name else format_of(Path(str(source)))
+    if form is None:
+        raise WordveilError("say --format: Spark does not tell it from the files.")
+    select, oov, case = how
+    privatize_files(
+        str(source), str(output), columns or [], form.name, epsilon=check_epsilon(epsilon), mechanism=mechanism,
+        space=space, options=parse_options(option), select=select, oov=oov, case=case,
+    )  # fmt: skip
 
 
 def _selection(select: str | None, spans: str | None) -> str:

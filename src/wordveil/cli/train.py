@@ -60,6 +60,9 @@ def train(
         bool, typer.Option("--stop-words/--no-stop-words", help="Take function words in, or leave them out.")
     ] = False,
     closure: Annotated[bool, typer.Option("--closure", help="Add the pairs that follow: a kind of a kind.")] = False,
+    sharpness: Annotated[
+        float, typer.Option("--sharpness", help="How much a unit of distance counts; a sharper space is smaller.")
+    ] = 1.0,
     weighted: Annotated[bool, typer.Option("--weighted", help="See pairs in proportion to their counts.")] = False,
     dim: Annotated[int, typer.Option("--dim", "-d", help="How many dimensions.")] = 10,
     geometry: Annotated[
@@ -106,7 +109,7 @@ def train(
 
     if (source is None) == (wordnet is None):
         raise WordveilError("give either a file of pairs or --wordnet FOLDER.")
-    settings = Settings(dim, geometry, epochs, negatives, rate, burn_in, batch, weighted, seed)
+    settings = Settings(dim, geometry, epochs, negatives, rate, burn_in, batch, sharpness, weighted, seed)
     _make_room(output, resume=resume, overwrite=overwrite)
     opened = None if wordnet is None else WordNet(wordnet)
     with stderr().status("reading the pairs…"):

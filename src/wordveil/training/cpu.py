@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wordveil.training.geometries import Floats
+from wordveil.training.geometries import LONGEST_STEP, Floats
 from wordveil.training.pairs import Pairs
 from wordveil.training.steps import Steps, popular_nodes
 
@@ -56,7 +56,7 @@ class CpuSteps(Steps):
         difference = x[:, None] - y
         pull = self.shape.slopes(x, y, np.einsum("ijk,ijk->ij", difference, difference))
         nearest = np.where(live, pull.distance, np.inf).min(axis=1, keepdims=True)
-        weights = np.where(live, np.exp(nearest - pull.distance), 0.0)
+        weights = np.where(live, np.exp(self.sharpness * (nearest - pull.distance)), 0.0)
         sums = weights.sum(axis=1, keepdims=True)
         slope = -weights / sums
         slope[:, 0] += 1.0
@@ -71,9 +71,9 @@ class CpuSteps(Steps):
         touched, row = np.unique(places, return_inverse=True)
         gather = csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(touched), len(row)))
         step = gather @ gradients
-        step *= (-rate / np.sqrt(np.diff(gather.indptr)))[:, None]
-        self._points[touched] = self.shape.moved(self._points[touched], step)
-        return float((pull.distance[:, :1] - nearest + np.log(sums)).sum())
+        step *= (-rate / self.sharpness / np.sqrt(np.diff(gather.indptr)))[:, None]
+        self._points[touched] = self.shape.moved(self._points[touched], step, LONGEST_STEP / self.sharpness)
+        return float((self.sharpness * (pull.distance[:, :1] - nearest) + np.log(sums)).sum())
 
     def _live(self, u: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which ends take part: the parent, and nodes that are neither the child itself nor a parent of it."""

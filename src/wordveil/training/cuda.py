@@ -34,7 +34,7 @@ class CudaSteps(Steps):
 
     Parameters
     ----------
-    shape, points, pairs, negatives, weighted
+    shape, points, pairs, negatives, sharpness, weighted
         As for `Steps`.
     device : str
         What PyTorch calls the device.
@@ -47,6 +47,7 @@ class CudaSteps(Steps):
         pairs: Pairs,
         *,
         negatives: int = 50,
+        sharpness: float = 1.0,
         weighted: bool = False,
         device: str = "cuda",
     ) -> None:
@@ -60,7 +61,7 @@ class CudaSteps(Steps):
         self._torch: Any = torch
         self._next_power = triton.next_power_of_2
         self._device = device
-        super().__init__(shape, points, pairs, negatives=negatives, weighted=weighted)
+        super().__init__(shape, points, pairs, negatives=negatives, sharpness=sharpness, weighted=weighted)
 
     def _begin(self, points: Floats, pairs: Pairs) -> None:
         torch = self._torch
@@ -111,7 +112,7 @@ class CudaSteps(Steps):
         order = self._order(seeds.pop())
         # in a tensor, because Triton would pass Python's numbers as 32-bit floats
         farthest = (math.inf, math.tanh(FARTHEST / 2), math.sinh(FARTHEST))[self.shape.number]
-        limits = self._put(np.array([rate, LONGEST_STEP, farthest]))
+        limits = self._put(np.array([rate / self.sharpness, LONGEST_STEP / self.sharpness, farthest, self.sharpness]))
         same = {"DIMENSION": dimension, "WIDTH": width, "GEOMETRY": self.shape.number}
         for start, step_seed in zip(range(0, pairs, batch), seeds, strict=True):
             add_gradients[(min(batch, pairs - start),)](
@@ -124,6 +125,7 @@ class CudaSteps(Steps):
                 order,
                 self._popular,
                 self._known,
+                limits,
                 start,
                 step_seed,
                 nodes,

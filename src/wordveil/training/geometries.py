@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
+from wordveil.spaces.hyperbolic_geometry import hyperboloid_exp, tangent_length
 
 __all__ = ["GEOMETRIES", "EuclideanGeometry", "Geometry", "LorentzGeometry", "PoincareGeometry", "geometry"]
 
@@ -22,7 +23,7 @@ Floats = NDArray[np.float64]
 
 _CLOSE = 1e-12  # sinh(d) of points that count as equal, where no direction leads apart
 _FIRST = 1e-3  # points start in a cube of this half width around the origin
-#: No step is longer than this, whatever the rate.
+#: No step is longer than this, whatever the rate, at a sharpness of 1.
 LONGEST_STEP = 1.0
 #: No point goes further from the origin than this: there 1-‖x‖² is 1e-9 and still has seven digits.
 FARTHEST = 22.0
@@ -63,8 +64,8 @@ class Geometry(ABC):
         """
 
     @abstractmethod
-    def moved(self, points: Floats, step: Floats) -> Floats:
-        """Return where points come to by a step, which is a tangent vector in the points' own coordinates."""
+    def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
+        """Return where points come to by a step: a tangent vector in their own coordinates, and no longer than this."""
 
     @abstractmethod
     def rows(self, some: Floats, points: Floats) -> Floats:
@@ -92,9 +93,9 @@ class EuclideanGeometry(Geometry):
         none = np.zeros_like(near)
         return Slopes(distance, near, none, near, none)
 
-    def moved(self, points: Floats, step: Floats) -> Floats:
+    def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
         """Return where points come to by a step."""
-        return points + step * _shortening(np.linalg.norm(step, axis=1))[:, None]
+        return points + step * _shortening(np.linalg.norm(step, axis=1), longest)[:, None]
 
     def rows(self, some: Floats, points: Floats) -> Floats:
         """Return rows of half squared distances, less what is the same in a row."""
@@ -124,10 +125,10 @@ class PoincareGeometry(Geometry):
         own_x, own_y = half / beta, half / alpha
         return Slopes(2.0 * np.arcsinh(np.sqrt(s2)), alpha * own_x, squares * own_x, beta * own_y, squares * own_y)
 
-    def moved(self, points: Floats, step: Floats) -> Floats:
+    def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
         """Return where points come to by a step."""
         gap = 1.0 - np.einsum("ij,ij->i", points, points)
-        moved = points + step * _shortening(2.0 * np.linalg.norm(step, axis=1) / gap)[:, None]
+        moved = points + step * _shortening(2.0 * np.linalg.norm(step, axis=1) / gap, longest)[:, None]
         lengths = np.linalg.norm(moved, axis=1)
         return moved * np.minimum(1.0, np.tanh(FARTHEST / 2) / np.maximum(lengths, _CLOSE))[:, None]
 
@@ -164,15 +165,9 @@ class LorentzGeometry(Geometry):
         near, own = 0.5 / root, s2 / root
         return Slopes(2.0 * np.arcsinh(np.sqrt(s2)), near, own, near, own)
 
-    def moved(self, points: Floats, step: Floats) -> Floats:
+    def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
         """Return where points come to by a step."""
-        squares = np.einsum("ij,ij->i", points, points)
-        time = np.sqrt(1.0 + squares)
-        along = np.einsum("ij,ij->i", points, step)
-        length = np.sqrt(np.maximum(np.einsum("ij,ij->i", step, step) - (along / time) ** 2, 0.0))
-        shortened = np.minimum(length, LONGEST_STEP)
-        scale = np.where(length > 0, np.sinh(shortened) / np.maximum(length, _CLOSE), 1.0)
-        moved = np.cosh(shortened)[:, None] * points + scale[:, None] * step
+        moved = hyperboloid_exp(points, step * _shortening(tangent_length(points, step), longest)[:, None])
         lengths = np.linalg.norm(moved, axis=1)
         return moved * np.minimum(1.0, np.sinh(FARTHEST) / np.maximum(lengths, _CLOSE))[:, None]
 
@@ -202,5 +197,5 @@ def geometry(name: str) -> Geometry:
     return GEOMETRIES[name]
 
 
-def _shortening(lengths: Floats) -> Floats:
-    return LONGEST_STEP / np.maximum(lengths, LONGEST_STEP)
+def _shortening(lengths: Floats, longest: float) -> Floats:
+    return longest / np.maximum(lengths, longest)

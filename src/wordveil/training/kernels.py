@@ -26,6 +26,7 @@ def add_gradients(
     order,
     table,
     known,
+    limits,
     start,
     seed,
     nodes,
@@ -91,12 +92,13 @@ def add_gradients(
         own_y = own_x
         distance = 2.0 * tl.log(tl.sqrt(s2) + tl.sqrt(1.0 + s2))
 
+    sharpness = tl.load(limits + 3)
     nearest = tl.min(tl.where(live, distance, float("inf")), axis=0)
-    weight = tl.where(live, tl.exp(nearest - distance), 0.0)
+    weight = tl.where(live, tl.exp(sharpness * (nearest - distance)), 0.0)
     total = tl.sum(weight, axis=0)
     slope = tl.where(row == 0, 1.0, 0.0) - weight / total
     own_distance = tl.sum(tl.where(row == 0, distance, 0.0), axis=0)
-    tl.store(losses + start + pair, own_distance - nearest + tl.log(total))
+    tl.store(losses + start + pair, sharpness * (own_distance - nearest) + tl.log(total))
 
     at_x = tl.sum((slope * near_x)[:, None] * difference, axis=0) + tl.sum(slope * own_x, axis=0) * x
     at_y = (slope * own_y)[:, None] * y - (slope * near_y)[:, None] * difference

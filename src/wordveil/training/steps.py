@@ -19,8 +19,8 @@ _POWER = 0.75
 class Steps(ABC):
     """Moves the points, one batch of pairs after the other.
 
-    For each pair the loss is ``-log(e^{-d(u,v)} / Σ e^{-d(u,v')})``, the sum over the parent ``v`` and random nodes
-    ``v'`` that are no parents of ``u``. A node's gradients of one batch are summed and divided by the square root
+    For each pair the loss is ``-log(e^{-s·d(u,v)} / Σ e^{-s·d(u,v')})``, the sum over the parent ``v`` and random nodes
+    ``v'`` that are no parents of ``u``, with s the sharpness. A node's gradients of one batch are summed and divided by the square root
     of how many they are: roots occur in every other pair, and would otherwise be thrown about.
 
     Parameters
@@ -33,15 +33,26 @@ class Steps(ABC):
         What is learnt.
     negatives : int
         How many random nodes a pair.
+    sharpness : float
+        How much a unit of distance counts. Steps are divided by it, so that the training goes the same way at another
+        scale.
     weighted : bool
         Draw pairs in proportion to their counts, instead of each once an epoch.
     """
 
     def __init__(
-        self, shape: Geometry, points: Floats, pairs: Pairs, *, negatives: int = 50, weighted: bool = False
+        self,
+        shape: Geometry,
+        points: Floats,
+        pairs: Pairs,
+        *,
+        negatives: int = 50,
+        sharpness: float = 1.0,
+        weighted: bool = False,
     ) -> None:
         self.shape = shape
         self.negatives = negatives
+        self.sharpness = sharpness
         self.weighted = weighted
         self._begin(np.asarray(points, dtype=np.float64), pairs)
 

@@ -51,6 +51,9 @@ class Settings:
         So many epochs come first with a tenth of the rate and popular negatives, to find good angles.
     batch : int, optional
         How many pairs make a step; if not given, an epoch has about 64 steps, but no batch is below 64 or above 8,192.
+    sharpness : float
+        How much a unit of distance counts in the loss. A space trained at 4 is about four times as small as one
+        trained at 1, and still has its order; see docs/hyperbolic.md on why noise needs a small one.
     weighted : bool
         Draw pairs in proportion to their counts.
     seed : int
@@ -64,6 +67,7 @@ class Settings:
     rate: float = 0.3
     burn_in: int = 10
     batch: int | None = None
+    sharpness: float = 1.0
     weighted: bool = False
     seed: int = 0
 
@@ -72,8 +76,8 @@ class Settings:
         for name in ("dimension", "epochs", "negatives"):
             if getattr(self, name) < 1:
                 raise WordveilError(f"{name} must be at least 1.")
-        if not 0 < self.rate < float("inf"):
-            raise WordveilError("the rate must be a finite number above 0.")
+        if not (0 < self.rate < float("inf") and 0 < self.sharpness < float("inf")):
+            raise WordveilError("rate and sharpness must be finite numbers above 0.")
         if self.burn_in < 0 or self.seed < 0 or (self.batch is not None and self.batch < 1):
             raise WordveilError("burn-in and seed must be 0 or more, and the batch at least 1.")
 
@@ -142,7 +146,14 @@ def train(
     shape = geometry(settings.geometry)
     points, begin, seconds = _begin(pairs, settings, shape, checkpoint if resume else None)
     kind: type[Steps] = CudaSteps if device == "cuda" else CpuSteps
-    steps = kind(shape, points, pairs, negatives=settings.negatives, weighted=settings.weighted)
+    steps = kind(
+        shape,
+        points,
+        pairs,
+        negatives=settings.negatives,
+        sharpness=settings.sharpness,
+        weighted=settings.weighted,
+    )
     batch = settings.batch_for(len(pairs))
     saved = time.monotonic()
     for epoch in range(begin, settings.epochs):
