@@ -32,6 +32,7 @@ setup: $(VENV)/.all  ## everything, with all extras, into .venv
 
 bench: $(VENV)/.dev  ## the benchmarks: our rates against the peer's and the hardware's, in one run
 	$(BIN)/python -m benchmarks --markdown docs/speed.md
+	$(BIN)/python -m benchmarks.calibration
 
 docs: $(VENV)/.all  ## build the documentation site into site/
 	$(BIN)/mkdocs build --strict

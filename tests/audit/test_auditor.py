@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.audit import doubles
-from tests.conftest import make_space, names
+from tests.conftest import FLAT, make_space, names
 from wordveil.audit import ERROR, Auditor, Evidence, Verdict
 from wordveil.audit.bounds import loss_bound, lower, upper
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import MECHANISMS, Mechanism
+from wordveil.mechanisms import Mechanism
 from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Space, Vocabulary
 
 AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
@@ -33,7 +33,7 @@ def examine(kind: type[Mechanism[Any]], space: Space, epsilon: float, **options:
     )
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", FLAT)
 def test_honest_mechanisms_are_acquitted_and_broken_claims_are_not(name: str, space: EuclideanSpace) -> None:
     verdict = Auditor(**AUDITOR).audit(name, space, epsilon=1.0)  # type: ignore[arg-type]
     claims = {"nadp": "broken", "jaccard": "broken", "remapped": "broken"}

@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pytest
 
+from tests.conftest import FLAT
 from wordveil import mechanism
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms import MECHANISMS
 from wordveil.spaces import EuclideanSpace, GraphSpace
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", FLAT)
 def test_each_has_a_name_a_summary_and_a_promise(name: str, toy: EuclideanSpace) -> None:
     made = mechanism(name, toy, epsilon=1.5)
     assert made.name == name
@@ -31,7 +31,7 @@ def test_each_has_a_name_a_summary_and_a_promise(name: str, toy: EuclideanSpace)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, "3", None])
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", FLAT)
 def test_a_senseless_epsilon_is_refused(name: str, epsilon: float, toy: EuclideanSpace) -> None:
     with pytest.raises(WordveilError, match="finite number above 0"):
         mechanism(name, toy, epsilon=epsilon)

@@ -40,7 +40,7 @@ def mechanisms(as_json: Json = False) -> None:
             "family": kind.family,
             "promises": kind.promises,
             "source": kind.source,
-            "audit": audited[name]["verdict"] if name in audited else "not audited",
+            "audit": audited[name]["verdict"] if name in audited else "by the tests only: it needs a space of your own",
             "claim": audited[name]["claim_verdict"] if name in audited else "",
             "options": option_names(kind),
         }

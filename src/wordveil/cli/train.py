@@ -250,8 +250,8 @@ def _hyperlex(trained: Trained, pairs: Pairs, wordnet: WordNet | None, path: Pat
 def _show(facts: dict[str, Any], output: Path) -> None:
     console = stdout()
     console.print(
-        f"{facts['words']:,} words in {facts['dimension']} dimensions ({facts['geometry']}), {facts['epochs']:,} epochs "
-        f"over {facts['pairs']:,} pairs in {facts['seconds']:.1f} s on {facts['device']}.",
+        f"{facts['words']:,} words in {facts['dimension']} dimensions ({facts['geometry']}), {facts['epochs']:,} "
+        f"epochs over {facts['pairs']:,} pairs in {facts['seconds']:.1f} s on {facts['device']}.",
         soft_wrap=True,
     )
     console.print(

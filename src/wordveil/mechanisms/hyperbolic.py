@@ -1,14 +1,14 @@
 """Hyperbolic Laplace noise, then the nearest word: what the ICDM 2019 paper meant, exactly.
 
-Proof. The noisy point has density ``e^{-ε·d(z,φ(w))} / Z`` with respect to hyperbolic volume, where ``d`` is the hyperbolic
-distance. It is the noise around the origin carried to ``φ(w)`` by Möbius addition, an isometry, which keeps volume;
-so ``Z`` is the same for every word and cancels. The densities of ``w`` and ``w'`` at ``z`` then differ by
-``e^{ε(d(z,φ(w'))-d(z,φ(w)))} <= e^{ε·d(φ(w),φ(w'))}`` by the triangle inequality. The nearest word, and a move of the
-noisy point towards the origin before that, look at ``z`` alone. ∎
+Proof. The noisy point has density ``e^{-ε·d(z,φ(w))} / Z`` with respect to hyperbolic volume, where ``d`` is the
+hyperbolic distance. It is the noise around the origin carried to ``φ(w)`` by Möbius addition, an isometry, which
+keeps volume; so ``Z`` is the same for every word and cancels. The densities of ``w`` and ``w'`` at ``z`` then differ
+by ``e^{ε(d(z,φ(w'))-d(z,φ(w)))} <= e^{ε·d(φ(w),φ(w'))}`` by the triangle inequality. The nearest word, and a move of
+the noisy point towards the origin before that, look at ``z`` alone. ∎
 
 ``Z = ∫ e^{-ερ}·sinh^{n-1}ρ dρ`` (times the area of the sphere) is finite only for ``ε > n-1``: the volume of a ball in
-hyperbolic space grows like ``e^{(n-1)ρ}``, and a density that falls more slowly than that has no finite mass. Nothing can
-be done about it but to use fewer dimensions, or to draw words directly (`exponential`), which works for every ε.
+hyperbolic space grows like ``e^{(n-1)ρ}``, and a density that falls more slowly than that has no finite mass. Nothing
+can be done about it but to use fewer dimensions, or to draw words directly (`exponential`), which works for every ε.
 """
 
 from __future__ import annotations
@@ -61,9 +61,10 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
         least = self.space.dimension - 1
         if self.epsilon <= least:
             raise WordveilError(
-                f"in {self.space.dimension} dimensions the mechanism {self.name} needs an epsilon above {least}, because "
-                f"hyperbolic volume grows like e^({least}·distance) and noise that falls more slowly has no finite mass; "
-                f"give more than {least}, take a space of fewer dimensions, or use exponential, which takes any epsilon."
+                f"in {self.space.dimension} dimensions the mechanism {self.name} needs an epsilon above {least}, "
+                f"because hyperbolic volume grows like e^({least}·distance) and noise that falls more slowly has no "
+                f"finite mass; give more than {least}, take a space of fewer dimensions, or use exponential, which "
+                "takes any epsilon."
             )
         if not (math.isfinite(generalise) and generalise >= 0):
             raise WordveilError("generalise must be a distance of 0 or more.")
@@ -82,7 +83,7 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
             self.space.metric,
             self.space.unit,
             caveats=(
-                f"In this space no epsilon of {self.space.dimension - 1} or less is possible: more dimensions, less privacy.",
+                f"In this space no epsilon of {self.space.dimension - 1} or less is possible: volume grows too fast.",
                 "The noise is drawn in floating point; what is released is a word, never the noisy point.",
             ),
             claimed="ε·d for every ε > 0 (Feyisetan et al. 2019), whose algorithm is hyperbolic-icdm19",

@@ -4,13 +4,13 @@ The paper's Eq. 7 is the density ``e^{-ε·d(x,0)}`` with respect to *Euclidean*
 hyperbolic volume. Algorithm 1 then adds the noise to the word's vector and clips the sum into the ball.
 
 *Adding* (``translate="add"``). Moving noise along a straight line is no isometry of the ball: what is a small step near
-the origin is a long way near the boundary, and much of the noise is clipped onto it. No bound of the form ``c·d`` with a
-moderate c holds; the audit convicts the claim ``ε·d``.
+the origin is a long way near the boundary, and much of the noise is clipped onto it. No bound of the form ``c·d``
+with a moderate c holds; the audit convicts the claim ``ε·d``.
 
-*Carrying by Möbius addition* (``translate="mobius"``). Proof. One unit of hyperbolic volume at radius ρ is ``((1-r²)/2)^n =
-(2·cosh²(ρ/2))^{-n}`` units of Euclidean volume, so around each word the noisy point has density ∝
-``e^{-ερ}·cosh^{-2n}(ρ/2)`` per unit of hyperbolic volume, ρ its distance from the word, with one normaliser for all words
-since Möbius addition is an isometry. The logarithm of that falls by ``ε + n·tanh(ρ/2) <= ε+n`` per unit, so the
+*Carrying by Möbius addition* (``translate="mobius"``). Proof. One unit of hyperbolic volume at radius ρ is
+``((1-r²)/2)^n = (2·cosh²(ρ/2))^{-n}`` units of Euclidean volume, so around each word the noisy point has density ∝
+``e^{-ερ}·cosh^{-2n}(ρ/2)`` per unit of hyperbolic volume, ρ its distance from the word, with one normaliser for all
+words since Möbius addition is an isometry. The logarithm of that falls by ``ε + n·tanh(ρ/2) <= ε+n`` per unit, so the
 densities of ``w`` and ``w'`` differ by at most ``e^{(ε+n)|ρ-ρ'|} <= e^{(ε+n)·d(w,w')}``. ∎
 """
 
@@ -48,8 +48,8 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
     epsilon : float
         The paper's ε.
     translate : {"add", "mobius"}
-        Add the noise as a vector and clip, as the paper does, which promises nothing; or carry it by Möbius addition, which
-        promises ``epsilon + dimension`` per unit of distance.
+        Add the noise as a vector and clip, as the paper does, which promises nothing; or carry it by Möbius addition,
+        which promises ``epsilon + dimension`` per unit of distance.
     sampler : {"exact", "metropolis"}
         Draw the noise exactly from Eq. 7, or run the paper's Markov chain, whose law is another one and is not known.
     steps : int

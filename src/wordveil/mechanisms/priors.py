@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from wordveil.cache import cached_folder
 from wordveil.errors import WordveilError
 from wordveil.parallel import blocks, run
-from wordveil.spaces import Space
+from wordveil.spaces import PoincareSpace, Space
 
 __all__ = ["PRIORS", "log_prior"]
 
-PRIORS = ("uniform", "frequency", "density")
+PRIORS = ("uniform", "frequency", "density", "general")
 
 _SHIFT = 2.7  # Mandelbrot's constant for English
 _SAMPLE = 512
@@ -27,20 +27,28 @@ def log_prior(space: Space, name: str) -> NDArray[np.float64]:
     ----------
     space : Space
         The words.
-    name : {"uniform", "frequency", "density"}
+    name : {"uniform", "frequency", "density", "general"}
         ``frequency``: the Zipf-Mandelbrot law ``1/(rank + 2.7)`` of the word's place, since embedding files list
         frequent words first. ``density``: how crowded the space is around the word (a Gaussian kernel as wide as
-        the median distance to the tenth neighbour).
+        the median distance to the tenth neighbour). ``general``: on a Poincaré space, the same law as ``frequency``
+        of the word's place in the order of distance from the origin, where the general words are.
     """
     if name == "uniform":
         return np.zeros(len(space))
     if name == "frequency":
-        ranks = np.arange(len(space))
-        return np.asarray(np.log(_SHIFT) - np.log(ranks + _SHIFT))
+        return _falling(np.arange(len(space)))
+    if name == "general":
+        if not isinstance(space, PoincareSpace):
+            raise WordveilError("the prior general needs a Poincaré space, in which general words are at the centre.")
+        return _falling(np.argsort(np.argsort(space.radii, kind="stable")))
     if name == "density":
         logs = np.log(_density(space))
         return np.asarray(logs - logs.max())
     raise WordveilError(f"there is no prior of that name; choose one of {', '.join(PRIORS)}.")
+
+
+def _falling(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(np.log(_SHIFT) - np.log(ranks + _SHIFT))
 
 
 def _density(space: Space) -> NDArray[np.float64]:

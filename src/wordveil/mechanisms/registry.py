@@ -11,6 +11,8 @@ from wordveil.mechanisms.elastic import Elastic
 from wordveil.mechanisms.exponential import Exponential
 from wordveil.mechanisms.gaussian import Gaussian
 from wordveil.mechanisms.graph import Graph
+from wordveil.mechanisms.hyperbolic import Hyperbolic
+from wordveil.mechanisms.hyperbolic_icdm19 import HyperbolicIcdm19
 from wordveil.mechanisms.jaccard import Jaccard
 from wordveil.mechanisms.knn_truncated import KnnTruncated
 from wordveil.mechanisms.laplace import Laplace
@@ -42,6 +44,8 @@ MECHANISMS: dict[str, type[Mechanism[Any]]] = {
         Nadp,
         Jaccard,
         Remapped,
+        Hyperbolic,
+        HyperbolicIcdm19,
     )
 }
 

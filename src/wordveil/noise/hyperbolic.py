@@ -33,9 +33,9 @@ def hyperbolic_radii(count: int, dimension: int, kappa: float, entropy: Entropy)
 
     Notes
     -----
-    The volume at radius ρ grows like ``sinh^{n-1}ρ``. With ``T = e^{-2ρ}`` the law ``e^{-κρ}·sinh^{n-1}ρ dρ`` becomes ``T ~
-    Beta((κ-n+1)/2, n)``. As a quotient of Gamma variables ``T = A/(A+B)``, so ``ρ = ½·ln(1 + B/A)``; A is drawn as its
-    logarithm, since for κ close to n-1 it is far below the smallest double.
+    The volume at radius ρ grows like ``sinh^{n-1}ρ``. With ``T = e^{-2ρ}`` the law ``e^{-κρ}·sinh^{n-1}ρ dρ`` becomes
+    ``T ~ Beta((κ-n+1)/2, n)``. As a quotient of Gamma variables ``T = A/(A+B)``, so ``ρ = ½·ln(1 + B/A)``; A is drawn
+    as its logarithm, since for κ close to n-1 it is far below the smallest double.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def icdm19_log_normaliser(dimension: int, epsilon: float) -> float:
 
 
 def icdm19_lengths(count: int, dimension: int, epsilon: float, entropy: Entropy) -> Floats:
-    """Draw the lengths ``‖x‖`` of points with density ∝ ``e^{-ε·d(x,0)}`` with respect to *Euclidean* volume on the ball.
+    """Draw the lengths of points with density ∝ ``e^{-ε·d(x,0)}`` with respect to *Euclidean* volume on the ball.
 
     That is Eq. 7 of the paper in ``n`` dimensions: the length has density ∝ ``r^{n-1}((1-r)/(1+r))^ε``.
 

@@ -23,8 +23,8 @@ __all__ = ["PoincareSpace", "is_poincare_folder"]
 _FORMS = "noun.exc"
 _HYPERBOLOID, _WORDS, _META, _IS_A = "hyperboloid.npy", "words.txt", "meta.json", "is_a.npy"
 # A product of n+1 terms is right to n+1 roundings of its largest term. Where the winner's product is less than so many
-# times that error, which happens far out, words within a hundredth of the nearest one's cosh(d) might be taken for it: then
-# all words are measured exactly.
+# times that error, which happens far out, words within a hundredth of the nearest one's cosh(d) might be taken for
+# it: then all words are measured exactly.
 _SURE = 100.0
 _SQUARE = 1e-6  # below it, cosh(d)-1 has lost half its digits
 _ENTRIES = 1 << 21  # of a block of exact measurements

@@ -167,7 +167,8 @@ class LorentzGeometry(Geometry):
 
     def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
         """Return where points come to by a step."""
-        moved = hyperboloid_exp(points, step * _shortening(tangent_length(points, step), longest)[:, None])
+        shorter = _shortening(np.asarray(tangent_length(points, step), dtype=np.float64), longest)
+        moved = hyperboloid_exp(points, step * shorter[:, None])
         lengths = np.linalg.norm(moved, axis=1)
         return moved * np.minimum(1.0, np.sinh(FARTHEST) / np.maximum(lengths, _CLOSE))[:, None]
 

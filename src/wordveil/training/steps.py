@@ -20,8 +20,8 @@ class Steps(ABC):
     """Moves the points, one batch of pairs after the other.
 
     For each pair the loss is ``-log(e^{-s·d(u,v)} / Σ e^{-s·d(u,v')})``, the sum over the parent ``v`` and random nodes
-    ``v'`` that are no parents of ``u``, with s the sharpness. A node's gradients of one batch are summed and divided by the square root
-    of how many they are: roots occur in every other pair, and would otherwise be thrown about.
+    ``v'`` that are no parents of ``u``, with s the sharpness. A node's gradients of one batch are summed and divided
+    by the square root of how many they are: roots occur in every other pair, and would otherwise be thrown about.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ class WordNet:
 
     def named(self, name: str) -> Synset:
         """Return the synset of a readable name."""
-        lemma, letter, number = (name.rsplit(".", 2) + ["", ""])[:3]
+        lemma, letter, number = [*name.rsplit(".", 2), "", ""][:3]
         for part, (own, _) in PARTS.items():
             senses = self._senses.get(part, {}).get(lemma, [])
             if letter == own and number.isdigit() and 0 < int(number) <= len(senses):
