@@ -35,6 +35,8 @@ def closed_form_limit(records: int, delta: float) -> float:
 def closed_form(epsilon: float, records: int, delta: float) -> float:
     """Return ε after shuffling, by the closed form (their Theorem 3.1); `epsilon` itself where that does not hold.
 
+    In the form that the authors' own program computes, which lies a little above the one that is printed most often.
+
     Parameters
     ----------
     epsilon : float
@@ -47,14 +49,14 @@ def closed_form(epsilon: float, records: int, delta: float) -> float:
     Examples
     --------
     >>> round(closed_form(1.0, 1_000_000, 1e-6), 4)
-    0.0233
+    0.0241
     """
     _check_epsilon(epsilon)
     if epsilon > closed_form_limit(records, delta):
         return epsilon
     grown = math.exp(epsilon)
     inner = 8.0 * math.sqrt(grown * math.log(4.0 / delta) / records) + 8.0 * grown / records
-    return min(epsilon, math.log1p(math.tanh(epsilon / 2.0) * inner))
+    return min(epsilon, math.log1p(-math.expm1(-epsilon) / (1.0 + 1.0 / (grown * (1.0 + inner))) * inner))
 
 
 def clones(epsilon: float, records: int, delta: float) -> float:
