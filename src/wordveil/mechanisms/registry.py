@@ -70,7 +70,7 @@ def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mec
     --------
     >>> import wordveil
     >>> graph = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=2.5)
-    >>> round(graph.probabilities("sea").sum(), 9)
+    >>> print(round(graph.probabilities("sea").sum(), 9))
     1.0
     """
     kind = MECHANISMS.get(name)

@@ -49,7 +49,7 @@ def closed_form(epsilon: float, records: int, delta: float) -> float:
     Examples
     --------
     >>> round(closed_form(1.0, 1_000_000, 1e-6), 4)
-    0.0241
+    0.0238
     """
     _check_epsilon(epsilon)
     if epsilon > closed_form_limit(records, delta):

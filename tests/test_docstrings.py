@@ -1,0 +1,27 @@
+"""The examples in the docstrings run and print what they show."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import wordveil
+
+#: Modules that only a machine with CUDA can import.
+ELSEWHERE = {"wordveil.training.kernels", "wordveil.__main__"}
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages(wordveil.__path__, "wordveil.") if module.name not in ELSEWHERE
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    told: list[str] = []
+    finder = doctest.DocTestFinder()
+    for example in finder.find(importlib.import_module(name), name):
+        if example.examples:
+            failed, _ = doctest.DocTestRunner().run(example, out=told.append)
+            assert not failed, "".join(told)
