@@ -139,7 +139,18 @@ def test_a_pipeline_prints_the_promise_of_every_stage() -> None:
 def test_histograms(method: str) -> None:
     found = Histogram(MADE, method=method)([Record(r.text) for r in records()])
     assert found.values.sum() == pytest.approx(3000)
-    assert (found.errors is None) == (method == "bayes")
+    assert found.errors is not None
+    assert found.errors.shape == found.values.shape
+    assert Histogram(MADE, method="bayes", replicates=0)(records()).errors is None
+
+
+def test_the_bootstrap_of_the_update_tells_its_spread() -> None:
+    """The error bars of one sample are of the size of the spread over many samples, also in parts."""
+    found = update(noisy_counts(0), CHANNEL, replicates=40, entropy=Entropy(2))
+    assert found.errors is not None
+    values = np.array([update(noisy_counts(seed), CHANNEL).values for seed in range(40)])
+    large = TRUTH > TRUTH.mean()  # rare words stick at zero, where a bootstrap says little
+    assert np.median(found.errors[large] / values.std(axis=0, ddof=1)[large]) == pytest.approx(1.2, abs=0.5)
 
 
 def test_ngrams_are_counted_within_a_record() -> None:

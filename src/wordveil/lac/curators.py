@@ -61,12 +61,12 @@ class Histogram(Curator[Estimate]):
     method : {"bayes", "inverse", "none"}
         Maximum likelihood by the iterative Bayesian update; the unbiased inverse; or the noisy counts as they are.
     replicates : int
-        For ``bayes``: how many bootstrap samples the error bars come from.
+        For ``bayes``: how many bootstrap samples the error bars come from; 0 for none.
     """
 
     name = "histogram"
 
-    def __init__(self, mechanism: Mechanism[Any], *, n: int = 1, method: str = "bayes", replicates: int = 0) -> None:
+    def __init__(self, mechanism: Mechanism[Any], *, n: int = 1, method: str = "bayes", replicates: int = 20) -> None:
         if method not in METHODS:
             raise WordveilError(f"there is no recovery {method!r}; choose one of {', '.join(METHODS)}.")
         self.words = mechanism.space.vocabulary

@@ -20,10 +20,13 @@ from numpy.typing import NDArray
 from wordveil.errors import WordveilError
 from wordveil.lac.estimate import Estimate
 from wordveil.noise import Entropy
+from wordveil.parallel import blocks
 
 __all__ = ["invert", "update"]
 
 Floats = NDArray[np.floating[Any]]
+
+_TOGETHER = 1 << 22  # entries of bootstrap histograms that climb at once: 32 MiB
 
 
 def invert(counts: Floats, channel: Floats) -> Estimate:
@@ -41,9 +44,9 @@ def invert(counts: Floats, channel: Floats) -> Estimate:
         inverse = np.linalg.inv(np.asarray(channel, dtype=np.float64))
     except np.linalg.LinAlgError:
         raise WordveilError("this channel cannot be inverted; recover by the Bayesian update.") from None
-    values = _along(counts, inverse)
+    values = _along(counts[None], inverse)[0]
     total = float(counts.sum())
-    variance = _along(counts, inverse**2) - (values**2 / total if total else 0.0)
+    variance = _along(counts[None], inverse**2)[0] - (values**2 / total if total else 0.0)
     return Estimate(values, np.sqrt(np.maximum(variance, 0.0)))
 
 
@@ -77,31 +80,30 @@ def update(
         Called with the number of every update.
     """
     _check(counts, channel)
-    start = np.full(counts.shape, 1.0 / counts.size)
-    shares = _climb(counts, channel, start, steps, tolerance, each)
     total = float(counts.sum())
-    if replicates < 2:
+    shares = _climb(counts[None], channel, steps, tolerance, each)[0]
+    if replicates < 2 or total == 0.0:
         return Estimate(total * shares, None)
     generator = (entropy or Entropy()).generator
-    frequencies = counts.ravel() / max(total, 1.0)
     again = []
-    for _ in range(replicates):
-        drawn = generator.multinomial(round(total), frequencies).reshape(counts.shape)
-        again.append(_climb(drawn.astype(np.float64), channel, start, steps, tolerance, None))
-    return Estimate(total * shares, total * np.std(again, axis=0, ddof=1))
+    # the samples climb together, in one product a step, as many of them as memory is meant for
+    for part in blocks(replicates, max(1, _TOGETHER // counts.size)):
+        drawn = generator.multinomial(round(total), counts.ravel() / total, size=part.stop - part.start)
+        again.append(_climb(drawn.reshape(-1, *counts.shape).astype(np.float64), channel, steps, tolerance, None))
+    return Estimate(total * shares, total * np.std(np.concatenate(again), axis=0, ddof=1))
 
 
-def _climb(
-    counts: Floats, channel: Floats, start: Floats, steps: int, tolerance: float, each: Callable[[int], None] | None
-) -> Floats:
-    shares, total = start, float(counts.sum())
-    if total == 0.0:
-        return start
-    observed = counts / total
+def _climb(counts: Floats, channel: Floats, steps: int, tolerance: float, each: Callable[[int], None] | None) -> Floats:
+    """Update the shares of several histograms, one along the first axis each, until none moves any more."""
+    axes = tuple(range(1, counts.ndim))
+    shares = np.full(counts.shape, 1.0 / counts[0].size)
+    observed = counts / np.maximum(counts.sum(axis=axes, keepdims=True), 1.0)
+    if not observed.any():
+        return shares
     for step in range(steps):
         seen = _along(shares, channel)
         moved = shares * _along(np.divide(observed, seen, out=np.zeros_like(seen), where=seen > 0.0), channel.T)
-        change = float(np.abs(moved - shares).sum())
+        change = float(np.abs(moved - shares).sum(axis=axes).max())
         shares = moved
         if each is not None:
             each(step + 1)
@@ -111,10 +113,10 @@ def _climb(
 
 
 def _along(values: Floats, matrix: Floats) -> Floats:
-    """Multiply every axis of the values by the matrix."""
-    for _ in range(values.ndim):
-        # the first axis goes to the end, so that after all of them the order is as it was
-        values = np.tensordot(values.astype(matrix.dtype, copy=False), matrix, axes=([0], [0]))
+    """Multiply every axis of each histogram by the matrix."""
+    for _ in range(values.ndim - 1):
+        # the first axis of a histogram goes to the end, so that after all of them the order is as it was
+        values = np.tensordot(values.astype(matrix.dtype, copy=False), matrix, axes=([1], [0]))
     return values.astype(np.float64, copy=False)
 
 
