@@ -241,8 +241,8 @@ def test_thresholds_by_their_formula() -> None:
     assert bounds.thresholded(5, 0.1, 1e-6) == math.inf  # five records are all sampled with probability 1e-5
 
 
-#: ε, δ, and the k that the published program of SafePub (Bild, Kuhn & Prasser 2018; in ARX) asks for at the largest rate
-#: that the theorem allows, β = 1 - e^-ε; it stops one past the k that is enough.
+#: ε, δ, and the k that the published program of SafePub (Bild, Kuhn & Prasser 2018; in ARX) asks for at the largest
+#: rate that the theorem allows, β = 1 - e^-ε; it stops one past the k that is enough.
 THRESHOLDS = [(2.0, 1e-6, 132), (1.0, 1e-5, 62), (1.0, 1e-6, 75), (0.5, 1e-4, 40)]
 
 
