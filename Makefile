@@ -39,8 +39,10 @@ docs: $(VENV)/.all  ## build the documentation site into site/
 
 # Without a seed, so that the picture shows a run that keeps its promise. The font that the SVG would fetch from another
 # host is taken out.
-picture: $(VENV)/.core  ## draw the picture of the README again
+picture: $(VENV)/.dev  ## draw the pictures of the README and of the pages again
 	$(BIN)/wordveil demo --svg docs/demo.svg > /dev/null
+	$(BIN)/wordveil calibrate --points 9 --figures docs/epsilon.svg > /dev/null
+	rm docs/epsilon-histograms.svg docs/epsilon-panels.svg
 
 audit: $(VENV)/.core  ## audit every mechanism again and keep the verdicts that `wordveil mechanisms` shows
 	$(BIN)/wordveil audit --all --repeat --json > .audit.json && mv .audit.json src/wordveil/data/audit.json
