@@ -17,7 +17,7 @@ from wordveil.audit import ERROR, Auditor, Evidence, Verdict
 from wordveil.audit.bounds import loss_bound, lower, upper
 from wordveil.errors import WordveilError
 from wordveil.mechanisms import Mechanism
-from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Space, Vocabulary
+from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Space, Vocabulary, load_space
 
 AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
 
@@ -70,6 +70,24 @@ def test_wrong_mechanisms_are_convicted(
     assert verdict.verdict == "broken"
     assert verdict.worst is not None
     assert verdict.worst.breaks
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "options", "verdict", "claim"),
+    [
+        ("hyperbolic", 3.0, {}, "holds", ""),
+        ("hyperbolic-icdm19", 1.0, {}, "no promise", "broken"),
+        ("hyperbolic-icdm19", 1.0, {"translate": "mobius"}, "holds", ""),
+    ],
+)
+def test_hyperbolic_mechanisms_on_the_bundled_space(
+    name: str, epsilon: float, options: dict[str, Any], verdict: str, claim: str
+) -> None:
+    space = load_space("wordnet-poincare")
+    found = Auditor(**AUDITOR).audit(name, space, epsilon=epsilon, **options)  # type: ignore[arg-type]
+    assert (found.verdict, found.claim_verdict) == (verdict, claim)
+    assert found.worst is not None
+    assert found.worst.share > 0.3
 
 
 def test_close_pairs_far_from_the_origin_are_not_convicted_on_rounding() -> None:

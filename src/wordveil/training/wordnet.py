@@ -70,14 +70,13 @@ class WordNet:
                 fields = line.partition("|")[0].split()
                 synset, count = Synset(part, int(fields[0])), int(fields[3], 16)
                 lemmas[synset] = tuple(fields[4 : 4 + 2 * count : 2])
-                pointers = fields[5 + 2 * count :]
-                kinds, targets = pointers[0 : 4 * int(fields[4 + 2 * count]) : 4], pointers[1::4]
+                pointers = fields[5 + 2 * count :][: 4 * int(fields[4 + 2 * count])]
+                above = [int(to) for kind, to in zip(pointers[0::4], pointers[1::4], strict=True) if kind in _IS_A]
             except (IndexError, ValueError):
                 raise WordveilError(
                     f"{self.folder}, data.{part}, line {number}: not a line of WordNet; fetch it again."
                 ) from None
-            above = (Synset(part, int(to)) for kind, to in zip(kinds, targets, strict=False) if kind in _IS_A)
-            parents[synset] = tuple(dict.fromkeys(above))
+            parents[synset] = tuple(Synset(part, to) for to in dict.fromkeys(above))
         return lemmas, parents
 
     @cached_property
