@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from numbers import Integral, Real
 from typing import Any
 
 from wordveil.errors import WordveilError
@@ -81,10 +82,37 @@ def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mec
     if unknown:
         takes = f"takes {', '.join(known)}" if known else "takes no options beside epsilon"
         raise WordveilError(f"the mechanism {name} has no option {unknown[0]!r}; it {takes}.")
+    for option, value in options.items():
+        _check_value(kind, option, value)
     return kind(space, epsilon, **options)
 
 
 def option_names(kind: type[Mechanism[Any]]) -> list[str]:
     """Return the options that a mechanism takes beside epsilon."""
+    return [parameter.name for parameter in _options(kind)]
+
+
+def _options(kind: type[Mechanism[Any]]) -> list[inspect.Parameter]:
     parameters = inspect.signature(kind.__init__).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+
+
+#: How the type of an option is written, what may be given for it, and how people call that.
+_KINDS: dict[str, tuple[type, str]] = {
+    "bool": (bool, "true or false"),
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "str": (str, "a word"),
+}
+
+
+def _check_value(kind: type[Mechanism[Any]], option: str, value: Any) -> None:
+    """Refuse a value that an option cannot have; values come from command lines and requests."""
+    annotation = next(str(one.annotation) for one in _options(kind) if one.name == option)
+    written = [part.strip() for part in annotation.split("|")]
+    if value is None and "None" in written:
+        return
+    wanted = [_KINDS[part] for part in written if part in _KINDS]
+    if not any(isinstance(value, of) and (of is bool or not isinstance(value, bool)) for of, _ in wanted):
+        kinds = " or ".join(called for _, called in wanted)
+        raise WordveilError(f"the option {option} of the mechanism {kind.name} must be {kinds}.")
