@@ -13,17 +13,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
-from wordveil.noise import Entropy, laplace_noise
+from wordveil.mechanisms.mechanism import RadialMechanism, needs_vectors
+from wordveil.noise import Entropy, laplace_lengths
 from wordveil.spaces import MahalanobisSpace, Space
-from wordveil.spaces.space import Ids, Points
+from wordveil.spaces.space import Ids
 
 __all__ = ["Mahalanobis"]
 
 
-class Mahalanobis(NoiseMechanism[MahalanobisSpace]):
+class Mahalanobis(RadialMechanism[MahalanobisSpace]):
     """Adds Laplace noise stretched along the directions in which words vary most, and gives the nearest word.
 
     Parameters
@@ -59,7 +60,11 @@ class Mahalanobis(NoiseMechanism[MahalanobisSpace]):
             claimed="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
         )
 
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        """Return a noisy point for each word."""
-        noise = laplace_noise(len(ids), self.space.dimension, self.epsilon, entropy)
-        return self.space.points(ids) + self.space.colour(noise)
+    @property
+    def stretch(self) -> NDArray[np.float32]:
+        """The square root of S."""
+        return self.space.stretch
+
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word, before it is stretched."""
+        return laplace_lengths(len(ids), self.space.dimension, self.epsilon, entropy)
