@@ -39,7 +39,6 @@ LOG_FLOOR = -600.0
 #: Where they may be computed in single precision, above e^-80.
 ROW_FLOOR = -80.0
 
-_STEEPEST = 1e30  # beyond it, a float32 could not hold the rate
 _ENTRIES = 1 << 21  # of the rows of sums that one thread works on
 _WORDS = 1024
 _STRIP = 64
@@ -249,7 +248,7 @@ class RowDraws:
 
 def rate_of(epsilon: float) -> float:
     """Return how fast the weights of the exponential mechanism fall: the half of ε."""
-    return min(0.5 * epsilon, _STEEPEST)
+    return 0.5 * epsilon
 
 
 def weights_of(logs: Rows) -> NDArray[np.float64]:
