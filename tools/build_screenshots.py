@@ -47,6 +47,8 @@ def main() -> None:
             for name, (fragment, how) in PICTURES.items():
                 page = browser.new_context(**how).new_page()
                 page.goto(f"{address}/{fragment}")
+                if "&vs=" in fragment:
+                    page.wait_for_selector("#out-b [role=button]", timeout=120_000)
                 page.click("#out-a [role=button] >> nth=0")
                 page.wait_for_selector("#map svg")
                 page.evaluate("document.activeElement.blur()")
