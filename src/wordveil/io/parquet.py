@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
 
 from wordveil.errors import WordveilError
@@ -76,6 +77,15 @@ def _array(values: list[str | None], kind: Any) -> Any:
         # Encoded anew, so that no word of the old dictionary is carried along.
         return pa.array(values, kind.value_type).dictionary_encode()
     return pa.array(values, kind)
+
+
+def _check_dictionaries(batch: Any) -> None:
+    """Refuse places outside a dictionary, which the library reads from a damaged file without a look."""
+    for array in batch.columns:
+        if pa.types.is_dictionary(array.type):
+            ends = pa.compute.min_max(array.indices).as_py()
+            if ends["min"] is not None and not 0 <= ends["min"] <= ends["max"] < len(array.dictionary):
+                raise pa.ArrowInvalid("a place outside the dictionary")
 
 
 def _is_text(kind: Any) -> bool:
@@ -166,6 +176,7 @@ class ParquetReader(Reader):
                 weight = metadata.total_byte_size / rows
                 at_once = max(1, min(_ROWS_AT_ONCE, int(self._reading.batch_bytes / (weight + 1))))
                 for batch in self._file.iter_batches(batch_size=at_once, row_groups=[group]):
+                    _check_dictionaries(batch)
                     if left_out >= batch.num_rows:
                         left_out -= batch.num_rows
                         continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any
 
 from wordveil.errors import WordveilError
@@ -51,6 +52,9 @@ MECHANISMS: dict[str, type[Mechanism[Any]]] = {
 
 DEFAULT = Graph.name
 
+_LARGEST_WHOLE = 1 << 31  # a k or m beyond this is a slip, and overflows the arrays it sizes
+_WANTED = {"int": "a whole number", "float": "a finite number", "bool": "true or false", "str": "a name", "None": "none"}
+
 
 def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mechanism[Any]:
     """Make a mechanism by its name.
@@ -81,7 +85,23 @@ def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mec
     if unknown:
         takes = f"takes {', '.join(known)}" if known else "takes no options beside epsilon"
         raise WordveilError(f"the mechanism {name} has no option {unknown[0]!r}; it {takes}.")
+    for option, value in options.items():
+        wanted = str(inspect.signature(kind.__init__).parameters[option].annotation).split(" | ")
+        if not any(_is(value, one) for one in wanted):
+            told = " or ".join(_WANTED[one] for one in wanted)
+            raise WordveilError(f"the option {option} of the mechanism {name} must be {told}.")
     return kind(space, epsilon, **options)
+
+
+def _is(value: object, wanted: str) -> bool:
+    """Whether a value is what an option is annotated with; a boolean is no number here."""
+    if wanted in ("bool", "str", "None"):
+        return type(value).__name__.replace("NoneType", "None") == wanted
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    if wanted == "int":
+        return -_LARGEST_WHOLE < value < _LARGEST_WHOLE and value == int(value)
+    return abs(value) <= sys.float_info.max
 
 
 def option_names(kind: type[Mechanism[Any]]) -> list[str]:
