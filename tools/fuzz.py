@@ -91,7 +91,7 @@ def _run(name: str, arguments: argparse.Namespace) -> bool:
 
 def _reason(told: str) -> str:
     start = told.find("=== Uncaught Python exception")
-    return told[start : start + 3000] if start >= 0 else told[-3000:]
+    return told[start : start + 3000].partition("INFO:")[0] if start >= 0 else told[-3000:]
 
 
 def _fuzz(name: str, arguments: list[str]) -> None:

@@ -90,6 +90,8 @@ def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mec
         if not any(_is(value, one) for one in wanted):
             told = " or ".join(_WANTED[one] for one in wanted)
             raise WordveilError(f"the option {option} of the mechanism {name} must be {told}.")
+        if "int" in wanted and isinstance(value, float):
+            options[option] = int(value)
     return kind(space, epsilon, **options)
 
 

@@ -103,6 +103,8 @@ class PoincareSpace(PointSpace):
             raise
         except (OSError, ValueError, RecursionError):
             raise damaged from None
+        if not words:
+            raise damaged
         check_words(words, places)
         points = read_array(folder / _HYPERBOLOID)
         is_a = read_array(folder / _IS_A) if (folder / _IS_A).exists() else None
