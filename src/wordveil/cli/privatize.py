@@ -297,7 +297,8 @@ def _run(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int, qu
 def _write_report(facts: dict[str, Any], report: str) -> None:
     from wordveil.io.checkpoint import write_whole
 
-    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+    # A file name may be no UTF-8; JSON can still say it, as an escape.
+    text = json.dumps(facts, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n"
     if report == _STREAM:
         sys.stdout.write(text)
     else:

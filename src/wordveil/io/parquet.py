@@ -18,13 +18,14 @@ from wordveil.errors import WordveilError
 from wordveil.io.failures import told
 from wordveil.io.reader import Reader, wrong_columns
 from wordveil.io.records import Block, Position, Reading
-from wordveil.io.writer import FileWriter, sync_folder
+from wordveil.io.writer import FileWriter
 from wordveil.text import Release
 
 __all__ = ["ParquetBlock", "ParquetReader", "ParquetWriter"]
 
 _ROWS_AT_ONCE = 4096
 _ENDS = 1 << 16  # bytes at both ends of the file that go into its fingerprint; the footer says where all the rest lies
+_MAGIC = b"PAR1"  # how a Parquet file begins, and no Arrow stream does
 _GROUP_BYTES = 1 << 26  # the most that the writer gathers for one row group
 
 
@@ -200,7 +201,8 @@ class ParquetReader(Reader):
     def bytes_done(self, position: Position) -> int:
         """Return about how many bytes lie before `position`: the share of its rows."""
         rows = self._file.metadata.num_rows
-        return round(self._path.stat().st_size * position.offset / rows) if rows else 0
+        with told("read", self._path):
+            return round(self._path.stat().st_size * position.offset / rows) if rows else 0
 
     def check_unchanged(self) -> None:
         """Raise where the file was changed since it was opened."""
@@ -226,12 +228,20 @@ class ParquetWriter(FileWriter):
     """
 
     def __init__(self, part: Path, size: int, source: Path | None) -> None:
-        super().__init__(part, size)
         self._source = source
+        # A job that was stopped just before the end has left the Parquet file itself in the place of the streams.
+        self._is_whole = _begins_with(part, _MAGIC)
+        super().__init__(part, part.stat().st_size if self._is_whole else size)
 
     def finish(self, target: Path) -> None:
         """Write the Parquet file and give it its name."""
         self.sync()
+        if not self._is_whole:
+            self._make_whole(target)
+        super().finish(target)
+
+    def _make_whole(self, target: Path) -> None:
+        """Put the Parquet file in the place of the streams."""
         whole = self.part.with_name(self.part.name + ".parquet")
         with _understood(self._source or target), pq.ParquetFile(self._source) as source:
             schema, layout = source.schema_arrow, _Layout(source.metadata)
@@ -242,10 +252,8 @@ class ParquetWriter(FileWriter):
                     parquet.write_table(group, row_group_size=max(1, group.num_rows))
             with whole.open("rb") as written:
                 os.fsync(written.fileno())
-            whole.replace(target)
-            sync_folder(target.parent)
-            self.close()
-            self.part.unlink()
+            # The streams go in the same step as the file takes their place: at no moment are there both, or neither.
+            whole.replace(self.part)
 
 
 class _Layout:
@@ -296,6 +304,14 @@ def _stream_batches(streams: Any) -> Iterator[Any]:
     while streams.tell() < size:
         with pa.ipc.open_stream(streams) as stream:
             yield from stream
+
+
+def _begins_with(path: Path, start: bytes) -> bool:
+    with told("read", path):
+        if not path.exists():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(start)) == start
 
 
 def _fingerprint(path: Path) -> str:
