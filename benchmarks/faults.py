@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +107,8 @@ class Job:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
         return subprocess.Popen(
-            [*self.command, *more], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, preexec_fn=restrict,
+            [*self.command, *more], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+            preexec_fn=restrict,  # noqa: PLW1509 - there are no threads here
             start_new_session=True, env={**os.environ, "WORDVEIL_CACHE": str(self.folder / "cache")},
         )  # fmt: skip
 
@@ -152,7 +154,7 @@ class Job:
         found.records += len(numbers)
         found.lost += len(set(range(self.records)) - set(numbers))
         found.repeated += len(numbers) - len(set(numbers))
-        found.misplaced += sum(left > right for left, right in zip(numbers, numbers[1:], strict=False))
+        found.misplaced += sum(left > right for left, right in pairwise(numbers))
         # A text that was seen in the making of one number and released for the same is the one that was kept; more
         # texts than records are records that were drawn anew.
         found.redone += len(self.drawn) - len(set(numbers))
@@ -232,7 +234,8 @@ def kills(form: str, workers: int, count: int, records: int, seed: int, folder: 
     folder : Path
         Where the jobs lie.
     """
-    found, chance, done, number = Found(), random.Random(seed), 0, 0
+    chance = random.Random(seed)  # noqa: S311 - for moments, not for privacy
+    found, done, number = Found(), 0, 0
     longest = 0.0
     while done < count:
         number += 1

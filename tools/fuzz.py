@@ -74,9 +74,10 @@ def _run(name: str, arguments: argparse.Namespace) -> bool:
         artefact = re.search(r"Test unit written to (\S+)", done.stderr)
         runs = int(facts.get("number_of_executed_units", 0))
         result = "no crash" if done.returncode == 0 else f"CRASH: {artefact[1] if artefact else ''}"
+        held = " to ".join(memory.groups()) if memory else "?"
         print(
             f"{name:<16} {runs:>11,} {runs / spent:>9,.0f} {len(list(found.iterdir())):>7,} "
-            f"{facts.get('slowest_unit_time_sec', '?') + ' s':>8} {' to '.join(memory.groups()) if memory else '?':>16}  "
+            f"{facts.get('slowest_unit_time_sec', '?') + ' s':>8} {held:>16}  "
             f"{result}",
             flush=True,
         )

@@ -1,4 +1,4 @@
-"""The kept inputs of the fuzzer, and small damage to each, go through every target: only `WordveilError` may come out."""
+"""The kept inputs of the fuzzer, and small damage to each, through every target: only `WordveilError` may come out."""
 
 from __future__ import annotations
 

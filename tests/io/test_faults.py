@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from benchmarks.faults import CANARY, Found, Job, kills
+
 from tests.io.test_job import StoppedError, job_for, names, stop_after
 from wordveil import WordveilError
 from wordveil.io import Destination, FileJob, Reading, Tally, Veils, make_plan
@@ -142,7 +142,7 @@ def test_parquet_on_a_full_disk(tmp_path: Path) -> None:
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
 
-    stopped = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=full)  # noqa: PLW1509
+    stopped = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=full)
     assert stopped.returncode == 2, stopped.stderr
     assert stopped.stderr.count("\n") == 1
     assert "File too large" in stopped.stderr

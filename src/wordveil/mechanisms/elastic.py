@@ -27,11 +27,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from wordveil.cache import cached_folder
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
+from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw, needs_vectors
 from wordveil.noise import Entropy, directions
 from wordveil.parallel import blocks, run
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
@@ -122,6 +123,11 @@ class Elastic(NoiseMechanism[EuclideanSpace]):
         radius = self.sizes[ids] * ratio / np.maximum(1.0 - ratio, 1e-300)
         noise = directions(len(ids), dimension, entropy) * radius[:, None].astype(np.float32)
         return noise + self.space.points(ids)
+
+    def radius_law(self, word: int) -> RadiusLaw:
+        """Return the distribution function of the distance between a word and its noisy point."""
+        size, dimension = float(self.sizes[word]), self.space.dimension
+        return lambda radii: np.asarray(betainc(dimension, self.exponent - dimension, radii / (radii + size)))
 
 
 def _smooth(space: EuclideanSpace, k: int, beta: float) -> NDArray[np.float64]:

@@ -11,9 +11,10 @@ Sampler. In ``n`` dimensions the volume at radius ``r`` grows like ``r^{n-1}``, 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import gammainc
 
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
+from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw, needs_vectors
 from wordveil.noise import Entropy, laplace_noise
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Ids, Points
@@ -55,3 +56,7 @@ class Laplace(NoiseMechanism[EuclideanSpace]):
         """Return a noisy point for each word."""
         noise = laplace_noise(len(ids), self.space.dimension, self.epsilon, entropy)
         return np.add(noise, self.space.points(ids), out=noise)
+
+    def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
+        """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""
+        return lambda radii: np.asarray(gammainc(self.space.dimension, self.epsilon * radii))

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import gammainc
 
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
+from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw, needs_vectors
 from wordveil.noise import Entropy, laplace_noise
 from wordveil.spaces import MahalanobisSpace, Space
 from wordveil.spaces.space import Ids, Points
@@ -63,3 +64,7 @@ class Mahalanobis(NoiseMechanism[MahalanobisSpace]):
         """Return a noisy point for each word."""
         noise = laplace_noise(len(ids), self.space.dimension, self.epsilon, entropy)
         return self.space.points(ids) + self.space.colour(noise)
+
+    def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
+        """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""
+        return lambda radii: np.asarray(gammainc(self.space.dimension, self.epsilon * radii))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,17 @@ from wordveil.spaces.space import Ids, Points, Rows
 if TYPE_CHECKING:
     from wordveil.mechanisms.channel import Channel
 
-__all__ = ["ExponentialMechanism", "Mechanism", "NoiseMechanism", "draw_rows", "drawn_closely", "needs_vectors"]
+__all__ = [
+    "ExponentialMechanism",
+    "Mechanism",
+    "NoiseMechanism",
+    "RadiusLaw",
+    "draw_rows",
+    "drawn_closely",
+    "needs_vectors",
+]
 
+RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 SpaceT = TypeVar("SpaceT", bound=Space)
 PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
 
@@ -154,6 +163,13 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
         for part in blocks(len(ids), 1 << 16):
             drawn[part] = self.choose(self.perturb(ids[part], entropy), entropy)
         return drawn
+
+    def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
+        """Return the distribution function of the distance between a word and its noisy point, where it is known.
+
+        For the audit, which holds what is drawn against it.
+        """
+        return None
 
     def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002 - others draw here
         """Return a word for each noisy point, from the point alone: the nearest."""

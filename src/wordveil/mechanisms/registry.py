@@ -53,7 +53,13 @@ MECHANISMS: dict[str, type[Mechanism[Any]]] = {
 DEFAULT = Graph.name
 
 _LARGEST_WHOLE = 1 << 31  # a k or m beyond this is a slip, and overflows the arrays it sizes
-_WANTED = {"int": "a whole number", "float": "a finite number", "bool": "true or false", "str": "a name", "None": "none"}
+_WANTED = {
+    "int": "a whole number",
+    "float": "a finite number",
+    "bool": "true or false",
+    "str": "a name",
+    "None": "none",
+}
 
 
 def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mechanism[Any]:

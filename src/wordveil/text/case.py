@@ -18,9 +18,7 @@ CASES = ("sentence", "lower", "copy")
 
 # Matched from the end of the gap backwards, where each step is decided by the next character: forwards, a long row of
 # dots or line breaks would be tried from each of them anew.
-_END = regex.compile(
-    r"(?r)[.!?…。！？][\p{Pe}\p{Pf}\p{Po}\"']*\s+[\p{Ps}\p{Pi}\"'¿¡]*$|\n\s*\n\s*[\p{Ps}\p{Pi}\"']*$"
-)
+_END = regex.compile(r"(?r)[.!?…。！？][\p{Pe}\p{Pf}\p{Po}\"']*\s+[\p{Ps}\p{Pi}\"'¿¡]*$|\n\s*\n\s*[\p{Ps}\p{Pi}\"']*$")
 _CACHED_LENGTH = 64
 
 

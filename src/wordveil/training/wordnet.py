@@ -77,8 +77,8 @@ class WordNet:
             except (IndexError, ValueError):
                 raise self._strange(f"data.{part}", number) from None
             parents[synset] = tuple(dict.fromkeys(above))
-        for synset, above in parents.items():
-            if any(one not in lemmas for one in above):
+        for synset, kinds_of in parents.items():
+            if any(one not in lemmas for one in kinds_of):
                 raise WordveilError(
                     f"{self.folder}, data.{part}: the synset {synset.offset} is a kind of one that is not there."
                 )
@@ -159,7 +159,7 @@ class WordNet:
                 lemma, _, rest = key.partition("%")
                 if rest[0] in part_of:
                     counts[part_of[rest[0]], lemma, int(sense)] = int(count)
-            except (IndexError, ValueError):
+            except (IndexError, ValueError):  # noqa: PERF203 - to say which line it is
                 raise self._strange("cntlist.rev", number) from None
         return counts
 
