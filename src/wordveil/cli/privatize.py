@@ -276,7 +276,7 @@ def _check_report(report: str | None, plan: Plan, output: str | None, *, replace
         raise WordveilError(f"the report {path} would replace an input; give another name.")
     if output is not None and path.resolve() == Path(output).resolve():
         raise WordveilError("the report and the output need different names.")
-    if path.exists() and not replace:
+    if path.is_file() and not replace:
         raise WordveilError(f"the report {path} is there already; give --overwrite to replace it.")
 
 

@@ -130,10 +130,15 @@ def digest_of(value: Any) -> str:
 def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
     """Write a small file so that it is there whole, or as it was before, whatever happens.
 
-    The folder is not synced, which would take as long again: the file as it was before is as good.
+    The folder is not synced, which would take as long again: the file as it was before is as good. A link stays a
+    link, and a pipe or a device, which must not be replaced by a file, is written to.
     """
-    fresh = path.with_name(path.name + ".new")
     with told("write", path):
+        path = path.resolve()
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
+        fresh = path.with_name(path.name + ".new")
         try:
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
