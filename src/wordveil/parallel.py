@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
-__all__ = ["blocks", "cores", "run", "use"]
+__all__ = ["ahead", "blocks", "cores", "run", "use"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -40,6 +40,19 @@ def blocks(total: int, size: int) -> Iterator[slice]:
     """Cut ``range(total)`` into consecutive slices of at most `size`."""
     for start in range(0, total, size):
         yield slice(start, min(start + size, total))
+
+
+def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Apply `work` to every item, in order, in a thread that is one item ahead of whoever takes the results."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = None
+        for item in items:
+            coming = pool.submit(work, item)
+            if waiting is not None:
+                yield waiting.result()
+            waiting = coming
+        if waiting is not None:
+            yield waiting.result()
 
 
 def run(work: Callable[[Item], Result], items: Iterable[Item], done: Callable[[], None] | None = None) -> list[Result]:

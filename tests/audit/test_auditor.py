@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from wordveil.audit import ERROR, Auditor, Evidence
 from wordveil.audit.bounds import loss_bound, lower, upper
 from wordveil.errors import WordveilError
 from wordveil.mechanisms import MECHANISMS
-from wordveil.spaces import EuclideanSpace, Vocabulary
+from wordveil.spaces import EuclideanSpace, Vocabulary, load_space
 
 AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
 
@@ -51,6 +52,24 @@ def test_every_promise_has_mutants() -> None:
     wrong = Counter(mutant.kind.name for mutant in doubles.MUTANTS)
     without_promise = {"jaccard", "remapped"}
     assert {name for name in MECHANISMS if wrong[name] < 2} == without_promise
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "options", "verdict", "claim"),
+    [
+        ("hyperbolic", 3.0, {}, "holds", ""),
+        ("hyperbolic-icdm19", 1.0, {}, "no promise", "broken"),
+        ("hyperbolic-icdm19", 1.0, {"translate": "mobius"}, "holds", ""),
+    ],
+)
+def test_hyperbolic_mechanisms_on_the_bundled_space(
+    name: str, epsilon: float, options: dict[str, Any], verdict: str, claim: str
+) -> None:
+    space = load_space("wordnet-poincare")
+    found = Auditor(**AUDITOR).audit(name, space, epsilon=epsilon, **options)  # type: ignore[arg-type]
+    assert (found.verdict, found.claim_verdict) == (verdict, claim)
+    assert found.worst is not None
+    assert found.worst.share > 0.3
 
 
 def test_close_pairs_far_from_the_origin_are_not_convicted_on_rounding() -> None:

@@ -74,7 +74,9 @@ def test_any_mechanism_is_measured_by_drawing(name: str) -> None:
     truth = frequencies(name, 2.0, {}, space)
     own = np.diag(truth)[found.stays.ids]
     assert found.stays.errors is not None
-    assert (np.abs(found.stays.values - own) < 4.5 * found.stays.errors).all()
+    # Of a word that rarely stays, the error as estimated is too small where by chance it never did.
+    errors = np.maximum(found.stays.errors, np.sqrt(own * (1.0 - own) / 500))
+    assert (np.abs(found.stays.values - own) < 4.5 * errors).all()
     weight = np.full(40, 1 / 40)
     right = (weight[:, None] * truth).max(axis=0).sum()
     assert found.uniform.low - 4 * found.uniform.error < right < found.uniform.high + 4 * found.uniform.error

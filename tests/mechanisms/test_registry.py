@@ -59,3 +59,28 @@ def test_graph_takes_a_ready_graph(toy: EuclideanSpace) -> None:
         mechanism("ring", ready, epsilon=1)
     with pytest.raises(WordveilError, match="needs a space of vectors"):
         mechanism("graph", mechanism("ring", toy, epsilon=1).space, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value", "asked"),
+    [
+        ("graph", "k", "abc", "a whole number"),
+        ("graph", "k", 2.5, "a whole number"),
+        ("graph", "k", True, "a whole number"),
+        ("exponential", "clip", "far", "a number"),
+        ("exponential", "clip", True, "a number"),
+        ("exponential", "prior", 3, "a word"),
+        ("gaussian", "delta", None, "a number"),
+        ("nadp", "join", 1, "true or false"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused(
+    name: str, option: str, value: object, asked: str, toy: EuclideanSpace
+) -> None:
+    with pytest.raises(WordveilError, match=f"the option {option} of the mechanism {name} must be {asked}"):
+        mechanism(name, toy, epsilon=1.0, **{option: value})
+
+
+def test_values_of_the_right_kind_are_taken(toy: EuclideanSpace) -> None:
+    assert mechanism("graph", toy, epsilon=1.0, k=None).options() == {"k": 3}
+    assert mechanism("exponential", toy, epsilon=1.0, clip=2).options()["clip"] == 2

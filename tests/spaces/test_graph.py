@@ -108,3 +108,49 @@ def test_equal_vectors_still_make_one_component() -> None:
 def test_a_negative_k_is_refused() -> None:
     with pytest.raises(WordveilError, match=r"0 .* or more"):
         GraphSpace.of(make_space(), -1)
+
+
+@pytest.mark.parametrize("code", [None, "off"])
+def test_ranks_run_through_the_words_at_each_distance(code: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if code:
+        monkeypatch.setenv("WORDVEIL_KERNELS", code)
+    graph = GraphSpace.of(make_space(400, 4, seed=5), 2)
+    sources = np.random.default_rng(0).permutation(400)[:300]
+    sizes = graph.shell_sizes(sources)
+    row, hops = np.nonzero(sizes)
+    counts = sizes[row, hops]
+    every = np.repeat(hops, counts)
+    ranks = np.arange(len(every)) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = 400 * np.arange(301)
+    found = graph.search.at_hops(sources, starts, every, ranks).reshape(300, 400)
+    assert np.array_equal(np.sort(found, axis=1), np.tile(np.arange(400), (300, 1)))
+    assert np.array_equal(np.take_along_axis(graph.distances(sources), found, axis=1), every.reshape(300, 400))
+    one, two = np.array([3]), np.array([0, 1])
+    for hop, rank in ((0, 1), (1, -1), (-1, 0), (400, 0), (2, 400)):
+        with pytest.raises(IndexError, match="not so many words"):
+            graph.search.at_hops(one, two, np.array([hop]), np.array([rank]))
+    with pytest.raises(ValueError, match="begin where"):
+        graph.search.at_hops(one, np.array([0, 2]), np.array([0]), np.array([0]))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 70), st.data())
+def test_ranks_on_any_graph(words: int, data: st.DataObject) -> None:
+    pair = st.tuples(st.integers(0, words - 1), st.integers(0, words - 1))
+    joined = np.zeros((words, words), dtype=bool)
+    for left, right in data.draw(st.lists(pair, max_size=2 * words)):
+        if left != right:
+            joined[left, right] = joined[right, left] = True
+    sparse = csr_array(joined)
+    search = HopSearch(sparse.indptr, sparse.indices)
+    sources = np.array(data.draw(st.lists(st.integers(0, words - 1), max_size=90)), dtype=np.int64)
+    for source in sources.tolist():
+        for hop, size in enumerate(search.sizes(np.array([source]))[0].tolist()):
+            found = search.at_hops(np.array([source]), np.array([0, size]), np.full(size, hop), np.arange(size))
+            assert np.array_equal(np.sort(found), np.flatnonzero(search.distances(np.array([source]))[0] == hop))
+
+
+def test_a_graph_must_hold_together() -> None:
+    for indptr, indices in (([0, 1], [1]), ([0, 1], [-1]), ([0, 2], [0]), ([0, 1, 0], []), ([1, 1], [0])):
+        with pytest.raises(ValueError, match="graph"):
+            HopSearch(np.array(indptr), np.array(indices, dtype=np.int64))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from wordveil.mechanisms import ExponentialMechanism, Gaussian, Mechanism, Noise
 from wordveil.mechanisms.gaussian_noise import GaussianNoise
 from wordveil.mechanisms.nadp import Nadp
 from wordveil.noise import Entropy, delta_between
-from wordveil.spaces import EuclideanSpace, Space, Vocabulary
+from wordveil.spaces import EuclideanSpace, PoincareSpace, Space, Vocabulary
+from wordveil.spaces.space import Ids
 
 __all__ = ["ERROR", "Auditor", "audit"]
 
@@ -77,8 +79,9 @@ class Auditor:
         """Audit a mechanism; `remake` makes the same mechanism on a smaller space.
 
         Where the law is known, the mechanism itself is audited, on the words of a sub-vocabulary and every output.
-        Where draws must be counted, the same mechanism is made on that sub-vocabulary alone, and once more on its
-        projection to two dimensions, where losses that hide in a hundred dimensions show.
+        Where draws must be counted, the same mechanism is made on that sub-vocabulary alone, and once more where losses
+        show that are hidden there: on its projection to two dimensions, since in a hundred all words are far apart;
+        of a Poincaré space, on the words nearest to the origin, since all others are far apart.
         """
         started = time.perf_counter()
         ids = sub_vocabulary(made.space, self.words, self.seed)
@@ -150,32 +153,37 @@ class Auditor:
         smaller = [(f"{len(ids)} words", small)]
         if isinstance(small, EuclideanSpace):
             smaller.append((f"{len(ids)} words in 2-d", _flat(small)))
+        if isinstance(base, PoincareSpace):
+            smaller.append((f"the {len(ids)} most general words", base.restrict(np.argsort(base.radii)[: len(ids)])))
         return smaller
 
     def _sampled(self, small: Mechanism[Any], held: Guarantee, where: str) -> list[Evidence]:
         if held.notion is not Notion.METRIC:
             return []
+        allowed = partial(_allowed, small, held)
         groups = dict(interesting_pairs(small.space, self.each, self.seed))
-        groups["searched for"] = search_pairs(small, self.each + 2, 2000, self.entropy)
+        groups["searched for"] = search_pairs(small, allowed, self.each + 2, 2000, self.entropy)
         count = sum(map(len, groups.values()))
         error = self._main / max(1, 4 * count)  # points and words, here and in the other space
         draws = (self.draws // 3, self.draws)
         found = []
         for kind, pairs in groups.items():
             for pair in pairs:
-                allowed = self._allowed(small, held, pair)
+                loss = float(allowed(np.array([pair[0]]), np.array([pair[1]]))[0])
                 words = f"drawn words, {where}, {kind}"
-                found.append(compare_words(small, pair, held, allowed, words, draws, error, self.entropy))
+                found.append(compare_words(small, pair, held, loss, words, draws, error, self.entropy))
                 if isinstance(small, NoiseMechanism):
                     points = f"noisy points, {where}, {kind}"
-                    found.append(compare_points(small, pair, allowed, points, draws, error, self.entropy))
+                    found.append(compare_points(small, pair, loss, points, draws, error, self.entropy))
         return found
 
-    @staticmethod
-    def _allowed(small: Mechanism[Any], held: Guarantee, pair: tuple[int, int]) -> float:
-        if held == small.guarantee:
-            return float(small.promised(np.array([pair[0]]), np.array([pair[1]]))[0])
-        return held.loss(float(small.space.distances(np.array([pair[0]]))[0, pair[1]]))
+
+def _allowed(made: Mechanism[Any], held: Guarantee, left: Ids, right: Ids) -> NDArray[np.float64]:
+    """Return the largest loss that a promise, or a claim, allows between the words of each pair."""
+    if held == made.guarantee:
+        return made.promised(left, right)
+    words, row = np.unique(left, return_inverse=True)
+    return np.array([held.loss(distance) for distance in made.space.distances(words)[row, right].tolist()])
 
 
 def _at_the_edge(made: Gaussian, word: int) -> Evidence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from wordveil.audit.verdict import Evidence
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.mechanisms import Mechanism, NoiseMechanism
 from wordveil.noise import Entropy
+from wordveil.spaces.space import Ids
 
 __all__ = ["compare_points", "compare_words", "search_pairs"]
 
@@ -101,8 +103,14 @@ def compare_words(
     return _evidence(mechanism, (pair, pair[::-1])[way], allowed, found, about, output, quantity)
 
 
-def search_pairs(mechanism: Mechanism[Any], count: int, draws: int, entropy: Entropy) -> list[tuple[int, int]]:
-    """Look for pairs that might break the promise: few draws of every word, all pairs and outputs compared."""
+def search_pairs(
+    mechanism: Mechanism[Any],
+    allowed: Callable[[Ids, Ids], NDArray[np.float64]],
+    count: int,
+    draws: int,
+    entropy: Entropy,
+) -> list[tuple[int, int]]:
+    """Look for pairs that might exceed the allowed loss: few draws of every word, all pairs and outputs compared."""
     words = len(mechanism.space)
     place = np.repeat(np.arange(words), draws)
     drawn = mechanism.draw(place, entropy)
@@ -113,7 +121,7 @@ def search_pairs(mechanism: Mechanism[Any], count: int, draws: int, entropy: Ent
     for word in range(words):
         # An output must have been seen often enough for its ratio to mean something.
         gaps = np.where(counts[word] >= 30, logs[word] - logs, -np.inf).max(axis=1)
-        excess[word] = gaps - mechanism.promised(np.full(words, word), everyone)
+        excess[word] = gaps - allowed(np.full(words, word), everyone)
     np.fill_diagonal(excess, -np.inf)
     excess[np.isnan(excess)] = -np.inf
     order = np.argsort(-excess, axis=None, kind="stable")[:count]

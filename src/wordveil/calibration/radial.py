@@ -18,6 +18,7 @@ from wordveil.mechanisms import Gaussian, Jaccard, Laplace, Mahalanobis, Mechani
 from wordveil.mechanisms.gaussian_noise import GaussianNoise
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, MahalanobisSpace
+from wordveil.spaces.space import Device
 
 __all__ = ["RadialNoise"]
 
@@ -42,6 +43,11 @@ class RadialNoise:
     def covers(mechanism: Mechanism[Any]) -> bool:
         """Say whether the mechanism's noise is of this kind. A mechanism derived from one that is need not be."""
         return type(mechanism) in _KINDS
+
+    @property
+    def device(self) -> Device | None:
+        """Where the points lie, if that is not this processor."""
+        return self._space.device
 
     @property
     def matrix(self) -> NDArray[np.float32]:

@@ -55,7 +55,9 @@ class RayMeter(Meter):
 
     @cached_property
     def _rays(self) -> Rays:
-        return Rays(self._noise.matrix)
+        device = self._noise.device
+        rays: Rays = Rays(self._noise.matrix) if device is None else device.rays(self._noise.matrix)
+        return rays
 
     def _follow(
         self, ids: NDArray[np.int64], scales: NDArray[np.float64], draws: int, purpose: int, number: int

@@ -13,7 +13,6 @@ from wordveil.cli.options import (
     MechanismName,
     Normalise,
     Options,
-    SpaceName,
     check_epsilon,
     parse_options,
     stderr,
@@ -34,11 +33,19 @@ def register(app: typer.Typer) -> None:
 def audit(
     epsilon: Epsilon = None,
     mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
+    space: Annotated[
+        str | None,
+        typer.Option("--space", "-s", help="A bundled space or the path of an embedding; glove-50k if not given."),
+    ] = None,
     normalise: Normalise = False,
     option: Options = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every mechanism that fits the space, at ε = 1 unless --epsilon is given.")
+        bool,
+        typer.Option(
+            "--all",
+            help="Every mechanism that fits the space, at an ε of 1 more than the least it takes unless --epsilon is "
+            "given; without --space each on the first bundled space that fits it.",
+        ),
     ] = False,
     words: Annotated[int, typer.Option("--words", min=2, help="How many words the audited sub-vocabulary has.")] = 200,
     draws: Annotated[int, typer.Option("--draws", min=1000, help="How many draws measure one event.")] = 60_000,
@@ -64,21 +71,28 @@ def audit(
     """
     from wordveil.audit import Auditor
     from wordveil.mechanisms import MECHANISMS
-    from wordveil.spaces import load_space
+    from wordveil.spaces import BUNDLED, load_space
 
     chosen = list(MECHANISMS) if everything else [mechanism]
-    rate = 1.0 if everything and epsilon is None else check_epsilon(epsilon)
-    opened = load_space(space, normalise=normalise)
+    rate = None if everything and epsilon is None else check_epsilon(epsilon)
+    named = BUNDLED if everything and space is None and not normalise else (space or BUNDLED[0],)
+    spaces = [load_space(name, normalise=normalise) for name in named]
     auditor = Auditor(words=words, draws=draws, each=pairs, seed=seed, repeat=repeat)
     verdicts: list[Verdict] = []
     skipped: list[tuple[str, str]] = []
     with stderr().status("auditing…") as status:
         for name in chosen:
             status.update(f"auditing {name} ({len(verdicts) + len(skipped) + 1} of {len(chosen)})…")
-            if everything:
-                _try(auditor, name, opened, rate, verdicts, skipped)
+            if not everything:
+                verdicts.append(auditor.audit(name, spaces[0], epsilon=check_epsilon(epsilon), **parse_options(option)))
+                continue
+            for one in spaces:
+                verdict, reason = _try(auditor, name, one, rate)
+                if verdict is not None:
+                    verdicts.append(verdict)
+                    break
             else:
-                verdicts.append(auditor.audit(name, opened, epsilon=rate, **parse_options(option)))
+                skipped.append((name, reason))
     if as_json:
         facts = [verdict.to_dict() for verdict in verdicts]
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
@@ -88,15 +102,16 @@ def audit(
         raise typer.Exit(1)
 
 
-def _try(
-    auditor: Any, name: str, space: Any, epsilon: float, verdicts: list[Verdict], skipped: list[tuple[str, str]]
-) -> None:
+def _try(auditor: Any, name: str, space: Any, epsilon: float | None) -> tuple[Verdict | None, str]:
+    """Audit a mechanism, or say why it does not fit this space or this ε."""
     from wordveil.errors import WordveilError
+    from wordveil.mechanisms import MECHANISMS
 
     try:
-        verdicts.append(auditor.audit(name, space, epsilon=epsilon))
-    except WordveilError as error:  # a mechanism that does not fit this space or this ε
-        skipped.append((name, str(error)))
+        rate = 1.0 + MECHANISMS[name].least_epsilon(space) if epsilon is None else epsilon
+        return auditor.audit(name, space, epsilon=rate), ""
+    except WordveilError as error:
+        return None, str(error)
 
 
 def _show(verdicts: list[Verdict], skipped: list[tuple[str, str]]) -> None:

@@ -108,6 +108,9 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write everything as JSON to this file.")
     ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="local, or gpu (CUDA), for mechanisms that add noise.")
+    ] = "local",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -126,8 +129,10 @@ def calibrate(
       wordveil calibrate --mechanism laplace --alternatives 300 --words 2000 --figures laplace.png
     """
     from wordveil import calibration
+    from wordveil.engines import check_engine, check_runs, on_engine
     from wordveil.spaces import load_space
 
+    check_engine(engine)
     chosen = [check_epsilon(one) for one in epsilon or []]
     bounds = {
         "stays": stays,
@@ -148,10 +153,11 @@ def calibrate(
         check_installed()
     others = [_curve(path) for path in compare or []]
     _check_targets(targets, settings)
-    opened = load_space(space, normalise=normalise)
+    opened = on_engine(load_space(space, normalise=normalise), engine)
     make = calibration.maker(mechanism, opened, **parse_options(option))
     with ProgressOf("calibrating", quiet=quiet) as progress:
         meter = calibration.meter_for(make, opened, settings, progress.watch)
+        check_runs(meter.probe, engine)
         found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points)
         facts = found.to_dict()
     _write(found, facts, figures, html, output, others)

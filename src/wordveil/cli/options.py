@@ -95,7 +95,14 @@ def check_epsilon(epsilon: float | None) -> float:
 
 
 def build_mechanism(
-    name: str, epsilon: float | None, space: str, normalise: bool, options: list[str] | None
+    name: str,
+    epsilon: float | None,
+    space: str,
+    normalise: bool,
+    options: list[str] | None,
+    *,
+    engine: str = "local",
+    index: str = "exact",
 ) -> Mechanism[Any]:
     """Open the space and make the mechanism, with a sign of life where that takes time."""
     epsilon = check_epsilon(epsilon)
@@ -107,7 +114,16 @@ def build_mechanism(
         raise WordveilError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
     where = Path(space).name
     with stderr().status(f"opening the space {where} (its graph or ring is made once, then cached)…"):
-        return mechanism(name, load_space(space, normalise=normalise), epsilon=epsilon, **chosen)
+        opened = load_space(space, normalise=normalise)
+        if engine == "local" and index == "exact":
+            return mechanism(name, opened, epsilon=epsilon, **chosen)
+        from wordveil.engines import approximately, check_runs, on_engine
+
+        if index == "approximate":
+            return approximately(lambda words: mechanism(name, words, epsilon=epsilon, **chosen), opened)
+        made = mechanism(name, on_engine(opened, engine), epsilon=epsilon, **chosen)
+        check_runs(made, engine)
+        return made
 
 
 def parse_options(options: list[str] | None) -> dict[str, Any]:

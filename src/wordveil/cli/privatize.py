@@ -111,8 +111,19 @@ def privatize(
         int, typer.Option("--workers", "-j", min=1, help="How many processes veil; the order of records is kept.")
     ] = 1,
     engine: Annotated[
-        str, typer.Option("--engine", help="local, or spark: the output is then a folder of Parquet files.")
+        str,
+        typer.Option(
+            "--engine",
+            help="local; gpu (CUDA), for mechanisms that add noise; or spark: the output is a folder of Parquet files.",
+        ),
     ] = "local",
+    index: Annotated[
+        str,
+        typer.Option(
+            "--index",
+            help="How the nearest word is searched: exact, or approximate (FAISS) if that finds it 99 times in 100.",
+        ),
+    ] = "exact",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
     """Veil a text, a table or a folder of them; everything that is not replaced survives as it is.
@@ -137,8 +148,7 @@ def privatize(
         raise WordveilError("--seed must be a whole number from 0 on.")
     if source is None and sys.stdin and sys.stdin.isatty():
         raise WordveilError("give an input file, or pipe text into the command (- reads what you type).")
-    if engine not in ("local", "spark"):
-        raise WordveilError(f"there is no --engine {engine!r}; choose local or spark.")
+    _check_engine(engine, index, workers)
     if engine == "spark":
         refused = {
             "--spans": spans, "--words": words, "--normalise": normalise, "--seed": seed is not None,
@@ -159,7 +169,7 @@ def privatize(
         job = _job(plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite))
         job.check()
         _check_report(report, plan, output, replace=resume or overwrite)
-        made = build_mechanism(mechanism, epsilon, space, normalise, option)
+        made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index)
 
         def veil(seed: int | None) -> Veil:
             return Veil(made, select=select, words=listed, oov=oov, case=case, seed=seed)
@@ -172,6 +182,21 @@ def privatize(
         job.forget()
     if report is None and not quiet:
         _summarise(facts, tally)
+
+
+def _check_engine(engine: str, index: str, workers: int) -> None:
+    if engine not in ("local", "gpu", "spark"):
+        raise WordveilError(f"there is no --engine {engine!r}; choose local, gpu or spark.")
+    if index not in ("exact", "approximate"):
+        raise WordveilError(f"there is no --index {index!r}; choose exact or approximate.")
+    if index == "approximate" and engine != "local":
+        raise WordveilError(f"--index approximate does not go with --engine {engine}.")
+    if engine == "gpu":
+        from wordveil.engines import check_engine
+
+        if workers > 1:
+            raise WordveilError("--workers does not go with --engine gpu: the device does the work.")
+        check_engine(engine)
 
 
 def _on_spark(

@@ -12,7 +12,7 @@ from wordveil.mechanisms.jaccard import Jaccard
 from wordveil.mechanisms.knn_truncated import KnnTruncated
 from wordveil.mechanisms.laplace import Laplace
 from wordveil.mechanisms.mahalanobis import Mahalanobis
-from wordveil.mechanisms.mechanism import ExponentialMechanism, Mechanism, NoiseMechanism
+from wordveil.mechanisms.mechanism import ExponentialMechanism, Mechanism, NoiseMechanism, RadialMechanism
 from wordveil.mechanisms.nadp import Nadp
 from wordveil.mechanisms.registry import DEFAULT, MECHANISMS, mechanism, option_names
 from wordveil.mechanisms.remapped import Remapped
@@ -40,6 +40,7 @@ __all__ = [
     "Mechanism",
     "Nadp",
     "NoiseMechanism",
+    "RadialMechanism",
     "Remapped",
     "Ring",
     "Truncated",

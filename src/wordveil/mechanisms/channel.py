@@ -15,7 +15,8 @@ from scipy.special import betaincinv
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import ExponentialMechanism, Mechanism, drawn_closely
+from wordveil.mechanisms.mechanism import ExponentialMechanism, Mechanism
+from wordveil.mechanisms.rows import drawn_closely
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import Space

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import NoiseMechanism, draw_rows, needs_vectors
+from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
+from wordveil.mechanisms.rows import RowDraws, WholeRows
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
@@ -94,9 +95,13 @@ class Density(NoiseMechanism[EuclideanSpace]):
         """The laws of the mixing variable."""
         return MixingLaw(self.space.dimension, self.epsilon / 2.0, self.bandwidth, self.space.diameter)
 
+    @cached_property
+    def _components(self) -> RowDraws:
+        return RowDraws(WholeRows(len(self.space), lambda words: self.law.log_mass(self.space.distances(words))))
+
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:
         """Return a noisy point for each word."""
-        centre = draw_rows(ids, len(self.space), lambda words: self.law.log_mass(self.space.distances(words)), entropy)
+        centre = self._components.draw(ids, entropy)
         start, towards = self.space.points(ids), self.space.points(centre)
         apart = self.space.apart(start, centre)
         mixing = np.concatenate(

@@ -32,16 +32,16 @@ from scipy.special import betainc
 from wordveil.cache import cached_folder
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw, needs_vectors
-from wordveil.noise import Entropy, directions
+from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
+from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
-from wordveil.spaces.space import Ids, Points
+from wordveil.spaces.space import Ids
 
 __all__ = ["Elastic"]
 
 
-class Elastic(NoiseMechanism[EuclideanSpace]):
+class Elastic(RadialMechanism[EuclideanSpace]):
     """Adds heavy-tailed noise sized by the smoothed distance to the k-th nearest word, and gives the nearest word.
 
     Parameters
@@ -116,13 +116,11 @@ class Elastic(NoiseMechanism[EuclideanSpace]):
         """Return the loss per unit of distance between a word of this size and any other."""
         return self.exponent / size + self.share * self.epsilon
 
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        """Return a noisy point for each word."""
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word."""
         dimension = self.space.dimension
         ratio = entropy.generator.beta(dimension, self.exponent - dimension, len(ids))
-        radius = self.sizes[ids] * ratio / np.maximum(1.0 - ratio, 1e-300)
-        noise = directions(len(ids), dimension, entropy) * radius[:, None].astype(np.float32)
-        return noise + self.space.points(ids)
+        return np.asarray(self.sizes[ids] * ratio / np.maximum(1.0 - ratio, 1e-300))
 
     def radius_law(self, word: int) -> RadiusLaw:
         """Return the distribution function of the distance between a word and its noisy point."""

@@ -15,8 +15,9 @@ import numpy as np
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism, drawn_closely
+from wordveil.mechanisms.mechanism import ExponentialMechanism
 from wordveil.mechanisms.priors import log_prior
+from wordveil.mechanisms.rows import ROW_FLOOR, FallingRows, RowSource, rate_of
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
 
@@ -32,7 +33,7 @@ class Exponential(ExponentialMechanism[Space]):
         The words and their distance.
     epsilon : float
         The privacy loss per unit of distance.
-    prior : {"uniform", "frequency", "density"}
+    prior : {"uniform", "frequency", "density", "general"}
         A public prior over the outputs; costs no privacy.
     clip : float, optional
         Distances above this count as this, so that all far words are equally likely and any two words are told apart by
@@ -51,6 +52,7 @@ class Exponential(ExponentialMechanism[Space]):
         self.prior = prior
         self.clip = clip
         self._log_prior = log_prior(space, prior)
+        self._rate = rate_of(self.epsilon)
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""
@@ -60,20 +62,27 @@ class Exponential(ExponentialMechanism[Space]):
     def _reach(self) -> float:
         # No weight may underflow to zero. Clipping the distance, before the prior comes in, does that and keeps
         # the proof; cutting off the finished weights would not.
-        floor = 2.0 * (float(self._log_prior.min()) - LOG_FLOOR) / self.epsilon
+        floor = (float(self._log_prior.min()) - ROW_FLOOR) / self._rate
         return min(floor, self.clip) if self.clip is not None else floor
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
         rows = self.space.distances(ids)
         np.minimum(rows, self._reach, out=rows)
-        rows *= -0.5 * self.epsilon
+        rows *= -self._rate
         return rows if self.prior == "uniform" else rows + self._log_prior
+
+    def row_source(self) -> RowSource:
+        """Return the rows to draw from: by sums over blocks where the distance is that of vectors."""
+        flat = self.space.flat
+        if flat is None:
+            return super().row_source()
+        return FallingRows(flat, self._log_prior, self._rate, self._reach)
 
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        caveats = [drawn_closely(len(self.space))]
+        caveats = [self.rows.source.caveat]
         if self.clip is not None:
             caveats.append(f"Any two words at all are told apart by at most e^{self.epsilon * self.clip:g}.")
         return self.promise(

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
-from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
+from wordveil.mechanisms.mechanism import RadialMechanism, needs_vectors
 from wordveil.noise import Entropy, delta_between
 from wordveil.spaces import EuclideanSpace, Space
-from wordveil.spaces.space import Ids, Points
+from wordveil.spaces.space import Ids
 
 __all__ = ["GaussianNoise"]
 
 
-class GaussianNoise(NoiseMechanism[EuclideanSpace]):
+class GaussianNoise(RadialMechanism[EuclideanSpace]):
     """Adds Gaussian noise to the word's vector and gives the nearest word.
 
     Parameters
@@ -43,11 +43,10 @@ class GaussianNoise(NoiseMechanism[EuclideanSpace]):
         """Return the options beside epsilon that this mechanism was made with."""
         return {"delta": self.delta}
 
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        """Return a noisy point for each word."""
-        noise = entropy.generator.standard_normal((len(ids), self.space.dimension), dtype=np.float32)
-        noise *= self.deviations[ids][:, None].astype(np.float32)
-        return np.add(noise, self.space.points(ids), out=noise)
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word: that of a normal vector has a chi law."""
+        squares = 2.0 * entropy.generator.standard_gamma(0.5 * self.space.dimension, len(ids))
+        return np.asarray(self.deviations[ids] * np.sqrt(squares))
 
     def true_delta(self, left: int, right: int) -> float:
         """Return the smallest δ that holds between two words at this mechanism's ε: no estimate, the exact value."""

@@ -15,19 +15,18 @@ from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
+from wordveil.kernels import choose
+from wordveil.mechanisms.batch import Batch
 from wordveil.mechanisms.mechanism import DRAWN_FINELY, LOG_FLOOR, ExponentialMechanism
 from wordveil.noise import Entropy
-from wordveil.parallel import blocks, run
+from wordveil.parallel import blocks
 from wordveil.spaces import GraphSpace, PointSpace, Space
-from wordveil.spaces.hops import SOURCES, Bits, members
 from wordveil.spaces.space import Ids, Rows
 
 __all__ = ["Graph"]
 
 _NEIGHBOURS = 3
-_TOKENS = 1 << 16
-# A shell that holds more than one in so many words is drawn from by guessing words until one lies in it.
-_GUESSES = 48
+_TOKENS = 1 << 20
 
 
 class Graph(ExponentialMechanism[GraphSpace]):
@@ -81,97 +80,18 @@ class Graph(ExponentialMechanism[GraphSpace]):
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its probabilities."""
         entropy = entropy or Entropy()
-        hops = self._draw_hops(ids, entropy)
-        drawn = np.array(ids, dtype=np.int64)
-        near = np.flatnonzero(hops == 1)
-        start, stop = self.space.indptr[ids[near]], self.space.indptr[ids[near] + 1]
-        drawn[near] = self.space.indices[start + entropy.below(stop - start)]
-        far = np.flatnonzero(hops > 1)
-        drawn[far] = self._draw_far(ids[far], hops[far], entropy)
+        drawn = np.empty(len(ids), dtype=np.int64)
+        for part in blocks(len(ids), _TOKENS):
+            batch = Batch(ids[part], len(self.space))
+            drawn[part] = batch.restore(self._draw_batch(batch, entropy))
         return drawn
 
-    def _draw_hops(self, ids: Ids, entropy: Entropy) -> NDArray[np.int64]:
+    def _draw_batch(self, batch: Batch, entropy: Entropy) -> NDArray[np.int64]:
         # Summed from the far end, where the weights are smallest: each shell then has its probability to a relative
         # error of about 1e-10, however rare it is (docs/guarantees.md, "Numbers").
-        words, place = np.unique(ids, return_inverse=True)
-        sizes = self.space.shell_sizes(words)
-        weights = sizes * np.exp(self._log_falls(sizes.shape[1]))
-        sums = np.cumsum(weights[:, ::-1], axis=1)
-        hops = np.empty(len(ids), dtype=np.int64)
-        for part in blocks(len(ids), _TOKENS):
-            rows = sums[place[part]]
-            aim = entropy.uniform(len(rows)) * rows[:, -1]
-            # a word without so far a shell has zeros there, which no aim above 0 stops at
-            hops[part] = sums.shape[1] - 1 - (rows < aim[:, None]).sum(axis=1)
-        return hops
-
-    def _draw_far(self, ids: Ids, hops: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
-        words, place = np.unique(ids, return_inverse=True)
-        deepest = np.zeros(len(words), dtype=np.int64)
-        np.maximum.at(deepest, place, hops)
-        # Words whose draws stop at the same depth are searched together, so that shallow searches stay shallow.
-        turn = np.argsort(deepest, kind="stable")
-        rank = np.empty(len(words), dtype=np.int64)
-        rank[turn] = np.arange(len(words))
-        of_block = np.argsort(rank[place], kind="stable")
-        ends = np.searchsorted(rank[place][of_block], np.arange(0, len(words) + SOURCES, SOURCES))
-        sizes = self.space.shell_sizes(words)[place, hops]
-        parts = list(blocks(len(words), SOURCES))
-        drawn = np.empty(len(ids), dtype=np.int64)
-
-        def search(job: tuple[int, slice, Entropy]) -> None:
-            number, part, source = job
-            wanted = of_block[ends[number] : ends[number + 1]]
-            column = rank[place[wanted]] - part.start
-            drawn[wanted] = self._draw_block(words[turn[part]], column, hops[wanted], sizes[wanted], source)
-
-        run(search, zip(range(len(parts)), parts, entropy.spawn(len(parts)), strict=True))
-        return drawn
-
-    def _draw_block(
-        self,
-        sources: Ids,
-        column: NDArray[np.int64],
-        hops: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        entropy: Entropy,
-    ) -> NDArray[np.int64]:
-        search = self.space.search
-        drawn = np.empty(len(column), dtype=np.int64)
-        crowded = sizes * _GUESSES > len(search)
-        last = hops.max(initial=0)
-        for hop, shell in enumerate(search.shells(sources)):
-            here = hops == hop
-            listed, guessed = np.flatnonzero(here & ~crowded), np.flatnonzero(here & crowded)
-            if listed.size:
-                drawn[listed] = _pick(shell, column[listed], entropy)
-            if guessed.size:
-                drawn[guessed] = _guess(shell, column[guessed], entropy)
-            if hop == last:
-                break
-        return np.asarray(search.order[drawn])
-
-
-def _pick(shell: Bits, column: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
-    """Draw a member of each of these columns by listing them."""
-    mask = np.zeros(shell.shape[1] * 64, dtype=np.uint8)
-    mask[column] = 1
-    wanted = np.packbits(mask, bitorder="little").view("<u8").astype(np.uint64)
-    place, of = members(shell & wanted)
-    order = np.argsort(of.astype(np.uint16), kind="stable")  # small integers are sorted by radix
-    starts = np.searchsorted(of[order], np.arange(shell.shape[1] * 64 + 1))
-    chosen = starts[column] + entropy.below(starts[column + 1] - starts[column])
-    return np.asarray(place[order[chosen]])
-
-
-def _guess(shell: Bits, column: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
-    """Draw a member of each of these columns by guessing until one is hit."""
-    drawn = np.empty(len(column), dtype=np.int64)
-    open_ = np.arange(len(column))
-    while open_.size:
-        guess = entropy.generator.integers(0, len(shell), len(open_), dtype=np.int32)
-        of = column[open_]
-        hit = (shell[guess, of // 64] >> (of % 64).astype(np.uint64)) & np.uint64(1) == 1
-        drawn[open_[hit]] = guess[hit]
-        open_ = open_[~hit]
-    return drawn
+        sizes = self.space.shell_sizes(batch.words)
+        weights = sizes.astype(np.float64) * np.exp(self._log_falls(sizes.shape[1]))
+        falling = choose(weights[:, ::-1], batch.starts, entropy.uniform(len(batch)))
+        hops = sizes.shape[1] - 1 - falling
+        ranks = entropy.below(sizes[np.repeat(np.arange(len(sizes)), batch.counts), hops])
+        return self.space.search.at_hops(batch.words, batch.starts, hops, ranks)

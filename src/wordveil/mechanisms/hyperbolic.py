@@ -59,17 +59,22 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
 
     def __init__(self, space: Space, epsilon: float, *, generalise: float = 0.0) -> None:
         super().__init__(needs_poincare(self.name, space), epsilon)
-        least = self.space.dimension - 1
+        least = self.least_epsilon(space)
         if self.epsilon <= least:
             raise WordveilError(
-                f"in {self.space.dimension} dimensions the mechanism {self.name} needs an epsilon above {least}, "
-                f"because hyperbolic volume grows like e^({least}·distance) and noise that falls more slowly has no "
-                f"finite mass; give more than {least}, take a space of fewer dimensions, or use exponential, which "
+                f"in {self.space.dimension} dimensions the mechanism {self.name} needs an epsilon above {least:g}, "
+                f"because hyperbolic volume grows like e^({least:g}·distance) and noise that falls more slowly has no "
+                f"finite mass; give more than {least:g}, take a space of fewer dimensions, or use exponential, which "
                 "takes any epsilon."
             )
         if not (math.isfinite(generalise) and generalise >= 0):
             raise WordveilError("generalise must be a distance of 0 or more.")
         self.generalise = float(generalise)
+
+    @classmethod
+    def least_epsilon(cls, space: Space) -> float:
+        """Return what every epsilon must be above on this space: one less than its dimension."""
+        return float(needs_poincare(cls.name, space).dimension - 1)
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""

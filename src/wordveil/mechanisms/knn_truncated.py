@@ -8,13 +8,16 @@ d(w,w')`` holds all the words of the ball around ``w``. And ``|min(a,b) - min(a'
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism, drawn_closely
+from wordveil.mechanisms.mechanism import ExponentialMechanism
+from wordveil.mechanisms.rows import ROW_FLOOR, FallingRows, RowSource, rate_of
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
 
@@ -44,6 +47,8 @@ class KnnTruncated(ExponentialMechanism[Space]):
         if k < 1:
             raise WordveilError("k must be 1 or more.")
         self.k = int(k)
+        self._rate = rate_of(self.epsilon)
+        self._reach = -ROW_FLOOR / self._rate  # no weight may underflow to zero: as in `exponential`
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""
@@ -54,12 +59,30 @@ class KnnTruncated(ExponentialMechanism[Space]):
         rows = self.space.distances(ids).astype(np.float64)
         k = min(self.k, len(self.space) - 1)
         cut = np.partition(rows, k, axis=1)[:, k]  # place 0 is the word itself
-        return np.maximum(-0.5 * self.epsilon * np.minimum(rows, cut[:, None]), LOG_FLOOR)
+        return np.asarray(-self._rate * np.minimum(rows, np.minimum(cut, self._reach)[:, None]))
+
+    def row_source(self) -> RowSource:
+        """Return the rows to draw from: by sums over blocks where the distance is that of vectors."""
+        flat = self.space.flat
+        if flat is None:
+            return super().row_source()
+        return FallingRows(flat, np.zeros(len(flat)), self._rate, self._reach, self._cuts)
+
+    @cached_property
+    def _known_cuts(self) -> NDArray[np.float64]:
+        return np.full(len(self.space), np.nan)
+
+    def _cuts(self, ids: Ids) -> Rows:
+        unknown = np.unique(ids[np.isnan(self._known_cuts[ids])])
+        if unknown.size:
+            distances = self.space.neighbours(unknown, self.k)[1]
+            self._known_cuts[unknown] = distances[:, -1] if distances.shape[1] else 0.0
+        return self._known_cuts[ids]
 
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         return self.promise(
-            caveats=(drawn_closely(len(self.space)),),
+            caveats=(self.rows.source.caveat,),
             claimed="none: the challenges paper leaves it open",
         )

@@ -11,18 +11,19 @@ Sampler. In ``n`` dimensions the volume at radius ``r`` grows like ``r^{n-1}``, 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc
 
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw, needs_vectors
-from wordveil.noise import Entropy, laplace_noise
+from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
+from wordveil.noise import Entropy, laplace_lengths
 from wordveil.spaces import EuclideanSpace, Space
-from wordveil.spaces.space import Ids, Points
+from wordveil.spaces.space import Ids
 
 __all__ = ["Laplace"]
 
 
-class Laplace(NoiseMechanism[EuclideanSpace]):
+class Laplace(RadialMechanism[EuclideanSpace]):
     """Adds multivariate Laplace noise to the word's vector and gives the nearest word.
 
     Parameters
@@ -52,10 +53,9 @@ class Laplace(NoiseMechanism[EuclideanSpace]):
             claimed="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",
         )
 
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        """Return a noisy point for each word."""
-        noise = laplace_noise(len(ids), self.space.dimension, self.epsilon, entropy)
-        return np.add(noise, self.space.points(ids), out=noise)
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word."""
+        return laplace_lengths(len(ids), self.space.dimension, self.epsilon, entropy)
 
     def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
         """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""

@@ -13,18 +13,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc
 
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw, needs_vectors
-from wordveil.noise import Entropy, laplace_noise
+from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
+from wordveil.noise import Entropy, laplace_lengths
 from wordveil.spaces import MahalanobisSpace, Space
-from wordveil.spaces.space import Ids, Points
+from wordveil.spaces.space import Ids
 
 __all__ = ["Mahalanobis"]
 
 
-class Mahalanobis(NoiseMechanism[MahalanobisSpace]):
+class Mahalanobis(RadialMechanism[MahalanobisSpace]):
     """Adds Laplace noise stretched along the directions in which words vary most, and gives the nearest word.
 
     Parameters
@@ -60,10 +61,14 @@ class Mahalanobis(NoiseMechanism[MahalanobisSpace]):
             claimed="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
         )
 
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        """Return a noisy point for each word."""
-        noise = laplace_noise(len(ids), self.space.dimension, self.epsilon, entropy)
-        return self.space.points(ids) + self.space.colour(noise)
+    @property
+    def stretch(self) -> NDArray[np.float32]:
+        """The square root of S."""
+        return self.space.stretch
+
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word, before it is stretched."""
+        return laplace_lengths(len(ids), self.space.dimension, self.epsilon, entropy)
 
     def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
         """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""

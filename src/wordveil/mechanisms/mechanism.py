@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.noise import Entropy
-from wordveil.parallel import blocks, run
+from wordveil.mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, weights_of
+from wordveil.noise import Entropy, directions
+from wordveil.parallel import ahead, blocks
 from wordveil.spaces import EuclideanSpace, PointSpace, Space
 from wordveil.spaces.space import Ids, Points, Rows
 
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
     from wordveil.mechanisms.channel import Channel
 
 __all__ = [
+    "LOG_FLOOR",
     "ExponentialMechanism",
     "Mechanism",
     "NoiseMechanism",
+    "RadialMechanism",
     "RadiusLaw",
-    "draw_rows",
-    "drawn_closely",
     "needs_vectors",
 ]
 
@@ -34,13 +36,8 @@ RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 SpaceT = TypeVar("SpaceT", bound=Space)
 PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
 
-#: Weights are kept above e^-600 of the largest, so that none becomes zero: see docs/guarantees.md, "Numbers".
-LOG_FLOOR = -600.0
-
 #: What drawing with 128 random bits does to a mechanism whose rarest outputs are drawn first.
 DRAWN_FINELY = "Drawn with 128 random bits: the promise holds up to an additive 2^-75, and rarer outputs do not occur."
-
-_ENTRIES = 1 << 21  # of a block of rows that one thread works on
 
 
 class Mechanism(ABC, Generic[SpaceT]):
@@ -76,6 +73,11 @@ class Mechanism(ABC, Generic[SpaceT]):
         self.space = space
         self.epsilon = float(epsilon)
 
+    @classmethod
+    def least_epsilon(cls, space: Space) -> float:  # noqa: ARG003 - for those that depend on the space
+        """Return what every epsilon must be above on this space."""
+        return 0.0
+
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
@@ -83,6 +85,7 @@ class Mechanism(ABC, Generic[SpaceT]):
 
     def promise(self, notion: Notion = Notion.METRIC, **details: Any) -> Guarantee:
         """Make a guarantee of this notion at this mechanism's ε and in its metric."""
+        details["caveats"] = (*details.get("caveats", ()), *self.space.remarks)
         if notion is Notion.NONE:
             return Guarantee(notion, math.inf, self.space.metric, self.space.unit, delta=1.0, **details)
         return Guarantee(notion, self.epsilon, self.space.metric, self.space.unit, **details)
@@ -160,8 +163,16 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
         """Replace each word by the word nearest to its noisy point."""
         entropy = entropy or Entropy()
         drawn = np.empty(len(ids), dtype=np.int64)
-        for part in blocks(len(ids), 1 << 16):
-            drawn[part] = self.choose(self.perturb(ids[part], entropy), entropy)
+        if self.space.device is None:
+            for part in blocks(len(ids), 1 << 16):
+                drawn[part] = self.choose(self.perturb(ids[part], entropy), entropy)
+            return drawn
+        # While the device searches one block, the next one's noise is drawn; each block has a stream of its own.
+        parts = list(blocks(len(ids), 1 << 16))
+        sources = entropy.spawn(len(parts))
+        noisy = ahead(lambda job: self.perturb(ids[job[0]], job[1]), zip(parts, sources, strict=True))
+        for part, source, points in zip(parts, sources, noisy, strict=True):
+            drawn[part] = self.choose(points, source)
         return drawn
 
     def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
@@ -174,6 +185,33 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
     def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002 - others draw here
         """Return a word for each noisy point, from the point alone: the nearest."""
         return self.space.nearest(points)
+
+
+class RadialMechanism(NoiseMechanism[PointSpaceT]):
+    """Adds noise that is a direction, uniform on the sphere, times a length, times a matrix if there is one.
+
+    Where the space lies on another device, the directions are made there, from a key that this processor draws.
+    """
+
+    @abstractmethod
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word."""
+
+    @property
+    def stretch(self) -> NDArray[np.float32] | None:
+        """What the noise is multiplied by, from the right; None where it is round."""
+        return None
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        """Return a noisy point for each word."""
+        device, stretch = self.space.device, self.stretch
+        if device is not None:
+            return device.throw(ids, self.lengths(ids, entropy), stretch, entropy.key())
+        noise: Points = directions(len(ids), self.space.dimension, entropy)
+        noise *= self.lengths(ids, entropy)[:, None].astype(np.float32)
+        if stretch is not None:
+            noise = noise @ stretch
+        return np.add(noise, self.space.points(ids), out=noise)
 
 
 class ExponentialMechanism(Mechanism[SpaceT]):
@@ -192,12 +230,21 @@ class ExponentialMechanism(Mechanism[SpaceT]):
 
     def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
         """Return the exact probabilities of every output, a row for each word."""
-        weights = _weights(self.log_weights(ids))
+        weights = weights_of(self.log_weights(ids))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def row_source(self) -> RowSource:
+        """Return the rows to draw from: those of `log_weights`, unless there is a quicker way to the same law."""
+        return WholeRows(len(self.space), self.log_weights)
+
+    @cached_property
+    def rows(self) -> RowDraws:
+        """What draws from the rows, and keeps some of them for the next draws."""
+        return RowDraws(self.row_source())
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its probabilities; a word's row is computed once for all its places."""
-        return draw_rows(ids, len(self.space), self.log_weights, entropy or Entropy())
+        return self.rows.draw(ids, entropy or Entropy())
 
 
 def needs_vectors(name: str, space: Space) -> EuclideanSpace:
@@ -205,50 +252,3 @@ def needs_vectors(name: str, space: Space) -> EuclideanSpace:
     if not isinstance(space, EuclideanSpace):
         raise WordveilError(f"the mechanism {name} needs a Euclidean space of vectors.")
     return space
-
-
-def drawn_closely(words: int) -> str:
-    """Say how near a draw from a row of so many weights comes to the stated law."""
-    return f"Drawn in double precision: within 2^{math.log2(words) - 52:.0f} of the stated law in total variation."
-
-
-def draw_rows(ids: Ids, words: int, log_weights: Callable[[Ids], Rows], entropy: Entropy) -> NDArray[np.int64]:
-    """Draw a word for each id from its row of weights; a word's row is computed once for all its places.
-
-    Parameters
-    ----------
-    ids : array of int
-        The words to draw for.
-    words : int
-        How many words there are to draw from.
-    log_weights : callable
-        Gives the logarithms of the weights for some ids, a row each.
-    entropy : Entropy
-        Where the randomness comes from.
-    """
-    drawn = np.empty(len(ids), dtype=np.int64)
-    groups = list(_by_word(ids, max(1, _ENTRIES // words)))
-
-    def draw(job: tuple[tuple[NDArray[np.int64], list[NDArray[np.int64]]], Entropy]) -> None:
-        (word_ids, places), source = job
-        sums = np.cumsum(_weights(log_weights(word_ids)), axis=1)
-        for row, where in zip(sums, places, strict=True):
-            drawn[where] = np.searchsorted(row, source.uniform(len(where)) * row[-1], side="right")
-
-    run(draw, zip(groups, entropy.spawn(len(groups)), strict=True))
-    return np.minimum(drawn, words - 1)
-
-
-def _weights(logs: Rows) -> NDArray[np.float64]:
-    weights = np.subtract(logs, logs.max(axis=1, keepdims=True), dtype=np.float64)
-    np.maximum(weights, LOG_FLOOR, out=weights)
-    return np.exp(weights, out=weights)
-
-
-def _by_word(ids: Ids, most: int) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
-    """Group the places of each distinct word, at most `most` words at a time."""
-    order = np.argsort(ids, kind="stable")
-    words, starts = np.unique(np.asarray(ids)[order], return_index=True)
-    places = np.split(order, starts[1:])
-    for part in blocks(len(words), most):
-        yield words[part].astype(np.int64), places[part]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import sys
+from numbers import Integral, Real
 from typing import Any
 
 from wordveil.errors import WordveilError
@@ -52,15 +52,6 @@ MECHANISMS: dict[str, type[Mechanism[Any]]] = {
 
 DEFAULT = Graph.name
 
-_LARGEST_WHOLE = 1 << 31  # a k or m beyond this is a slip, and overflows the arrays it sizes
-_WANTED = {
-    "int": "a whole number",
-    "float": "a finite number",
-    "bool": "true or false",
-    "str": "a name",
-    "None": "none",
-}
-
 
 def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mechanism[Any]:
     """Make a mechanism by its name.
@@ -92,27 +83,42 @@ def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mec
         takes = f"takes {', '.join(known)}" if known else "takes no options beside epsilon"
         raise WordveilError(f"the mechanism {name} has no option {unknown[0]!r}; it {takes}.")
     for option, value in options.items():
-        wanted = str(inspect.signature(kind.__init__).parameters[option].annotation).split(" | ")
-        if not any(_is(value, one) for one in wanted):
-            told = " or ".join(_WANTED[one] for one in wanted)
-            raise WordveilError(f"the option {option} of the mechanism {name} must be {told}.")
-        if "int" in wanted and isinstance(value, float):
-            options[option] = int(value)
+        _check_value(kind, option, value)
     return kind(space, epsilon, **options)
-
-
-def _is(value: object, wanted: str) -> bool:
-    """Whether a value is what an option is annotated with; a boolean is no number here."""
-    if wanted in ("bool", "str", "None"):
-        return type(value).__name__.replace("NoneType", "None") == wanted
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    if wanted == "int":
-        return -_LARGEST_WHOLE < value < _LARGEST_WHOLE and value == int(value)
-    return abs(value) <= sys.float_info.max
 
 
 def option_names(kind: type[Mechanism[Any]]) -> list[str]:
     """Return the options that a mechanism takes beside epsilon."""
+    return [parameter.name for parameter in _options(kind)]
+
+
+def _options(kind: type[Mechanism[Any]]) -> list[inspect.Parameter]:
     parameters = inspect.signature(kind.__init__).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+
+
+_LARGEST_WHOLE = 1 << 31  # a k or m beyond this overflows the arrays it sizes
+_LARGEST_REAL = 1e300
+
+#: How the type of an option is written, what may be given for it, and how people call that.
+_KINDS: dict[str, tuple[type, str]] = {
+    "bool": (bool, "true or false"),
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "str": (str, "a word"),
+}
+
+
+def _check_value(kind: type[Mechanism[Any]], option: str, value: Any) -> None:
+    """Refuse a value that an option cannot have; values come from command lines and requests."""
+    annotation = next(str(one.annotation) for one in _options(kind) if one.name == option)
+    written = [part.strip() for part in annotation.split("|")]
+    if value is None and "None" in written:
+        return
+    wanted = [_KINDS[part] for part in written if part in _KINDS]
+    if not any(isinstance(value, of) and (of is bool or not isinstance(value, bool)) for of, _ in wanted):
+        kinds = " or ".join(called for _, called in wanted)
+        raise WordveilError(f"the option {option} of the mechanism {kind.name} must be {kinds}.")
+    largest = _LARGEST_WHOLE if "int" in written else _LARGEST_REAL
+    if isinstance(value, Real) and not abs(value) < largest:  # also what is no number at all
+        raise WordveilError(f"the option {option} of the mechanism {kind.name} is beyond all measure.")

@@ -3,7 +3,7 @@
 from wordveil.noise.entropy import Entropy
 from wordveil.noise.gaussian import delta_between, sigma_for
 from wordveil.noise.hyperbolic import hyperbolic_radii, icdm19_lengths, metropolis_points
-from wordveil.noise.laplace import directions, laplace_noise
+from wordveil.noise.laplace import directions, laplace_lengths, laplace_noise
 
 __all__ = [
     "Entropy",
@@ -11,6 +11,7 @@ __all__ = [
     "directions",
     "hyperbolic_radii",
     "icdm19_lengths",
+    "laplace_lengths",
     "laplace_noise",
     "metropolis_points",
     "sigma_for",

@@ -86,6 +86,10 @@ class Entropy:
         """Draw for each bound an integer uniform on ``range(bound)``, exactly."""
         return self.generator.integers(0, highs, dtype=np.int64)
 
+    def key(self) -> NDArray[np.uint32]:
+        """Draw 256 bits that key another stream, one that is made where this one cannot be."""
+        return self.generator.integers(0, 2**32, 8, dtype=np.uint32, endpoint=False)
+
     def spawn(self, count: int) -> list[Entropy]:
         """Make independent streams, one for each of several threads or workers."""
         with self._lock:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wordveil.noise.entropy import Entropy
 
-__all__ = ["directions", "laplace_noise"]
+__all__ = ["directions", "laplace_lengths", "laplace_noise"]
 
 
 def laplace_noise(count: int, dimension: int, epsilon: float, entropy: Entropy) -> NDArray[np.float32]:
@@ -34,9 +34,13 @@ def laplace_noise(count: int, dimension: int, epsilon: float, entropy: Entropy) 
     (2, 3)
     """
     noise = directions(count, dimension, entropy)
-    radius = entropy.generator.standard_gamma(dimension, count) / epsilon
-    noise *= radius[:, None].astype(np.float32)
+    noise *= laplace_lengths(count, dimension, epsilon, entropy)[:, None].astype(np.float32)
     return noise
+
+
+def laplace_lengths(count: int, dimension: int, epsilon: float, entropy: Entropy) -> NDArray[np.float64]:
+    """Draw the lengths of vectors with density ∝ ``exp(-epsilon * length)``."""
+    return np.asarray(entropy.generator.standard_gamma(dimension, count) / epsilon)
 
 
 def directions(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
+from wordveil.kernels import straight_distances, worst_error
 from wordveil.spaces import products
 from wordveil.spaces.space import Ids, Points, PointSpace, Rows
 from wordveil.spaces.vocabulary import Vocabulary
@@ -81,6 +82,11 @@ class EuclideanSpace(PointSpace):
         digest.update(np.ascontiguousarray(self.vectors).data)
         return digest.hexdigest()
 
+    @property
+    def flat(self) -> EuclideanSpace:
+        """The space itself."""
+        return self
+
     @cached_property
     def matrix(self) -> NDArray[np.float32]:
         """The vectors as float32, scaled to length 1 where the space is normalised."""
@@ -93,12 +99,14 @@ class EuclideanSpace(PointSpace):
         return self.matrix if self.normalise else _unit(self.matrix)
 
     @cached_property
-    def _squares(self) -> NDArray[np.float32]:
-        return np.einsum("ij,ij->i", self.matrix, self.matrix)
+    def squares(self) -> NDArray[np.float32]:
+        """The squared lengths of the vectors."""
+        # summed in double precision, so that a square is rounded once
+        return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64).astype(np.float32)
 
     @cached_property
     def _closest(self) -> products.BestProduct:
-        return products.BestProduct(self.matrix, -0.5 * self._squares)
+        return products.BestProduct(self.matrix, -0.5 * self.squares)
 
     @cached_property
     def diameter(self) -> float:
@@ -112,26 +120,17 @@ class EuclideanSpace(PointSpace):
 
     @property
     def precision(self) -> float:
-        """How far a computed distance may be from the true one: float32 squares, expanded, lose that much."""
-        return 8e-6 * float(np.sqrt(self._squares.max()))
+        """How far a computed distance may be from the true one."""
+        return worst_error(self.matrix.shape[1], float(np.sqrt(self.squares.max())))
 
     def distances(self, ids: Ids) -> Rows:
         """Return the distances from each of these words to every word, a row each."""
-        rows = self.matrix[ids] @ self.matrix.T
-        rows *= -2.0
-        rows += self._squares
-        rows += self._squares[ids][:, None]
-        # The expanded square loses its digits between (nearly) equal vectors: those few are measured directly.
-        row, column = np.nonzero(rows < 1e-3 * (self._squares[ids][:, None] + self._squares))
-        exact = self.matrix[ids[row]].astype(np.float64) - self.matrix[column]
-        rows[row, column] = np.einsum("ij,ij->i", exact, exact)
-        np.maximum(rows, 0.0, out=rows)
-        return np.sqrt(rows, out=rows)
+        return straight_distances(self.matrix, self.squares, np.asarray(ids))
 
     def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` nearest other words of each word, nearest first, and their distances."""
         k = min(k, len(self) - 1)
-        where, _ = products.most(self.matrix[ids], self.matrix, -0.5 * self._squares, k, own=ids)
+        where, _ = products.most(self.matrix[ids], self.matrix, -0.5 * self.squares, k, own=ids)
         offsets = self.matrix[where] - self.matrix[ids][:, None, :]
         return where, np.sqrt(np.einsum("ijk,ijk->ij", offsets, offsets))
 
@@ -156,7 +155,7 @@ class EuclideanSpace(PointSpace):
     def closest(self, points: Points, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` words nearest to each point, nearest first, and their distances."""
         queries = np.asarray(points, dtype=np.float32)
-        where, _ = products.most(queries, self.matrix, -0.5 * self._squares, min(k, len(self)))
+        where, _ = products.most(queries, self.matrix, -0.5 * self.squares, min(k, len(self)))
         offsets = self.matrix[where] - queries[:, None, :]
         return where, np.sqrt(np.einsum("ijk,ijk->ij", offsets, offsets))
 

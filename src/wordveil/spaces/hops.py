@@ -4,6 +4,8 @@ Whether a word has been reached is one bit for each of the sources, so one pass 
 operations on whole arrays, moves every search one hop further. Words are kept in order of falling degree: then "the
 j-th neighbour of every word that has one" is a block at the beginning, and a pass is as many array operations as
 the largest degree.
+
+Draws mostly stay near, where a search from each word by itself is cheaper still, if it is compiled.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.kernels import compiled
 from wordveil.parallel import blocks, run
 
 __all__ = ["SOURCES", "HopSearch"]
@@ -22,6 +25,8 @@ Bits = NDArray[np.uint64]
 
 #: How many sources one search serves best: 256 bits a word keep the arrays in the processor's cache.
 SOURCES = 256
+
+_ALONE = 512  # sources that a thread searches from one after the other
 
 
 class HopSearch:
@@ -35,6 +40,12 @@ class HopSearch:
 
     def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
         degrees = np.diff(indptr)
+        words = len(degrees)
+        if words and (degrees.min() < 0 or indptr[0] != 0 or indptr[-1] != len(indices)):
+            raise ValueError("the rows of the graph must follow one another")
+        if len(indices) and not 0 <= indices.min() <= indices.max() < words:
+            raise ValueError("an edge of the graph leads to no word")
+        self._graph = np.ascontiguousarray(indptr, dtype=np.int32), np.ascontiguousarray(indices, dtype=np.int32)
         self.order = np.argsort(-degrees, kind="stable")
         self.place = np.empty(len(degrees), dtype=np.int64)
         self.place[self.order] = np.arange(len(degrees))
@@ -87,6 +98,83 @@ class HopSearch:
         run(search, blocks(len(sources), SOURCES))
         return rows
 
+    def at_hops(
+        self,
+        sources: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        hops: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Return for each draw the word of the given rank among those at the given number of hops from its source.
+
+        Which word has which rank is the same every time, but not the same with and without compiled code.
+
+        Parameters
+        ----------
+        sources : array of int
+            The words to search from.
+        starts : array of int
+            The draws of source ``s`` are those from ``starts[s]`` to ``starts[s + 1]``.
+        hops, ranks : array of int
+            For each draw how far, and which of the words there, counted from 0.
+        """
+        sources, starts, hops, ranks = (
+            np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (sources, starts, hops, ranks)
+        )
+        if len(starts) != len(sources) + 1 or starts[0] != 0 or not starts[-1] == len(hops) == len(ranks):
+            raise ValueError("the draws of each source must begin where those of the one before end")
+        found = np.empty(len(hops), dtype=np.int64)
+        native = compiled()
+        if not native:
+            self._at_hops_together(sources, starts, hops, ranks, found)
+            return found
+        indptr, indices = self._graph
+
+        def search(part: slice) -> None:
+            own = slice(starts[part.start], starts[part.stop])
+            some, begins = sources[part], starts[part.start : part.stop + 1] - own.start
+            there = hops[own], ranks[own], own.stop - own.start, found[own]
+            native.at_hops(indptr, indices, len(self), len(indices), some, len(some), begins, *there)
+
+        run(search, blocks(len(sources), _ALONE))
+        return found
+
+    def _at_hops_together(
+        self,
+        sources: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        hops: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+        found: NDArray[np.int64],
+    ) -> None:
+        source = np.repeat(np.arange(len(sources)), np.diff(starts))
+        deepest = np.zeros(len(sources), dtype=np.int64)
+        np.maximum.at(deepest, source, hops)
+        # Words whose draws stop at the same depth are searched together, so that shallow searches stay shallow.
+        turn = np.argsort(deepest, kind="stable")
+        column = np.empty(len(sources), dtype=np.int64)
+        column[turn] = np.arange(len(sources))
+        column = column[source]
+        in_turn = np.argsort(column, kind="stable")
+        ends = np.searchsorted(column[in_turn], np.arange(0, len(sources) + SOURCES, SOURCES))
+
+        def search(job: tuple[int, slice]) -> None:
+            number, part = job
+            wanted = in_turn[ends[number] : ends[number + 1]]
+            last = hops[wanted].max(initial=-1)
+            reached = -1
+            for hop, shell in enumerate(self.shells(sources[turn[part]])):
+                if hop > last:
+                    break
+                reached = hop
+                here = wanted[hops[wanted] == hop]
+                if here.size:
+                    found[here] = self.order[_ranked(shell, column[here] - part.start, ranks[here])]
+            if reached < last or hops[wanted].min(initial=0) < 0:
+                raise IndexError("there are not so many words at so many hops")
+
+        run(search, enumerate(blocks(len(sources), SOURCES)))
+
     def sizes(self, sources: NDArray[Any]) -> list[NDArray[np.int64]]:
         """Return for each source how many words there are at 0, 1, 2, … hops."""
 
@@ -105,6 +193,19 @@ def members(shell: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     one = np.flatnonzero(np.unpackbits(octets, bitorder="little").view(np.bool_))
     place, word = np.divmod(held[one // 64], shell.shape[1])
     return place, word * 64 + one % 64
+
+
+def _ranked(shell: Bits, column: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of given ranks among the members of these columns."""
+    mask = np.zeros(shell.shape[1] * 64, dtype=np.uint8)
+    mask[column] = 1
+    wanted = np.packbits(mask, bitorder="little").view("<u8").astype(np.uint64)
+    place, of = members(shell & wanted)
+    order = np.argsort(of.astype(np.uint16), kind="stable")  # small integers are sorted by radix
+    starts = np.searchsorted(of[order], np.arange(shell.shape[1] * 64 + 1))
+    if ranks.min() < 0 or (ranks >= starts[column + 1] - starts[column]).any():
+        raise IndexError("there are not so many words at so many hops")
+    return np.asarray(place[order[starts[column] + ranks]])
 
 
 def _column_sums(bits: Bits) -> NDArray[np.int64]:

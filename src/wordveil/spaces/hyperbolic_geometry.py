@@ -183,9 +183,13 @@ def hyperboloid_distance(p: Floats, q: Floats) -> Floats:
     With radii ρ, σ and the angle θ between the points, ``sinh²(d/2) = sinh²((ρ-σ)/2) + sinh ρ·sinh σ·sin²(θ/2)``: again
     a sum of terms of one sign, where ``-⟨p, q⟩`` would lose everything between close points far out.
     """
+    longer = (_length(p) >= _length(q))[..., None]
+    p, q = np.where(longer, p, q), np.where(longer, q, p)
     long_p, long_q = _length(p), _length(q)
     unit = p / np.where(long_p > 0.0, long_p, 1.0)[..., None]
+    # what of q lies across p is the same as of q-p: the shorter of the two loses fewer digits
     across = q - p
+    across = np.where((_length(across) < long_q)[..., None], across, q)
     across = across - np.einsum("...i,...i->...", unit, across)[..., None] * unit
     sine = _length(across) / np.where(long_q > 0.0, long_q, 1.0)
     cosine = np.einsum("...i,...i->...", unit, q) / np.where(long_q > 0.0, long_q, 1.0)

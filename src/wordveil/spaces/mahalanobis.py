@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.spaces.euclidean import EuclideanSpace
-from wordveil.spaces.space import Ids, Points, PointSpace, Rows
+from wordveil.spaces.space import Device, Ids, Points, PointSpace, Rows
 
 __all__ = ["MahalanobisSpace"]
 
@@ -38,6 +38,7 @@ class MahalanobisSpace(PointSpace):
         super().__init__(f"{base.name} mahalanobis", base.vocabulary)
         self.metric = f"Mahalanobis distance (lam={lam:g})"
         self.base = base
+        self.remarks = base.remarks
         self.lam = lam
         values, vectors = np.linalg.eigh(self._shape())
         if values[0] <= 1e-10 * values[-1]:
@@ -73,9 +74,29 @@ class MahalanobisSpace(PointSpace):
         """An upper bound on the distance of any two words."""
         return self._whitened.diameter
 
+    @property
+    def device(self) -> Device | None:
+        """Where its points lie and are searched, if that is not this processor."""
+        return self.base.device
+
+    @cached_property
+    def stretch(self) -> NDArray[np.float32]:
+        """The square root of S, which gives round noise the shape of the cloud."""
+        return self._root.astype(np.float32)
+
+    @property
+    def flat(self) -> EuclideanSpace:
+        """The vectors multiplied by the inverse square root of S."""
+        return self._whitened
+
+    @property
+    def precision(self) -> float:
+        """How far a computed distance may be from the true one."""
+        return self._whitened.precision
+
     def colour(self, noise: Points) -> Points:
-        """Give round noise the shape of the cloud: multiply by the square root of S."""
-        return noise @ self._root.astype(np.float32)
+        """Give round noise the shape of the cloud."""
+        return noise @ self.stretch
 
     def distances(self, ids: Ids) -> Rows:
         """Return the distances from each of these words to every word, a row each."""

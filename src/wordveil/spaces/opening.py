@@ -18,7 +18,7 @@ __all__ = ["BUNDLED", "bundled_facts", "load_space"]
 _DATA = Path(__file__).parent.parent / "data"
 
 #: The spaces that come with the package.
-BUNDLED = ("glove-50k",)
+BUNDLED = ("glove-50k", "wordnet-poincare")
 
 
 def bundled_facts(name: str) -> dict[str, Any]:

@@ -120,8 +120,9 @@ class PoincareSpace(PointSpace):
         np.save(folder / _HYPERBOLOID, self.hyperboloid)
         if self.is_a is not None:
             np.save(folder / _IS_A, self.is_a.astype(np.int32))
-        facts = {**self.facts, "name": self.name, "words": len(self), "dimension": self.dimension}
-        (folder / _META).write_text(json.dumps({**facts, "checksum": self.checksum}, indent=2) + "\n", encoding="utf-8")
+        first = {"name": self.name, "words": len(self), "dimension": self.dimension}
+        facts = {**first, **self.facts, **first, "checksum": self.checksum}
+        (folder / _META).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
     @property
     def dimension(self) -> int:

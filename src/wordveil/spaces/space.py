@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.spaces.vocabulary import Vocabulary
 
-__all__ = ["Ids", "PointSpace", "Points", "Rows", "Space"]
+if TYPE_CHECKING:
+    from wordveil.spaces.euclidean import EuclideanSpace
+
+__all__ = ["Device", "Ids", "PointSpace", "Points", "Rows", "Space"]
 
 Ids: TypeAlias = NDArray[np.integer[Any]]
 Points: TypeAlias = NDArray[np.floating[Any]]
@@ -35,6 +38,8 @@ class Space(ABC):
 
     metric: str
     unit: str
+    #: What to know about how words are found in this space, a sentence each; goes into every guarantee.
+    remarks: tuple[str, ...] = ()
 
     def __init__(self, name: str, vocabulary: Vocabulary) -> None:
         self.name = name
@@ -58,6 +63,11 @@ class Space(ABC):
         """How far a computed distance may be from the true one."""
         return 0.0
 
+    @property
+    def flat(self) -> EuclideanSpace | None:
+        """The space of vectors in which the straight-line distance is this distance, where there is one."""
+        return None
+
     @abstractmethod
     def distances(self, ids: Ids) -> Rows:
         """Return the distances from each of these words to every word, a row each."""
@@ -75,8 +85,35 @@ class Space(ABC):
         return {"name": self.name, "words": len(self), "metric": self.metric, "checksum": self.checksum}
 
 
+class Device(Protocol):
+    """Another processor that the points of a space lie on; `wordveil.engines` has one."""
+
+    def throw(self, ids: Ids, lengths: NDArray[np.float64], stretch: Rows | None, key: NDArray[np.uint32]) -> Points:
+        """Add to the points of these words a random direction, times a length, times a matrix, all on the device.
+
+        Parameters
+        ----------
+        ids : array of int
+            The words.
+        lengths : array of float
+            How far each is thrown.
+        stretch : matrix or None
+            What the noise is multiplied by, from the right.
+        key : array of 8 numbers of 32 bits
+            The secret that all directions follow from; never used twice.
+        """
+
+    def rays(self, matrix: NDArray[np.float32]) -> Any:
+        """Return what follows noise among these points, as `wordveil.calibration.rays.Rays` does."""
+
+
 class PointSpace(Space):
     """A space whose words are points, so that a point between the words has a nearest word."""
+
+    @property
+    def device(self) -> Device | None:
+        """Where its points lie and are searched, if that is not this processor."""
+        return None
 
     def derived(self, name: str) -> Path | None:  # noqa: ARG002 - bundled spaces have some
         """Return the folder of a graph or tour that was made in advance, where there is one."""

@@ -51,6 +51,12 @@ class Counts:
         """How many words were replaced or dropped."""
         return self.drawn + self.outside + self.numbers + self.dropped
 
+    @property
+    def coverage(self) -> float | None:
+        """Which share of the words to veil the space knows, itself or by their base forms; None if there were none."""
+        selected = self.words - self.left_alone
+        return self.drawn / selected if selected else None
+
     def to_dict(self) -> dict[str, int]:
         """Return the counts as plain values."""
         return asdict(self)

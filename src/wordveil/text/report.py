@@ -29,6 +29,7 @@ def report(veil: Veil, counts: Counts, longest: int) -> dict[str, Any]:
         "guarantee": veil.guarantee.to_dict(),
         "document": _document(veil, longest),
         "counts": counts.to_dict(),
+        "coverage": counts.coverage,
         "not_protected": _not_protected(veil),
         "about_this_report": "The counts are exact and are not private: keep this report with the data's owner.",
     }
@@ -100,4 +101,6 @@ def plain_words(facts: dict[str, Any]) -> list[str]:
         f"{counts['numbers']:,} numbers outside the vocabulary), {counts['left_alone']:,} left alone, "
         f"{counts['dropped']:,} dropped, {counts['kept_raw']:,} kept raw."
     )
+    if facts["coverage"] is not None:
+        lines.append(f"The space covers {facts['coverage']:.0%} of the words to veil; it does not know the others.")
     return lines + [f"Not protected: {sentence}" for sentence in facts["not_protected"]]

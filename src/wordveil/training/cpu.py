@@ -54,7 +54,7 @@ class CpuSteps(Steps):
         live = self._live(u, ends)
         x, y = self._points[u], self._points[ends]
         difference = x[:, None] - y
-        pull = self.shape.slopes(x, y, np.einsum("ijk,ijk->ij", difference, difference))
+        pull = self.shape.slopes(x, y, difference)
         nearest = np.where(live, pull.distance, np.inf).min(axis=1, keepdims=True)
         weights = np.where(live, np.exp(self.sharpness * (nearest - pull.distance)), 0.0)
         sums = weights.sum(axis=1, keepdims=True)

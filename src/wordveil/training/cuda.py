@@ -56,7 +56,7 @@ class CudaSteps(Steps):
             import triton  # noqa: PLC0415
         except ImportError:
             raise WordveilError(
-                "training on a CUDA device needs PyTorch with Triton: pip install 'wordveil[train]'."
+                "training on a CUDA device needs PyTorch with Triton: pip install 'wordveil[gpu]'."
             ) from None
         self._torch: Any = torch
         self._next_power = triton.next_power_of_2

@@ -142,7 +142,7 @@ def hyperlex(
         if word in senses and other in senses:
             u, v = senses[word], senses[other]
             difference = points[u][:, None] - points[v]
-            pulls = shape.slopes(points[u], np.broadcast_to(points[v], difference.shape), (difference**2).sum(axis=2))
+            pulls = shape.slopes(points[u], np.broadcast_to(points[v], difference.shape), difference)
             scores.append(float((-(1 + _GENERALITY * (norms[v] - norms[u][:, None])) * pulls.distance).max()))
             ratings.append(rating)
     found = float(spearmanr(scores, ratings).statistic) if len(scores) > 1 else 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
-from wordveil.spaces.hyperbolic_geometry import hyperboloid_exp, tangent_length
+from wordveil.spaces.hyperbolic_geometry import BallPoints, exp_map, hyperboloid_exp, tangent_length
 
 __all__ = ["GEOMETRIES", "EuclideanGeometry", "Geometry", "LorentzGeometry", "PoincareGeometry", "geometry"]
 
@@ -50,7 +50,7 @@ class Geometry(ABC):
         return generator.uniform(-_FIRST, _FIRST, (nodes, dimension))
 
     @abstractmethod
-    def slopes(self, x: Floats, y: Floats, squares: Floats) -> Slopes:
+    def slopes(self, x: Floats, y: Floats, difference: Floats) -> Slopes:
         """Return distances and gradients between ``x[:, None]`` and ``y``.
 
         Parameters
@@ -59,8 +59,8 @@ class Geometry(ABC):
             One end.
         y : array of shape (pairs, k, dimension)
             The other ends.
-        squares : array of shape (pairs, k)
-            ``‖x - y‖²``.
+        difference : array of shape (pairs, k, dimension)
+            ``x[:, None] - y``.
         """
 
     @abstractmethod
@@ -86,9 +86,9 @@ class EuclideanGeometry(Geometry):
     name = "euclidean"
     number = 0
 
-    def slopes(self, x: Floats, y: Floats, squares: Floats) -> Slopes:  # noqa: ARG002
+    def slopes(self, x: Floats, y: Floats, difference: Floats) -> Slopes:  # noqa: ARG002
         """Return distances and gradients."""
-        distance = np.sqrt(squares)
+        distance = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
         near = 1.0 / np.maximum(distance, _CLOSE)
         none = np.zeros_like(near)
         return Slopes(distance, near, none, near, none)
@@ -111,13 +111,14 @@ class EuclideanGeometry(Geometry):
 
 
 class PoincareGeometry(Geometry):
-    """The ball, with the step of Nickel & Kiela (2017): straight, scaled by the metric, and back into the ball."""
+    """The ball of Nickel & Kiela (2017), with steps along geodesics where they take straight ones."""
 
     name = "poincare"
     number = 1
 
-    def slopes(self, x: Floats, y: Floats, squares: Floats) -> Slopes:
+    def slopes(self, x: Floats, y: Floats, difference: Floats) -> Slopes:
         """Return distances and gradients."""
+        squares = np.einsum("ijk,ijk->ij", difference, difference)
         alpha = 1.0 - np.einsum("ij,ij->i", x, x)[:, None]
         beta = 1.0 - np.einsum("ijk,ijk->ij", y, y)
         s2 = squares / (alpha * beta)
@@ -128,7 +129,8 @@ class PoincareGeometry(Geometry):
     def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
         """Return where points come to by a step."""
         gap = 1.0 - np.einsum("ij,ij->i", points, points)
-        moved = points + step * _shortening(2.0 * np.linalg.norm(step, axis=1) / gap, longest)[:, None]
+        shorter = step * _shortening(2.0 * np.linalg.norm(step, axis=1) / gap, longest)[:, None]
+        moved = exp_map(BallPoints(points, gap), shorter).x
         lengths = np.linalg.norm(moved, axis=1)
         return moved * np.minimum(1.0, np.tanh(FARTHEST / 2) / np.maximum(lengths, _CLOSE))[:, None]
 
@@ -146,7 +148,7 @@ class PoincareGeometry(Geometry):
 
 
 class LorentzGeometry(Geometry):
-    """The hyperboloid, with the exact step along the geodesic of Nickel & Kiela (2018).
+    """The hyperboloid of Nickel & Kiela (2018), with steps along geodesics.
 
     A point is its space-like coordinates; the time-like one follows from them.
     """
@@ -154,13 +156,14 @@ class LorentzGeometry(Geometry):
     name = "lorentz"
     number = 2
 
-    def slopes(self, x: Floats, y: Floats, squares: Floats) -> Slopes:
+    def slopes(self, x: Floats, y: Floats, difference: Floats) -> Slopes:
         """Return distances and gradients."""
-        x2 = np.einsum("ij,ij->i", x, x)[:, None]
-        y2 = np.einsum("ijk,ijk->ij", y, y)
-        # (x0-y0)(x0+y0) = ‖x‖²-‖y‖², which keeps the digits that x0-y0 would lose
-        times = np.sqrt(1.0 + x2) + np.sqrt(1.0 + y2)
-        s2 = np.maximum(squares - ((x2 - y2) / times) ** 2, 0.0) / 4.0
+        x0 = np.sqrt(1.0 + np.einsum("ij,ij->i", x, x))[:, None]
+        y0 = np.sqrt(1.0 + np.einsum("ijk,ijk->ij", y, y))
+        later = np.einsum("ijk,ijk->ij", difference, x[:, None] + y) / (x0 + y0)  # x0 - y0, with all its digits
+        # sinh²(d/2) by way of the ball, where little cancels
+        apart = (1.0 + y0)[:, :, None] * difference - later[:, :, None] * y
+        s2 = np.einsum("ijk,ijk->ij", apart, apart) / (4.0 * (1.0 + x0) * (1.0 + y0))
         root = np.maximum(np.sqrt(s2 * (1.0 + s2)), _CLOSE)
         near, own = 0.5 / root, s2 / root
         return Slopes(2.0 * np.arcsinh(np.sqrt(s2)), near, own, near, own)

@@ -83,8 +83,11 @@ def add_gradients(
         own_y = squares * half / alpha
         distance = 2.0 * tl.log(tl.sqrt(s2) + tl.sqrt(1.0 + s2))
     else:
-        times = (x2 - y2) / (tl.sqrt(1.0 + x2) + tl.sqrt(1.0 + y2))
-        s2 = tl.maximum(squares - times * times, 0.0) / 4.0
+        x0 = tl.sqrt(1.0 + x2)
+        y0 = tl.sqrt(1.0 + y2)
+        later = tl.sum(difference * (x[None, :] + y), axis=1) / (x0 + y0)
+        apart = (1.0 + y0)[:, None] * difference - later[:, None] * y
+        s2 = tl.sum(apart * apart, axis=1) / (4.0 * (1.0 + x0) * (1.0 + y0))
         root = tl.maximum(tl.sqrt(s2 * (1.0 + s2)), CLOSE)
         near_x = 0.5 / root
         own_x = s2 / root
@@ -137,8 +140,16 @@ def move_points(
         shorter = longest / tl.maximum(tl.sqrt(squares), longest)
         moved = x + step * shorter[:, None]
     elif GEOMETRY == POINCARE:
-        length = 2.0 * tl.sqrt(squares) / (1.0 - x2)
-        moved = x + step * (longest / tl.maximum(length, longest))[:, None]
+        gap = 1.0 - x2
+        long = tl.sqrt(squares)
+        length = tl.minimum(2.0 * long / gap, longest)
+        falling = tl.exp(-length)
+        reach = (1.0 - falling) / (1.0 + falling)
+        y = step * (reach / tl.maximum(long, CLOSE))[:, None]
+        both = x + y
+        square = tl.sum(both * both, axis=1)
+        total = gap * (1.0 - reach * reach) + square
+        moved = (gap[:, None] * both + square[:, None] * x) / tl.maximum(total, CLOSE * CLOSE)[:, None]
         norm = tl.sqrt(tl.sum(moved * moved, axis=1))
         moved = moved * tl.minimum(1.0, farthest / tl.maximum(norm, CLOSE))[:, None]
     else:

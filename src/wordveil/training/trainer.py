@@ -182,9 +182,7 @@ def _device(device: str) -> str:
     if device == "auto":
         return "cuda" if cuda_is_there() else "cpu"
     if device == "cuda" and not cuda_is_there():
-        raise WordveilError(
-            "no CUDA device is found by PyTorch; install 'wordveil[train]', or train with --device cpu."
-        )
+        raise WordveilError("no CUDA device is found by PyTorch; install 'wordveil[gpu]', or train with --device cpu.")
     return device
 
 

@@ -71,12 +71,11 @@ class WordNet:
                 fields = line.partition("|")[0].split()
                 synset, count = Synset(part, int(fields[0])), int(fields[3], 16)
                 lemmas[synset] = tuple(fields[4 : 4 + 2 * count : 2])
-                pointers = fields[5 + 2 * count :]
-                kinds, targets = pointers[0 : 4 * int(fields[4 + 2 * count]) : 4], pointers[1::4]
-                above = [Synset(part, int(to)) for kind, to in zip(kinds, targets, strict=False) if kind in _IS_A]
+                pointers = fields[5 + 2 * count :][: 4 * int(fields[4 + 2 * count])]
+                above = [int(to) for kind, to in zip(pointers[0::4], pointers[1::4], strict=True) if kind in _IS_A]
             except (IndexError, ValueError):
                 raise self._strange(f"data.{part}", number) from None
-            parents[synset] = tuple(dict.fromkeys(above))
+            parents[synset] = tuple(Synset(part, to) for to in dict.fromkeys(above))
         for synset, kinds_of in parents.items():
             if any(one not in lemmas for one in kinds_of):
                 raise WordveilError(

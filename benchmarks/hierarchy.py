@@ -1,0 +1,141 @@
+"""What a mechanism does to words of a hierarchy: what the adversary guesses, and how related the replacements are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.mechanisms import ExponentialMechanism, Mechanism
+from wordveil.noise import Entropy
+from wordveil.spaces import EuclideanSpace, PointSpace
+from wordveil.training.wordnet import Synset, WordNet
+
+__all__ = ["Figures", "Relations", "guessed", "measure", "near_loss", "settle", "stays"]
+
+Draws = NDArray[np.int64]
+
+
+class Relations:
+    """How replacements are related to words in WordNet, and how similar they are.
+
+    Parameters
+    ----------
+    wordnet : WordNet
+        The hierarchy.
+    words : list of str
+        The words, by id.
+    vectors : EuclideanSpace
+        Where the cosines come from; it must have all the words.
+    """
+
+    def __init__(self, wordnet: WordNet, words: list[str], vectors: EuclideanSpace) -> None:
+        self.wordnet, self.words = wordnet, words
+        self._vectors = vectors.directions[[vectors.vocabulary.id(word) for word in words]]
+        self._depths: dict[Synset, int] = {}
+
+    def cosine(self, old: Draws, new: Draws) -> float:
+        """Return the mean cosine of words and replacements."""
+        return float(np.einsum("ij,ij->i", self._vectors[old], self._vectors[new]).mean())
+
+    def shares(self, old: Draws, new: Draws) -> dict[str, float]:
+        """Return how often a replacement is what to its word."""
+        pairs = zip(old.tolist(), new.tolist(), strict=True)
+        counts = Counter(self.wordnet.relation(self.words[a], self.words[b]) for a, b in pairs)
+        return {name: count / len(old) for name, count in counts.items()}
+
+    def similarity(self, old: Draws, new: Draws) -> float:
+        """Return the mean similarity of Wu & Palmer: 1 for the same meaning, near 0 for what shares a root alone."""
+        return float(np.mean([self._similarity(a, b) for a, b in zip(old.tolist(), new.tolist(), strict=True)]))
+
+    def _depth(self, synset: Synset) -> int:
+        if synset not in self._depths:
+            above = self.wordnet.parents(synset)
+            self._depths[synset] = 1 + max(map(self._depth, above), default=0)
+        return self._depths[synset]
+
+    def _similarity(self, a: int, b: int) -> float:
+        if a == b:
+            return 1.0
+        mine, theirs = (self.wordnet.by_frequency(self.words[place])[0] for place in (a, b))
+        shared = ({mine} | self.wordnet.ancestors(mine)) & ({theirs} | self.wordnet.ancestors(theirs))
+        deepest = max(map(self._depth, shared), default=0)
+        return 2.0 * deepest / (self._depth(mine) + self._depth(theirs))
+
+
+def guessed(mechanism: Mechanism[Any], draws: int, seed: int = 0) -> tuple[float, Draws]:
+    """Return how often an adversary with no prior knowledge guesses the word, and the draws he was tested on.
+
+    He sees an output and names the word that gave it most often in one half of the draws of every word, or the output
+    itself where he has seen too little; he is tested on the other half.
+    """
+    words = len(mechanism.space)
+    everyone = np.arange(words)
+    drawn = mechanism.draw(np.tile(everyone, draws), Entropy(seed)).reshape(draws, words)
+    half = draws // 2
+    right = []
+    for learnt, tested in ((drawn[:half], drawn[half:]), (drawn[half:], drawn[:half])):
+        keys, counts = np.unique(learnt.ravel() * words + np.tile(everyone, len(learnt)), return_counts=True)
+        output, word = np.divmod(keys, words)
+        score = counts - (word != output)  # one sighting of another word teaches nothing
+        order = np.lexsort((word != output, -score, output))
+        first = order[np.unique(output[order], return_index=True)[1]]
+        guess = everyone.copy()
+        guess[output[first]] = np.where(score[first] > 0, word[first], output[first])
+        right.append((guess[tested] == everyone).mean())
+    return float(np.mean(right)), drawn
+
+
+def settle(success: Callable[[float], float], low: float, high: float, wanted: float, steps: int = 9) -> float:
+    """Find the setting between `low`, where the adversary has too much success, and `high`, where he has this much."""
+    for _ in range(steps):
+        middle = 0.5 * (low + high)
+        if success(middle) > wanted:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+def stays(mechanism: ExponentialMechanism[Any], words: int = 300) -> float:
+    """Return how often words stay, exactly, in the mean over some of them.
+
+    Where the probabilities fall with the distance, the output itself is the adversary's best guess.
+    """
+    some = np.random.default_rng(0).choice(len(mechanism.space), min(words, len(mechanism.space)), replace=False)
+    return float(mechanism.probability_rows(some)[np.arange(len(some)), some].mean())
+
+
+def near_loss(space: PointSpace, epsilon: float, near: int = 10) -> float:
+    """Return the largest loss allowed between a word and its ten nearest words, in the median over words."""
+    some = np.arange(0, len(space), max(1, len(space) // 1000))
+    return epsilon * float(np.median(space.neighbours(some, near)[1][:, -1]))
+
+
+class Figures(NamedTuple):
+    """What the adversary guesses, how often words stay, and how like the replacements are."""
+
+    guessed: float
+    stays: float
+    similarity: float
+    cosine: float
+    shares: dict[str, float]
+
+
+def measure(mechanism: Mechanism[Any], relations: Relations, draws: int = 12, sample: int = 3000) -> Figures:
+    """Measure a mechanism on every word of its vocabulary, and relations on a sample."""
+    right, drawn = guessed(mechanism, draws)
+    words = drawn.shape[1]
+    old = np.tile(np.arange(words), draws)
+    some = np.random.default_rng(0).choice(len(old), min(sample, len(old)), replace=False)
+    new = drawn.ravel()
+    return Figures(
+        right,
+        float((old == new).mean()),
+        relations.similarity(old[some], new[some]),
+        relations.cosine(old, new),
+        relations.shares(old[some], new[some]),
+    )

@@ -1,0 +1,181 @@
+"""The table as people read it, the page of the documentation, and its picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.growth import AXES
+from benchmarks.measure import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["HEADINGS", "cells", "page", "picture"]
+
+HEADINGS = ("job", "unit", "ours", "peers", "limit", "ours/peer", "of limit", "target", "met", "peak MB", "note")
+
+_PICTURE = "speed-growth.svg"
+_GPU = "speed-gpu.json"
+
+_HEAD = """# Speed
+
+Printed by `make bench`, all in one run on one machine: our figure, the peers' on the same work, and what the hardware
+allows as measured in that run. Absolute figures move from machine to machine; look at the ratios. Every job runs in a
+process of its own, whose peak memory the table gives. CI checks that all paths give the same law, and never times.
+"""
+
+_FOOT = """
+The peers run in environments of their own, through the interface their users have: mldp-text 0.1.2 one word a call,
+pypantera 1.0.2 a text of four words a call, numpy one word a call as the papers' own code does it. Where several are
+named, `ours/peer` compares with the fastest. The limit of a mechanism that searches nearest words is the rate at which
+numpy's own float32 matrix product could compare every word with every vector; the limit of two workers is twice the
+rate of one.
+"""
+
+_GPU_TEXT = """
+`--engine gpu` runs the mechanisms that add noise, and their calibration, on CUDA (`pip install 'wordveil[gpu]'`):
+
+```text
+wordveil privatize letters.txt -o veiled.txt --mechanism laplace --epsilon 12 --engine gpu
+wordveil calibrate --mechanism laplace --engine gpu
+```
+
+Without a CUDA device it says so and stops; nothing ever runs elsewhere instead.
+
+**The search is exact.** All products are computed in bfloat16 by one kernel that keeps only the largest of every 128
+words. A product of operands rounded to 8 bits is off by at most ‖q̃‖·‖δx‖ + ‖δq‖·‖x‖ (Cauchy and Schwarz) and the
+rounding of a float32 sum; groups within twice that bound of the best are scored again in double precision. The answer
+is that of a search in double precision, of equals the first word.
+
+**The noise is as secure as on the processor.** Lengths are drawn on the host by the host's own samplers. Directions
+are made on the device from ChaCha20 (RFC 8439; tested against its vectors, and against an independent
+implementation) under a key of 256 bits that the host's cryptographic stream draws anew for every block of words. A key
+is used for one block only, with a counter from 0, so no part of a stream is ever used twice and the device keeps no
+state; whoever does not know the key cannot tell the stream from random bits, unless they break ChaCha20.
+
+These figures were printed by `python -m benchmarks.gpu` on a machine with the card; the limit is the card's own
+bfloat16 matrix product in the same run:
+"""
+
+_APPROXIMATE_TEXT = """
+## Approximate search
+
+`--index approximate` (`pip install 'wordveil[faiss]'`) searches in an index of FAISS. It is used only on request, and
+only if, on noisy points of this mechanism at this ε, it finds the nearest word with a probability of at least 0.99 (a
+lower bound at 99% confidence, on a sample that had no part in choosing the index); otherwise the command says so and
+stops. The report and the guarantee name the index and its recall. The promise is the same either way: the index is made
+of the vocabulary alone and sees the noisy point alone, so whatever it returns is post-processing.
+"""
+
+
+def figure(value: float | None) -> str:
+    """Write a figure as people read it."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def cells(row: Row) -> list[str]:
+    """Write a row as people read it."""
+    peers = ", ".join(f"{name} {figure(rate)}" for name, rate in row.peers.items()) or figure(row.peer)
+    return [
+        row.job,
+        row.unit,
+        figure(row.ours),
+        peers,
+        figure(row.limit),
+        "-" if row.to_peer is None else f"{row.to_peer:,.1f}×",
+        "-" if row.of_limit is None else f"{100 * row.of_limit:.0f}%",
+        row.target or "-",
+        {True: "yes", False: "NO", None: "-"}[row.met],
+        f"{row.memory_mb:,.0f}",
+        row.note,
+    ]
+
+
+def page(about: dict[str, object], rows: list[Row], curves: list[dict[str, Any]], folder: Path) -> str:
+    """Write the page; `folder` is where it will lie, beside its picture and the figures of the GPU."""
+    parts = [
+        _HEAD,
+        ", ".join(f"{key} {value}" for key, value in about.items()),
+        "",
+        _table(HEADINGS, [cells(row) for row in rows]),
+        _FOOT,
+    ]
+    if curves:
+        parts += ["## Growth", "", _growth_text(curves), "", f"![Seconds against size]({_PICTURE})", ""]
+        parts.append(_table(("mechanism", "grows", "at", "sizes", "seconds at the largest", "exponent"), _fits(curves)))
+    parts.append(_APPROXIMATE_TEXT)
+    if (folder / _GPU).exists():
+        parts += ["## On a GPU", _GPU_TEXT, _gpu(json.loads((folder / _GPU).read_text(encoding="utf-8")))]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def _growth_text(curves: list[dict[str, Any]]) -> str:
+    count = len({curve["mechanism"] for curve in curves})
+    return (
+        f"The time of one draw of many words, for {count} mechanisms. The exponent is the slope of the last three\n"
+        "points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its next point would take too\n"
+        "long, or, for `graph` and `ring`, where the graph or tour would have to be made for it."
+    )
+
+
+def _fits(curves: list[dict[str, Any]]) -> list[list[str]]:
+    return [
+        [
+            curve["mechanism"],
+            curve["axis"],
+            curve["what"],
+            f"{min(curve['sizes']):,} to {max(curve['sizes']):,}",
+            figure(curve["seconds"][-1]),
+            "-" if curve["exponent"] is None else f"{curve['exponent']:.2f}",
+        ]
+        for curve in curves
+    ]
+
+
+def picture(curves: list[dict[str, Any]], folder: Path) -> None:
+    """Draw the curves, a panel for each thing that grows."""
+    from wordveil.plots.canvas import new_figure, save  # noqa: PLC0415 - matplotlib is slow to load
+
+    drawing: Figure = new_figure(12.0, 3.6)
+    panels = drawing.subplots(1, len(AXES))
+    for panel, axis in zip(panels, AXES, strict=True):
+        for curve in curves:
+            if curve["axis"] == axis:
+                label = curve["mechanism"]
+                if curve["exponent"] is not None:
+                    label += f" (exponent {curve['exponent']:.2f})"
+                panel.loglog(curve["sizes"], curve["seconds"], marker="o", markersize=3, label=label)
+        panel.set_xlabel(axis)
+        panel.set_ylabel("seconds")
+        panel.grid(visible=True, which="major", linewidth=0.3)
+        panel.legend(fontsize=7)
+    save(drawing, folder / _PICTURE)
+
+
+def _gpu(facts: dict[str, Any]) -> str:
+    drawn, law, learnt = facts["laplace"], facts["p_values"], facts["calibration"]
+    return _table(
+        ("figure", facts["card"]),
+        [
+            [f"laplace, {drawn['words']:,} × 100, whole draws", f"{drawn['draws_per_second']:,.0f} words/s"],
+            ["what its bfloat16 matrix product allows", f"{drawn['limit_draws_per_second']:,.0f} words/s"],
+            ["share of that", f"{100 * drawn['of_limit']:.0f}%"],
+            ["bfloat16 matrix product, 8192³", f"{drawn['bf16_matrix_tflops']:,.0f} TFLOP/s"],
+            ["float32 matrix product, 8192³", f"{drawn['f32_matrix_tflops']:,.0f} TFLOP/s"],
+            ["512 answers the same as in double precision", "yes" if drawn["exact_on_512"] else "NO"],
+            ["calibration of laplace, 10,000 words × 1,000 draws × 10 ε", f"{learnt['seconds']:.1f} s"],
+            [
+                "χ² of draws there and here, p-values",
+                ", ".join(f"{name} {value:.3f}" for name, value in law.items()),
+            ],
+        ],
+    )

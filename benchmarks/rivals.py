@@ -1,0 +1,79 @@
+"""Our mechanisms and the peers' on the same words, vocabulary and ε."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from benchmarks.measure import Row, best_of, seconds_to_draw, sgemm_rate
+from benchmarks.peer import Rates, numpy_rates, peer_rates, pypantera_rates
+from benchmarks.speeches import million_words
+from wordveil import load_space, mechanism
+from wordveil.text import tokenise
+
+__all__ = ["approximate", "rivals"]
+
+_WORDS = 1 << 15
+#: Our name, then the peers' names of the same mechanism.
+_SAME = {
+    "laplace": {"mldp-text": "MultivariateCalibrated", "pypantera": "CMP", "numpy": "laplace"},
+    "mahalanobis": {"mldp-text": "Mahalanobis", "pypantera": "Mahalanobis"},
+    "vickrey": {"mldp-text": "VickreyMechanism", "pypantera": "VickreyCMP"},
+    "truncated": {"mldp-text": "TEM", "pypantera": "TEM"},
+    "exponential": {"numpy": "exponential"},
+}
+
+
+def rivals() -> list[Row]:
+    """Run each mechanism that a peer has too, on words of real text, and the peers on the same words."""
+    space = load_space("glove-50k")
+    text = tokenise(million_words().read_text(encoding="utf-8")[: 8 * _WORDS]).keys
+    words = [word for word in text if word in space.vocabulary][:_WORDS]
+    ids = np.array([space.vocabulary.id(word) for word in words])
+    found: dict[str, Rates] = {
+        "mldp-text": peer_rates(space, words[:2000]),
+        "pypantera": pypantera_rates(space, words[:2000]),
+        "numpy": numpy_rates(space, words[:2000]),
+    }
+    limit = sgemm_rate() / (2 * len(space) * space.dimension)
+    rows = []
+    for name, theirs in _SAME.items():
+        rate = len(ids) / seconds_to_draw(partial(mechanism, name, space, epsilon=10.0), ids, 2)
+        rates = {peer: found[peer][named] for peer, named in theirs.items()}
+        broken = [f"{peer} {rate}" for peer, rate in rates.items() if isinstance(rate, str)]
+        searches = name in ("laplace", "mahalanobis", "vickrey")
+        rows.append(
+            Row(
+                f"{name}, 50k × 100, ε = 10, {len(ids):,} words of text", "words/s", rate,
+                limit=limit if searches else None, note="; ".join(broken),
+                peers={peer: rate for peer, rate in rates.items() if isinstance(rate, float)},
+            )
+        )  # fmt: skip
+    return rows
+
+
+def approximate() -> list[Row]:
+    """Draw with `laplace` from an approximate index, where it is good enough, against the exact search."""
+    from wordveil.engines import approximately  # noqa: PLC0415 - FAISS is an extra
+    from wordveil.errors import WordveilError  # noqa: PLC0415
+
+    space = load_space("glove-50k")
+    ids = np.random.default_rng(0).integers(0, len(space), _WORDS)
+    rows = []
+    for epsilon in (10.0, 20.0, 30.0):
+        exact = mechanism("laplace", space, epsilon=epsilon)
+        exact.draw(ids[:2048])
+        rate = len(ids) / best_of(2, lambda exact=exact: exact.draw(ids))  # type: ignore[misc]
+        job = f"laplace, 50k × 100, ε = {epsilon:g}, approximate index"
+        try:
+            made = approximately(lambda words, eps=epsilon: mechanism("laplace", words, epsilon=eps), space)  # type: ignore[misc]
+        except WordveilError:
+            note = "no index is good enough at this ε, so none is used"
+            rows.append(Row(job, "words/s", rate, peers={"our exact search": rate}, note=note))
+            continue
+        index = made.describe()["space"]["index"]
+        quick = len(ids) / best_of(2, lambda made=made: made.draw(ids))  # type: ignore[misc]
+        note = f"{index['kind']}, {index['cells_visited']} cells, recall at least {index['recall_at_least']:.4f}"
+        rows.append(Row(job, "words/s", quick, peers={"our exact search": rate}, note=note))
+    return rows

@@ -1,0 +1,143 @@
+"""The service under load, on loopback, the load generator on the same machine: ``python -m benchmarks.service``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import csv
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import wordveil
+from benchmarks.load import Outcome, at_rate, flat_out
+
+_WANTED = 1000.0
+_WORDS = 20
+
+
+def sentences() -> list[str]:
+    """Cut the bundled speeches into pieces of twenty words, so that requests ask for different words."""
+    speeches = Path(wordveil.__file__).parent / "data" / "sotu" / "addresses.csv"
+    with speeches.open(newline="", encoding="utf-8") as file:
+        words = " ".join(row["text"] for row in csv.DictReader(file)).split()
+    return [" ".join(words[start : start + _WORDS]) for start in range(0, len(words) - _WORDS, _WORDS)]
+
+
+@contextmanager
+def running(workers: int) -> Iterator[tuple[int, int]]:
+    """Run the service and give its port and process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "wordveil", "serve", "--port", str(port), "--workers", str(workers)]
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            try:
+                with urlopen(f"http://127.0.0.1:{port}/readyz") as answer:
+                    if answer.status == 200:
+                        break
+            except (URLError, ConnectionError):
+                time.sleep(0.1)
+        time.sleep(1.0 + workers)  # the other workers, too
+        yield port, server.pid
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def _family(parent: int) -> Iterator[Path]:
+    """Give the folder of a process, and of those it started."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent_of_it = re.search(r"^PPid:\s+(\d+)", (folder / "status").read_text(), re.MULTILINE)
+        except OSError:
+            continue
+        if folder.name == str(parent) or (parent_of_it and parent_of_it[1] == str(parent)):
+            yield folder
+
+
+def memory_of(parent: int) -> float:
+    """Return what a process and those it started hold, in MB."""
+    held = (re.search(r"^VmRSS:\s+(\d+)", (folder / "status").read_text(), re.MULTILINE) for folder in _family(parent))
+    return sum(int(found[1]) for found in held if found) / 1024
+
+
+def seconds_of(parent: int) -> float:
+    """Return the processor time that a process and those it started have taken."""
+    ticks = ((folder / "stat").read_text().rpartition(")")[2].split()[11:13] for folder in _family(parent))
+    return sum(int(user) + int(system) for user, system in ticks) / os.sysconf("SC_CLK_TCK")
+
+
+def show(what: str, outcome: Outcome) -> None:
+    """Print what came back."""
+    print(
+        f"{what}: {outcome.rate:,.0f} answers/s, p50 {outcome.percentile(50):.0f} ms, "
+        f"p99 {outcome.percentile(99):.0f} ms, {outcome.refused:,} told to come back (503), {outcome.errors:,} errors",
+        flush=True,
+    )
+
+
+async def watch_memory(port: int, process: int, texts: list[str], minutes: float) -> tuple[float, float]:
+    """Load the service and return what it held after a tenth of the time, and the most after that."""
+    load = asyncio.get_running_loop().create_task(at_rate(port, texts, _WANTED / 2, 60 * minutes))
+    seen = []
+    step = max(2.0, 6 * minutes)
+    while not load.done():
+        await asyncio.wait([load], timeout=step)
+        seen.append(memory_of(process))
+        print(f"  memory {seen[-1]:.0f} MB", flush=True)
+    show(f"{minutes:g} min at {_WANTED / 2:g}/s", await load)
+    settled = seen[len(seen) // 4]
+    return settled, max(seen[len(seen) // 4 :])
+
+
+def main() -> None:
+    """Measure saturation, half the wanted load, twice saturation, and memory over time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, default=2, help="processes of the service")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each load")
+    parser.add_argument("--connections", type=int, default=256, help="for saturation")
+    parser.add_argument("--minutes", type=float, default=1.0, help="of watching memory; 10 for the whole")
+    asked = parser.parse_args()
+    texts = sentences()
+    print(f"{len(texts):,} different sentences of {_WORDS} words, graph, ε = 3, {os.cpu_count()} cores", flush=True)
+    with running(asked.workers) as (port, process):
+        asyncio.run(flat_out(port, texts, 64, 3.0))  # warm
+        server, generator = seconds_of(process), time.process_time()
+        full = asyncio.run(flat_out(port, texts, asked.connections, asked.seconds))
+        server, generator = (
+            spent / len(full.times) for spent in (seconds_of(process) - server, time.process_time() - generator)
+        )
+        show(f"saturation, {asked.connections} connections", full)
+        print(
+            f"  processor time an answer: service {1000 * server:.2f} ms, load generator {1000 * generator:.2f} ms",
+            flush=True,
+        )
+        half = asyncio.run(at_rate(port, texts, _WANTED / 2, asked.seconds))
+        show(f"half the wanted load, {_WANTED / 2:g}/s", half)
+        twice = asyncio.run(at_rate(port, texts, 2 * full.rate, asked.seconds, 2048))
+        show(f"twice saturation, {2 * full.rate:,.0f}/s offered", twice)
+        settled, most = asyncio.run(watch_memory(port, process, texts, asked.minutes))
+    verdicts = {
+        f"at least {_WANTED:,.0f} answers/s": full.rate >= _WANTED and not full.errors,
+        "p99 under 100 ms at half of that": half.percentile(99) < 100.0 and not half.errors and not half.refused,
+        "no error at twice saturation": not twice.errors,
+        f"memory flat ({settled:.0f} MB, at most {most:.0f} MB after)": most <= 1.1 * settled + 10,
+    }
+    for what, held in verdicts.items():
+        print(f"{'holds' if held else 'MISSED'}: {what}")
+    sys.exit(0 if all(verdicts.values()) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""The compiled part; everything else about the package is in pyproject.toml."""
+
+from __future__ import annotations
+
+import sys
+
+from setuptools import Extension, setup
+
+# From Python 3.11 on, the stable interface has buffers: then one wheel serves every later version.
+STABLE = sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
+
+setup(
+    ext_modules=[
+        Extension(
+            "wordveil.kernels._native",
+            ["src/wordveil/kernels/native.c"],
+            depends=["src/wordveil/kernels/falls.h"],
+            extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math"],
+            define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
+            py_limited_api=STABLE,
+            optional=True,  # without a compiler, numpy does the same work more slowly
+        )
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
+)

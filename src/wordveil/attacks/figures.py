@@ -1,0 +1,71 @@
+"""Pictures of what attacks found; they need matplotlib (the extra ``plots``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from wordveil.attacks.intervals import Mean, Rate
+from wordveil.attacks.vectors import VectorAttack
+from wordveil.plots.canvas import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_overlaps", "draw_rates"]
+
+
+def draw_rates(epsilons: Sequence[float], curves: Mapping[str, Sequence[Rate | Mean]], title: str) -> Figure:
+    """Draw how success grows with ε, with its intervals.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        The ε.
+    curves : mapping of str to sequence of Rate or Mean
+        For each curve its name and its figure at each ε.
+    title : str
+        What is shown.
+    """
+    figure = new_figure(6.0, 4.0)
+    axes = figure.add_subplot()
+    order = sorted(range(len(epsilons)), key=lambda place: epsilons[place])
+    for name, rates in curves.items():
+        values = [rates[place].value for place in order]
+        reach = [
+            [max(0.0, rates[place].value - rates[place].low) for place in order],
+            [max(0.0, rates[place].high - rates[place].value) for place in order],
+        ]
+        axes.errorbar([epsilons[place] for place in order], values, yerr=reach, marker="o", capsize=3, label=name)
+    axes.set_xlabel("ε")
+    axes.set_ylabel("share right, with 95% intervals")
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_title(title)
+    axes.legend(fontsize="small")
+    return figure
+
+
+def draw_overlaps(epsilons: Sequence[float], attacks: Sequence[VectorAttack], title: str) -> Figure:
+    """Draw how the overlap estimates of the words are spread at each ε (Figure 4 of the NADP paper).
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        The ε.
+    attacks : sequence of VectorAttack
+        What was found at each.
+    title : str
+        What is shown.
+    """
+    figure = new_figure(6.0, 1.4 * len(attacks) + 1.0)
+    for place, (epsilon, found) in enumerate(zip(epsilons, attacks, strict=True)):
+        axes = figure.add_subplot(len(attacks), 1, place + 1)
+        axes.hist(found.overlaps, bins=40, range=(0, 1), color="tab:blue")
+        axes.set_yscale("log")
+        axes.set_ylabel(f"ε = {epsilon:g}", rotation=0, ha="right", va="center")
+        axes.text(0.98, 0.9, f"skewness {found.skewness.value:.2f}", transform=axes.transAxes, ha="right", va="top")
+        axes.tick_params(labelleft=False, labelbottom=place == len(attacks) - 1)
+        if place == 0:
+            axes.set_title(title)
+    axes.set_xlabel("overlap of the words near the original and near the released vector")
+    return figure

@@ -1,0 +1,159 @@
+"""Shares and means with confidence intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+__all__ = ["CONFIDENCE", "Mean", "Rate", "plain", "resample"]
+
+#: The confidence of every interval.
+CONFIDENCE = 0.95
+
+_RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of trials, with a confidence interval of 95%.
+
+    Attributes
+    ----------
+    value : float
+        The share; NaN if there were no trials.
+    low, high : float
+        The interval.
+    trials : int
+        Out of how many.
+    """
+
+    value: float
+    low: float
+    high: float
+    trials: int
+
+    @classmethod
+    def of(cls, hits: int, trials: int) -> Rate:
+        """Make the rate of independent trials, with Wilson's interval.
+
+        Examples
+        --------
+        >>> rate = Rate.of(8, 10)
+        >>> rate.value, round(rate.low, 3), round(rate.high, 3)
+        (0.8, 0.49, 0.943)
+        """
+        if trials == 0:
+            return cls(math.nan, 0.0, 1.0, 0)
+        z2 = float(ndtri(0.5 + CONFIDENCE / 2)) ** 2
+        share = hits / trials
+        middle = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+        reach = math.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
+        return cls(share, max(0.0, middle - reach), min(1.0, middle + reach), trials)
+
+    @classmethod
+    def of_groups(cls, hits: NDArray[Any], trials: NDArray[Any], seed: int = 0) -> Rate:
+        """Make the rate of trials that come in groups, such as the words of a sentence, which are right together.
+
+        The groups are drawn anew with replacement (bootstrap), so that their dependence widens the interval. Where
+        all groups are alike a bootstrap sees no spread: the interval is then never narrower than Wilson's would be if
+        each group were one trial.
+
+        Parameters
+        ----------
+        hits, trials : array of int
+            How many trials each group had, and how many of them were right.
+        seed : int
+            Of the bootstrap.
+        """
+        total = int(trials.sum())
+        if total == 0:
+            return cls(math.nan, 0.0, 1.0, 0)
+        share = float(hits.sum() / total)
+        low, high = resample(lambda chosen: hits[chosen].sum() / max(1, trials[chosen].sum()), len(hits), seed)
+        if low == high:
+            alone = cls.of(round(share * len(hits)), len(hits))
+            low, high = min(share, alone.low), max(share, alone.high)
+        return cls(share, low, high, total)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rate as plain values."""
+        return _without_nan(asdict(self))
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean or another statistic of a sample, with a bootstrap interval of 95%.
+
+    Attributes
+    ----------
+    value : float
+        The statistic.
+    low, high : float
+        The interval.
+    count : int
+        Of how many values.
+    """
+
+    value: float
+    low: float
+    high: float
+    count: int
+
+    @classmethod
+    def of(cls, values: NDArray[Any], statistic: Callable[[NDArray[Any]], float] | None = None, seed: int = 0) -> Mean:
+        """Make the mean of independent values, or another statistic of them.
+
+        Parameters
+        ----------
+        values : array
+            The values.
+        statistic : callable, optional
+            What to compute of them; the mean if not given.
+        seed : int
+            Of the bootstrap.
+        """
+        if not len(values):
+            return cls(math.nan, math.nan, math.nan, 0)
+        compute = statistic or (lambda some: float(some.mean()))
+        low, high = resample(lambda chosen: compute(values[chosen]), len(values), seed)
+        return cls(float(compute(values)), low, high, len(values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mean as plain values."""
+        return _without_nan(asdict(self))
+
+
+def resample(compute: Callable[[NDArray[np.int64]], float], count: int, seed: int = 0) -> tuple[float, float]:
+    """Return the percentile bootstrap interval of a statistic.
+
+    Parameters
+    ----------
+    compute : callable
+        The statistic of the items at some places.
+    count : int
+        How many items there are.
+    seed : int
+        Which samples are drawn.
+    """
+    generator = np.random.default_rng(seed)
+    found = np.array([compute(generator.integers(0, count, count)) for _ in range(_RESAMPLES)], dtype=np.float64)
+    if np.isnan(found).all():
+        return math.nan, math.nan
+    tail = (1 - CONFIDENCE) / 2
+    return float(np.nanquantile(found, tail)), float(np.nanquantile(found, 1 - tail))
+
+
+def plain(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return figures by name with every rate and mean among them as plain values."""
+    return {name: value.to_dict() if isinstance(value, (Rate, Mean)) else value for name, value in facts.items()}
+
+
+def _without_nan(facts: dict[str, Any]) -> dict[str, Any]:
+    """Put None where JSON has no number."""
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in facts.items()}

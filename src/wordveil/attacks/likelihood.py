@@ -1,0 +1,177 @@
+"""How likely each suspect makes an output: what the adversary knows of the mechanism.
+
+Where the mechanism states its probabilities they are used as they are. Where it does not, the adversary runs it
+himself, on as many words as he likes, and counts. His guesses are then tested on draws that he has not seen, so that
+their success is what it is and not what the counts promise.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from wordveil.attacks.kernels import Kernel
+from wordveil.attacks.priors import Prior
+from wordveil.attacks.watching import run_watched
+from wordveil.calibration.settings import Watch, ignore
+from wordveil.mechanisms import ExponentialMechanism, Graph, Mechanism, Ring
+from wordveil.mechanisms.mechanism import LOG_FLOOR
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks
+
+__all__ = ["Likelihood", "likelihood_of"]
+
+_CELLS = 1 << 21
+_TOKENS = 1 << 18
+_TESTED = 1 << 16
+_PSEUDO = np.geomspace(0.1, 1000.0, 13)
+
+
+class Likelihood(ABC):
+    """The probabilities ``Pr[M(w)=y]`` of some outputs, for all suspects.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether they are the mechanism's own; otherwise they are estimated from draws.
+    """
+
+    exact: bool
+
+    @abstractmethod
+    def columns(self, outputs: NDArray[np.int64], watch: Watch = ignore) -> NDArray[np.float64]:
+        """Return ``ln Pr[M(w)=y]``, a row for each suspect and a column for each output.
+
+        Parameters
+        ----------
+        outputs : array of int
+            The outputs.
+        watch : callable
+            Told how far it is.
+        """
+
+
+def likelihood_of(
+    mechanism: Mechanism[Any],
+    prior: Prior,
+    *,
+    draws: int = 200_000,
+    entropy: Entropy | None = None,
+    watch: Watch = ignore,
+) -> Likelihood:
+    """Learn a mechanism's probabilities, exactly where it states them.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What veils.
+    prior : Prior
+        The suspects, and how to share the draws among them.
+    draws : int
+        How many words the adversary veils himself, where he must count.
+    entropy : Entropy, optional
+        Where his randomness comes from.
+    watch : callable
+        Told how far it is.
+    """
+    if isinstance(mechanism, (Graph, Ring)):
+        return _ByHops(mechanism, prior.ids, watch)
+    if isinstance(mechanism, ExponentialMechanism):
+        return _ByRows(mechanism, prior.ids)
+    return _Counted(mechanism, prior, draws, entropy or Entropy(), watch)
+
+
+class _ByHops(Likelihood):
+    """Graph and ring: weights are the same in both directions, so that the rows of the outputs are their columns."""
+
+    exact = True
+
+    def __init__(self, mechanism: Graph | Ring, suspects: NDArray[np.int64], watch: Watch) -> None:
+        self._mechanism, self._suspects = mechanism, suspects
+        watch("counting words by hops", 0.0)
+        if isinstance(mechanism, Graph):
+            sizes = mechanism.space.shell_sizes(suspects)
+            falls = np.maximum(-0.5 * mechanism.epsilon * np.arange(sizes.shape[1]), LOG_FLOOR)
+            self._log_sums = np.log(sizes @ np.exp(falls))
+        else:  # every word of a ring has the same sum
+            own = np.asarray(mechanism.log_weights(suspects[:1])[0], dtype=np.float64)
+            self._log_sums = np.full(len(suspects), np.logaddexp.reduce(own))
+
+    def columns(self, outputs: NDArray[np.int64], watch: Watch = ignore) -> NDArray[np.float64]:
+        found = np.empty((len(self._suspects), len(outputs)))
+        for part in blocks(len(outputs), max(1, _CELLS // len(self._mechanism.space))):
+            rows = self._mechanism.log_weights(outputs[part])[:, self._suspects]
+            found[:, part] = rows.T - self._log_sums[:, None]
+            watch("reading probabilities", part.stop / len(outputs))
+        return found
+
+
+class _ByRows(Likelihood):
+    """Any mechanism that states its probabilities: one pass over the rows of all suspects."""
+
+    exact = True
+
+    def __init__(self, mechanism: ExponentialMechanism[Any], suspects: NDArray[np.int64]) -> None:
+        self._mechanism, self._suspects = mechanism, suspects
+
+    def columns(self, outputs: NDArray[np.int64], watch: Watch = ignore) -> NDArray[np.float64]:
+        found = np.empty((len(self._suspects), len(outputs)))
+
+        def read(part: slice) -> None:
+            rows = self._mechanism.probability_rows(self._suspects[part])[:, outputs]
+            with np.errstate(divide="ignore"):
+                found[part] = np.log(rows)
+
+        parts = list(blocks(len(self._suspects), max(1, _CELLS // len(self._mechanism.space))))
+        run_watched(read, parts, "reading probabilities", watch)
+        return found
+
+
+class _Counted(Likelihood):
+    """Any mechanism at all, by running it.
+
+    Each suspect is veiled in proportion to its prior, as in a text. Few draws say little of a word, so that its counts
+    are mixed with pseudo-draws that fall as draws do on the whole (`Kernel`). How many pseudo-draws are best is found
+    on draws that were not counted (empirical Bayes).
+    """
+
+    exact = False
+
+    def __init__(self, mechanism: Mechanism[Any], prior: Prior, draws: int, entropy: Entropy, watch: Watch) -> None:
+        self._drawn = np.maximum(2, np.ceil(draws * np.exp(prior.logs))).astype(np.int64)
+        place = np.repeat(np.arange(len(prior.ids)), self._drawn)
+        output = np.empty(len(place), dtype=np.int64)
+        for part in blocks(len(place), _TOKENS):
+            output[part] = mechanism.draw(prior.ids[place[part]], entropy)
+            watch("running the mechanism", part.stop / len(place))
+        self._kernel = Kernel(mechanism.space, prior.ids, place, output)
+        self._counts = _count(place, output, (len(prior.ids), len(mechanism.space)))
+        self._pseudo = self._best_pseudo(place, output)
+
+    def _best_pseudo(self, place: NDArray[np.int64], output: NDArray[np.int64]) -> float:
+        """Return the number of pseudo-draws with which half of each word's draws make the others likeliest."""
+        first = np.arange(len(place)) % 2 == 0
+        known = _count(place[first], output[first], self._counts.shape)
+        drawn = np.bincount(place[first], minlength=len(self._drawn))
+        others = np.flatnonzero(~first)
+        test = others[:: max(1, len(others) // _TESTED)]
+        place, output = place[test], output[test]
+        counts, expected = np.asarray(known[place, output]), self._kernel.pairs(place, output)
+        fits = [np.log((counts + some * expected) / (drawn[place] + some)).mean() for some in _PSEUDO]
+        return float(_PSEUDO[int(np.argmax(fits))])
+
+    def columns(self, outputs: NDArray[np.int64], watch: Watch = ignore) -> NDArray[np.float64]:
+        watch("looking up counts", 0.0)
+        found = self._kernel.columns(outputs)
+        found *= self._pseudo
+        found += self._counts[:, outputs].toarray()
+        found /= (self._drawn + self._pseudo)[:, None]
+        return np.log(found, out=found)
+
+
+def _count(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, ...]) -> csc_array:
+    return csc_array((np.ones(len(row)), (row, column)), shape=shape)  # equal places are added up

@@ -1,0 +1,149 @@
+"""Which words released noisy vectors stand for.
+
+For noise of one scale in all directions that is the same for every word, and words that are all equally likely, the
+nearest word is the best guess there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.attacks.intervals import Mean, Rate, plain
+from wordveil.calibration.settings import Watch, ignore
+from wordveil.errors import WordveilError
+from wordveil.mechanisms import NoiseMechanism
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks
+from wordveil.spaces import PointSpace
+from wordveil.spaces.space import Ids, Points
+
+__all__ = ["VectorAttack", "attack_released", "attack_vectors", "skewness"]
+
+_CELLS = 1 << 25
+
+
+@dataclass(frozen=True)
+class VectorAttack:
+    """How well released vectors are turned back into words.
+
+    Attributes
+    ----------
+    nearest : Rate
+        How often the nearest word is the original.
+    among : Rate
+        How often the original is among the nearest words.
+    neighbours : int
+        Among how many.
+    overlap : Mean
+        NADP's estimate of ``p(x|M(x))``: the words near the original that are also near the noisy vector, as a share
+        of those near either.
+    skewness : Mean
+        The skewness of these estimates over the words: above 0 where a few words are found much better than most. NaN
+        where all are the same.
+    overlaps : array of float
+        The estimate for each word, for drawing.
+    """
+
+    nearest: Rate
+    among: Rate
+    neighbours: int
+    overlap: Mean
+    skewness: Mean
+    overlaps: NDArray[np.float64]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values, without those of single words."""
+        return plain({name: value for name, value in vars(self).items() if name != "overlaps"})
+
+
+def attack_vectors(
+    mechanism: NoiseMechanism[Any],
+    ids: Ids,
+    *,
+    neighbours: int = 10,
+    entropy: Entropy | None = None,
+    watch: Watch = ignore,
+) -> VectorAttack:
+    """Release one noisy vector for each of some words and look for their originals.
+
+    Parameters
+    ----------
+    mechanism : NoiseMechanism
+        What adds the noise.
+    ids : array of int
+        The words.
+    neighbours : int
+        How many nearest words to look at.
+    entropy : Entropy, optional
+        Where the noise comes from.
+    watch : callable
+        Told how far it is.
+    """
+    if not isinstance(mechanism, NoiseMechanism):
+        raise WordveilError(f"the mechanism {mechanism.name} draws words and releases no vectors; choose laplace.")
+    return attack_released(
+        mechanism.space,
+        ids,
+        mechanism.perturb(np.asarray(ids), entropy or Entropy()),
+        neighbours=neighbours,
+        watch=watch,
+    )
+
+
+def attack_released(
+    space: PointSpace, ids: Ids, points: Points, *, neighbours: int = 10, watch: Watch = ignore
+) -> VectorAttack:
+    """Look for the originals of released vectors.
+
+    Parameters
+    ----------
+    space : PointSpace
+        The words without noise.
+    ids : array of int
+        The originals, to count what was right.
+    points : array of shape (words, dimension)
+        The released vectors.
+    neighbours : int
+        How many nearest words to look at; of a word itself they hold the word.
+    watch : callable
+        Told how far it is.
+    """
+    ids = np.asarray(ids, dtype=np.int64)
+    if len(ids) != len(points) or not len(ids):
+        raise WordveilError("every released vector needs its original word, and there must be at least one.")
+    if not 1 <= neighbours <= len(space):
+        raise WordveilError(f"the number of neighbours must lie between 1 and the {len(space)} words of the space.")
+    first, found, overlaps = 0, 0, np.empty(len(ids))
+    for part in blocks(len(ids), max(1, _CELLS // len(space))):
+        near, _ = space.closest(points[part], neighbours)
+        own, _ = space.closest(space.points(ids[part]), neighbours)
+        first += int((near[:, 0] == ids[part]).sum())
+        found += int((near == ids[part][:, None]).any(axis=1).sum())
+        shared = (near[:, :, None] == own[:, None, :]).sum(axis=(1, 2))
+        overlaps[part] = shared / (2 * neighbours - shared)
+        watch("looking for the nearest words", part.stop / len(ids))
+    return VectorAttack(
+        nearest=Rate.of(first, len(ids)),
+        among=Rate.of(found, len(ids)),
+        neighbours=neighbours,
+        overlap=Mean.of(overlaps),
+        skewness=Mean.of(overlaps, skewness),
+        overlaps=overlaps,
+    )
+
+
+def skewness(values: NDArray[np.float64]) -> float:
+    """Return the skewness ``m₃/m₂^{3/2}`` of a sample (Joanes & Gill's g₁); NaN if all values are the same.
+
+    Examples
+    --------
+    >>> round(skewness(np.array([0.0, 0.0, 0.0, 1.0])), 4)
+    1.1547
+    """
+    offsets = values - values.mean()
+    spread = float((offsets**2).mean())
+    return float((offsets**3).mean() / spread**1.5) if spread > 1e-18 else float("nan")

@@ -1,0 +1,31 @@
+"""``wordveil attack``: what someone who knows the mechanism finds out from veiled text."""
+
+from __future__ import annotations
+
+import typer
+
+from wordveil.cli.attack.authors import authors
+from wordveil.cli.attack.membership import membership
+from wordveil.cli.attack.vectors import vectors
+from wordveil.cli.attack.words import bayes, sentence
+
+__all__ = ["register"]
+
+_app = typer.Typer(
+    no_args_is_help=True,
+    help="Attack veiled text as someone who knows the mechanism would, and see how often it succeeds. The texts are "
+    "never printed: only rates are, with 95% intervals.",
+)
+for _name, _command in (
+    ("bayes", bayes),
+    ("sentence", sentence),
+    ("authors", authors),
+    ("membership", membership),
+    ("vectors", vectors),
+):
+    _app.command(_name)(_command)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.add_typer(_app, name="attack")

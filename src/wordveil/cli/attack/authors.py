@@ -1,0 +1,125 @@
+"""``wordveil attack authors``: who wrote a text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.cli.attack.shared import (
+    AuthorColumn,
+    Epsilons,
+    Figure,
+    Seed,
+    Select,
+    TextColumn,
+    as_share,
+    check_figure,
+    draw,
+    epsilons_of,
+    maker_of,
+    print_json,
+    print_table,
+    veiling,
+)
+from wordveil.cli.attack.texts import read_corpus
+from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from wordveil.attacks import Corpus, Mean, Rate
+
+__all__ = ["authors"]
+
+
+def authors(
+    table: Annotated[Path, typer.Argument(help="A table with a column of texts and one of their authors.")],
+    epsilon: Epsilons = None,
+    mechanism: MechanismName = "graph",
+    space: SpaceName = "glove-50k",
+    normalise: Normalise = False,
+    option: Options = None,
+    unknown: Annotated[
+        Path | None, typer.Option("--unknown", help="The texts to attribute, if they are in another table.")
+    ] = None,
+    share: Annotated[
+        float, typer.Option("--share", help="The share of each author's texts to set aside and attribute.")
+    ] = 0.25,
+    method: Annotated[list[str] | None, typer.Option("--method", help="koppel or svm; both if not given.")] = None,
+    threshold: Annotated[
+        float, typer.Option("--threshold", min=0.0, max=1.0, help="Koppel: name an author only above this score.")
+    ] = 0.0,
+    column: TextColumn = "text",
+    author_column: AuthorColumn = "author",
+    select: Select = "content",
+    seed: Seed = None,
+    figure: Figure = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out who wrote a text (authorship attribution).
+
+    By the method of Koppel, Schler & Argamon and by a linear SVM on character n-grams: on clean texts; on veiled texts
+    by someone who knows the authors' clean texts (static); and by someone who veils those himself first (adaptive).
+
+    Examples:
+
+      wordveil attack authors mail.csv --epsilon 3
+
+      wordveil attack authors mail.csv --unknown leak.csv --author-column from -e 2 -e 4 --method svm --json
+    """
+    from wordveil.attacks import attack_authors
+
+    rates, methods = epsilons_of(epsilon), method or ["koppel", "svm"]
+    check_figure(figure)
+    attributors = [_attributor(name, threshold, seed or 0) for name in methods]
+    found: list[dict[str, Any]] = []
+    curves: dict[str, list[Rate | Mean]] = {}
+    with ProgressOf("attacking", quiet=quiet) as progress:
+        _, make = maker_of(mechanism, space, normalise, option)
+        known, asked = _corpora(table, unknown, column, author_column, share, seed or 0)
+        for rate in rates:
+            veil = veiling(make(rate), select, seed)
+            kinds = ("clean", "static", "adaptive") if rate == rates[0] else ("static", "adaptive")
+            for attributor in attributors:
+                attributed = attack_authors(attributor, known, asked, veil, kinds=kinds, watch=progress.watch)
+                found += [{"epsilon": None if one.kind == "clean" else rate, **one.to_dict()} for one in attributed]
+                for one in attributed:
+                    times = len(rates) if one.kind == "clean" else 1  # the same whatever the ε
+                    curves.setdefault(f"{one.method}, {one.kind}", []).extend([one.right] * times)
+    draw(figure, rates, curves, f"Texts attributed to their authors, {mechanism}")
+    if as_json:
+        print_json("authors", make(rates[0]), None, found)
+        return
+    print_table(
+        f"Texts attributed to their authors ({found[0]['authors']:,} authors, {len(known):,} known texts)",
+        ("ε", "method", "adversary", "right", "right of those named", "reading nothing"),
+        [
+            [
+                "-" if one["epsilon"] is None else f"{one['epsilon']:g}",
+                one["method"],
+                one["kind"],
+                *(as_share(one[name]) for name in ("right", "precision", "blind")),
+            ]
+            for one in found
+        ],
+    )
+
+
+def _attributor(name: str, threshold: float, seed: int) -> Any:
+    from wordveil.attacks import CharacterSvm, Koppel
+
+    if name == "koppel":
+        return Koppel(threshold=threshold, seed=seed)
+    if name == "svm":
+        return CharacterSvm(seed=seed)
+    raise WordveilError("there is no such --method; choose koppel or svm.")
+
+
+def _corpora(
+    table: Path, unknown: Path | None, column: str, author_column: str, share: float, seed: int
+) -> tuple[Corpus, Corpus]:
+    whole = read_corpus(table, column, author_column)
+    return whole.split(share, seed) if unknown is None else (whole, read_corpus(unknown, column, author_column))

@@ -1,0 +1,145 @@
+"""``wordveil attack membership``: whose texts trained a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.cli.attack.shared import (
+    AuthorColumn,
+    Epsilons,
+    Seed,
+    Select,
+    TextColumn,
+    as_number,
+    as_share,
+    epsilons_of,
+    maker_of,
+    print_json,
+    print_table,
+    veiling,
+)
+from wordveil.cli.attack.texts import read_corpus, read_texts
+from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from wordveil.attacks import Corpus
+    from wordveil.mechanisms import Mechanism
+    from wordveil.spaces import Space
+
+__all__ = ["membership"]
+
+_SCRAMBLERS = ("versatile-semantic", "versatile-statistical", "incognito", "incognito-noise")
+
+
+def membership(
+    table: Annotated[Path, typer.Argument(help="A table with a column of texts and one of who wrote them.")],
+    epsilon: Epsilons = None,
+    mechanism: MechanismName = "graph",
+    space: SpaceName = "glove-50k",
+    normalise: Normalise = False,
+    option: Options = None,
+    scrambler: Annotated[
+        str | None,
+        typer.Option("--scrambler", help=f"Instead of a mechanism, one of {', '.join(_SCRAMBLERS)}; no promise."),
+    ] = None,
+    wordnet: Annotated[
+        Path | None, typer.Option("--wordnet", help="The folder of WordNet's files, for versatile-semantic.")
+    ] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="Public texts (the same --column of a table), for versatile-statistical."),
+    ] = None,
+    asked: Annotated[
+        str, typer.Option("--asked", help="What the auditor asks about: original texts, or those released.")
+    ] = "original",
+    shadows: Annotated[int, typer.Option("--shadows", min=1, help="How many shadow models he trains.")] = 4,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="How often a model sees its texts.")] = 20,
+    words: Annotated[int, typer.Option("--words", min=1, help="How many words a model knows.")] = 5000,
+    column: TextColumn = "text",
+    author_column: AuthorColumn = "author",
+    select: Select = "content",
+    seed: Seed = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out whose texts trained a language model (the auditor of Song & Shmatikov).
+
+    A model is trained on the texts of a quarter of the persons; the auditor tells them from another quarter by how the
+    model ranks their words, with the other persons to practise on. Clean; on a model of veiled texts (static); and the
+    same if he practises on veiled texts too (adaptive).
+
+    Examples:
+
+      wordveil attack membership queries.csv --author-column user --epsilon 3
+
+      wordveil attack membership queries.csv --scrambler incognito --epochs 30 --json
+    """
+    from wordveil.attacks import attack_membership
+    from wordveil.attacks.word_model import ModelSettings
+
+    if scrambler is not None and epsilon:
+        raise WordveilError("--scrambler and --epsilon exclude each other: a scrambler has no epsilon.")
+    if scrambler is not None and scrambler not in _SCRAMBLERS:
+        raise WordveilError(f"there is no such --scrambler; choose one of {', '.join(_SCRAMBLERS)}.")
+    rates = [0.0] if scrambler else epsilons_of(epsilon)
+    found: list[dict[str, Any]] = []
+    described: Mechanism[Any] | None = None
+    with ProgressOf("attacking", quiet=quiet) as progress:
+        opened, make = maker_of(mechanism, space, normalise, option)
+        corpus = read_corpus(table, column, author_column)
+        public = None if reference is None else read_texts(reference, column)
+        for place, rate in enumerate(rates):
+            if scrambler is None:
+                described = make(rate)
+                veil = veiling(described, select, seed)
+            else:
+                veil = _scrambling(scrambler, corpus, opened, wordnet, public, seed or 0)
+            plans = ("clean", "static", "adaptive") if place == 0 else ("static", "adaptive")
+            settings = ModelSettings(words=words, epochs=epochs)
+            audited = attack_membership(corpus, veil, plans=plans, asked=asked, shadows=shadows, settings=settings,
+                                        seed=seed or 0, watch=progress.watch)  # fmt: skip
+            found += [
+                {"epsilon": None if scrambler or one.plan == "clean" else rate, **one.to_dict()} for one in audited
+            ]
+    if as_json:
+        print_json("membership", described, None, found, scrambler)
+        return
+    print_table(
+        f"Persons told to be members or not, {scrambler or mechanism}",
+        ("ε", "adversary", "precision", "recall", "accuracy", "AUC"),
+        [
+            [
+                "-" if one["epsilon"] is None else f"{one['epsilon']:g}",
+                one["plan"],
+                *(as_share(one[name]) for name in ("precision", "recall", "accuracy")),
+                as_number(one["auc"]),
+            ]
+            for one in found
+        ],
+    )
+
+
+def _scrambling(
+    name: str, corpus: Corpus, space: Space, wordnet: Path | None, reference: list[str] | None, seed: int
+) -> Callable[[Sequence[str]], list[str]]:
+    from wordveil.attacks import Incognito, Versatile
+    from wordveil.attacks.scramblers import general_words
+
+    if name == "versatile-semantic":
+        if wordnet is None:
+            raise WordveilError("versatile-semantic needs --wordnet, the folder that holds WordNet's data.noun.")
+        from wordveil.training.wordnet import WordNet
+
+        return Versatile("semantic", general=general_words(WordNet(wordnet)), seed=seed)
+    if name == "versatile-statistical":
+        if reference is None:
+            raise WordveilError("versatile-statistical needs --reference, public texts to take other words from.")
+        return Versatile("statistical", reference=reference, seed=seed)
+    pairs = list(zip(corpus.authors, corpus.texts, strict=True))
+    return Incognito(space, pairs, noise=0.2 if name.endswith("noise") else 0.0, seed=seed)

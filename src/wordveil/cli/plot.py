@@ -1,0 +1,90 @@
+"""``wordveil plot``: pictures of hyperbolic space and its noise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wordveil.cli.options import Seed, stderr
+from wordveil.errors import WordveilError
+
+__all__ = ["register"]
+
+_app = typer.Typer(no_args_is_help=True, help="Draw pictures of hyperbolic space and its noise, as PNG or SVG.")
+
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A file that ends in .png or .svg.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.add_typer(_app, name="plot")
+
+
+@_app.command("disk")
+def disk(
+    words: Annotated[list[str] | None, typer.Argument(help="Words to draw, with all that they are kinds of.")] = None,
+    *,
+    output: Output,
+    space: Annotated[
+        str, typer.Option("--space", "-s", help="A Poincaré space; of more than two dimensions it is laid out anew.")
+    ] = "wordnet-poincare",
+    below: Annotated[str | None, typer.Option("--below", help="Also draw kinds of this word.")] = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="How many of those at most.")] = 60,
+    cloud: Annotated[str | None, typer.Option("--cloud", help="Also draw the noise around this word.")] = None,
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Of that noise; above 1 in two dimensions.")] = 2.0,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="How many noisy points.")] = 2000,
+    seed: Seed = None,
+) -> None:
+    """Draw words in the Poincaré disk with lines to what they are kinds of, and the noise around one.
+
+    Examples:
+
+      wordveil plot disk dog wolf cat lion horse ship car -o disk.svg
+
+      wordveil plot disk --below music --most 40 -o music.png
+
+      wordveil plot disk ohio texas paris techno jazz --cloud ohio --epsilon 1.5 -o cloud.png
+    """
+    from wordveil.noise import Entropy
+    from wordveil.plots.canvas import check_target, save
+    from wordveil.plots.disk import draw_disk
+    from wordveil.plots.layout import family, in_two_dimensions
+    from wordveil.spaces import PoincareSpace, load_space
+
+    check_target(output)
+    opened = load_space(space)
+    if not isinstance(opened, PoincareSpace):
+        raise WordveilError("a disk is drawn of a Poincaré space, such as wordnet-poincare.")
+    named = [*(words or []), *([cloud] if cloud else [])]
+    ids = family(opened, named, below=below, most=most)
+    with stderr().status(f"laying out {len(ids)} words…"):
+        flat = in_two_dimensions(opened, ids)
+        save(draw_disk(flat, cloud=cloud, epsilon=epsilon, draws=draws, entropy=Entropy(seed)), output)
+
+
+@_app.command("density")
+def density(
+    *,
+    output: Output,
+    epsilon: Annotated[
+        list[float] | None, typer.Option("--epsilon", "-e", help="A value of epsilon; may be repeated.")
+    ] = None,
+    law: Annotated[str, typer.Option("--law", help="icdm19, the paper's noise, or hyperbolic, ours.")] = "icdm19",
+    dimension: Annotated[int, typer.Option("--dimension", help="Of the space.")] = 1,
+) -> None:
+    """Draw the law of hyperbolic noise at several epsilons.
+
+    Examples:
+
+      wordveil plot density -o density.svg
+
+      wordveil plot density --law hyperbolic --dimension 5 -e 4.5 -e 6 -e 10 -o ours.svg
+    """
+    from wordveil.plots.canvas import check_target, save
+    from wordveil.plots.density import draw_density
+
+    check_target(output)
+    usual = [0.125, 0.5, 1.0, 2.0, 8.0] if law == "icdm19" else [dimension - 1 + more for more in (0.5, 1, 2, 4)]
+    save(draw_density(law, epsilon or usual, dimension), output)

@@ -1,0 +1,157 @@
+"""Nearest words from an approximate index (FAISS), where it has been measured to be good enough.
+
+The index is made of the vocabulary alone and is asked with the noisy point alone, so what it returns is post-processing
+and the promise stays what it was, however wrong the answer. What suffers is only how near the word is. So an index is
+used on request only, and only if on noisy points of this very mechanism at this very ε it finds the nearest word with a
+probability of at least 0.99. At small ε noisy points lie far from all words, and no index passes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from wordveil import parallel
+from wordveil.engines.choosing import searches_nearest
+from wordveil.errors import WordveilError
+from wordveil.mechanisms.mechanism import Mechanism, NoiseMechanism
+from wordveil.mechanisms.priors import log_prior
+from wordveil.noise import Entropy
+from wordveil.spaces import EuclideanSpace, Space
+from wordveil.spaces.space import Points
+
+__all__ = ["RECALL", "IndexedSpace", "approximately"]
+
+#: How often an index must find the nearest word.
+RECALL = 0.99
+
+_CONFIDENCE = 0.99
+_TRIALS = 4096
+_LEAST_WORDS = 4096  # below, looking at every word takes no longer
+#: How many cells to visit and how many candidates to compare exactly, from fast to thorough.
+_EFFORTS = ((4, 16), (8, 16), (16, 16), (32, 16), (64, 16), (64, 64), (128, 64))
+
+
+class IndexedSpace(EuclideanSpace):
+    """An embedding whose nearest words come from an approximate index.
+
+    Parameters
+    ----------
+    base : EuclideanSpace
+        The words and their vectors.
+    """
+
+    def __init__(self, base: EuclideanSpace) -> None:
+        super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise)
+        try:
+            import faiss  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise WordveilError("--index approximate needs FAISS: pip install 'wordveil[faiss]'.") from None
+        self._faiss: Any = faiss
+        cells = 1 << math.ceil(math.log2(math.sqrt(len(self))))
+        codes = f"PQ{self.dimension // 2}x4fs,RFlat" if self.dimension % 2 == 0 else "Flat"
+        self.kind = f"IVF{cells},{codes}"
+        self._index = faiss.index_factory(self.dimension, self.kind)
+        self._index.train(self.matrix)
+        self._index.add(self.matrix)
+        self._cells = faiss.extract_index_ivf(self._index)
+        self.recall = 0.0
+
+    @property
+    def visited(self) -> int:
+        """How many cells of the index a search visits."""
+        return int(self._cells.nprobe)
+
+    def make_effort(self, cells: int, candidates: int) -> None:
+        """Let a search visit so many cells of the index, and compare so many candidates exactly."""
+        self._cells.nprobe = cells
+        if hasattr(self._index, "k_factor"):
+            self._index.k_factor = candidates
+
+    def certify(self, recall: float) -> None:
+        """Say in every guarantee how often the nearest word is found, at least."""
+        self.recall = recall
+        self.remarks = (
+            f"Nearest words come from an approximate index, which finds the nearest one of a noisy point with a "
+            f"probability of at least {recall:.4f} (measured, {_CONFIDENCE:.0%} confidence). It sees the noisy point "
+            "alone, so the promise is the same.",
+        )
+
+    def nearest(self, points: Points) -> NDArray[np.int64]:
+        """Return the id of a word near each point: nearly always the nearest."""
+        self._faiss.omp_set_num_threads(parallel.cores())
+        found = self._index.search(np.ascontiguousarray(points, dtype=np.float32), 1)[1][:, 0].astype(np.int64)
+        empty = np.flatnonzero(found < 0)  # no word in the cells that were visited
+        if empty.size:
+            found[empty] = super().nearest(points[empty])
+        return np.asarray(found)
+
+    def describe(self) -> dict[str, Any]:
+        """Say what the space is, in plain values."""
+        index = {"kind": self.kind, "cells_visited": self.visited, "recall_at_least": self.recall}
+        return {**super().describe(), "index": index}
+
+
+def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mechanism[Any]:
+    """Make a mechanism with an approximate index that was measured to be good enough for it, or refuse.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the mechanism on a space.
+    space : Space
+        The words and their vectors.
+    """
+    exact = make(space)
+    if not isinstance(space, EuclideanSpace) or not searches_nearest(exact) or not _takes_nearest(exact):
+        raise WordveilError(f"the mechanism {exact.name} searches no single nearest word: leave out --index.")
+    if len(space) < _LEAST_WORDS:
+        raise WordveilError("with so few words an index saves nothing: leave out --index.")
+    indexed = IndexedSpace(space)
+    made = make(indexed)
+    best = 0.0
+    points, nearest = _trial(exact, space, Entropy(0))
+    for effort in _EFFORTS:
+        indexed.make_effort(*effort)
+        best = _least_recall(indexed, points, nearest)
+        if best >= RECALL:
+            # Chosen on one sample, certified on another, so that choosing the best of several does not flatter it.
+            recall = _least_recall(indexed, *_trial(exact, space, Entropy(1)))
+            if recall >= RECALL:
+                indexed.certify(recall)
+                return made
+    raise WordveilError(
+        f"no index finds the nearest word often enough at this epsilon: {best:.3f} at best, {RECALL:g} is wanted, "
+        "because noisy points lie far from all words; leave out --index, or raise epsilon."
+    )
+
+
+def _takes_nearest(mechanism: Mechanism[Any]) -> bool:
+    return type(mechanism).choose is NoiseMechanism.choose  # type: ignore[attr-defined]
+
+
+def _trial(
+    mechanism: Mechanism[Any], space: EuclideanSpace, entropy: Entropy
+) -> tuple[list[Points], list[NDArray[np.int64]]]:
+    """Draw noisy points for words as they come in a text and for words of any kind, and search them exactly."""
+    assert isinstance(mechanism, NoiseMechanism)  # noqa: S101 - its caller has looked
+    weights = np.exp(log_prior(space, "frequency"))
+    samples = []
+    for chances in (weights / weights.sum(), None):
+        ids = entropy.generator.choice(len(space), _TRIALS, p=chances)
+        samples.append(mechanism.perturb(ids, entropy))
+    return samples, [space.nearest(points) for points in samples]
+
+
+def _least_recall(space: IndexedSpace, samples: list[Points], nearest: list[NDArray[np.int64]]) -> float:
+    """Return a lower confidence bound on the recall, for the kind of words where it is worst (Clopper and Pearson)."""
+    bounds = []
+    for points, truth in zip(samples, nearest, strict=True):
+        hits = int((space.nearest(points) == truth).sum())
+        bounds.append(float(betaincinv(hits, _TRIALS - hits + 1, 1.0 - _CONFIDENCE)) if hits else 0.0)
+    return min(bounds)

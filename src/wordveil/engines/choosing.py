@@ -1,0 +1,63 @@
+"""The one place where an engine is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wordveil.errors import WordveilError
+from wordveil.mechanisms.mechanism import Mechanism, NoiseMechanism
+from wordveil.spaces import Space
+
+__all__ = ["ENGINES", "check_engine", "check_runs", "on_engine", "searches_nearest"]
+
+#: The engines that a mechanism can run on in this process.
+ENGINES = ("local", "gpu")
+
+
+def check_engine(engine: str) -> None:
+    """Refuse an engine that there is not, or that this machine cannot run."""
+    if engine not in ENGINES:
+        raise WordveilError(f"there is no engine {engine!r}; choose {' or '.join(ENGINES)}.")
+    if engine == "gpu":
+        try:
+            from wordveil.engines.gpu import check_cuda  # noqa: PLC0415 - PyTorch is slow to load
+        except ImportError:
+            raise WordveilError("--engine gpu needs PyTorch: pip install 'wordveil[gpu]'.") from None
+        check_cuda()
+
+
+def on_engine(space: Space, engine: str) -> Space:
+    """Return the space as this engine has it; mechanisms made on it run there.
+
+    Parameters
+    ----------
+    space : Space
+        The words, from `wordveil.load_space`.
+    engine : {"local", "gpu"}
+        Where nearest words are searched, and noise is made.
+
+    Examples
+    --------
+    >>> import wordveil
+    >>> space = on_engine(wordveil.load_space("glove-50k"), "local")
+    """
+    check_engine(engine)
+    if engine == "local":
+        return space
+    from wordveil.engines.gpu import on_device  # noqa: PLC0415 - PyTorch is slow to load
+
+    return on_device(space, "cuda")
+
+
+def check_runs(mechanism: Mechanism[Any], engine: str) -> None:
+    """Refuse a mechanism that would not use the engine, rather than let it run somewhere else."""
+    if engine == "gpu" and not searches_nearest(mechanism):
+        raise WordveilError(
+            f"the mechanism {mechanism.name} searches no nearest words, so a GPU does nothing for it: "
+            "leave out --engine gpu."
+        )
+
+
+def searches_nearest(mechanism: Mechanism[Any]) -> bool:
+    """Whether a draw is noise and then a search among all words."""
+    return isinstance(mechanism, NoiseMechanism) and type(mechanism).draw is NoiseMechanism.draw

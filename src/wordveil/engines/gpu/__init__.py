@@ -1,0 +1,10 @@
+"""Noise and nearest words on a CUDA device, with PyTorch and Triton.
+
+Everything but the two kernels also runs on PyTorch's CPU tensors, which is how the suite tests it.
+"""
+
+from wordveil.engines.gpu.chacha import keystream
+from wordveil.engines.gpu.placement import check_cuda, on_device
+from wordveil.engines.gpu.search import CertifiedSearch, DoubleSearch
+
+__all__ = ["CertifiedSearch", "DoubleSearch", "check_cuda", "keystream", "on_device"]

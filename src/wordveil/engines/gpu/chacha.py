@@ -1,0 +1,90 @@
+"""ChaCha20 on a device: random numbers from a key of 256 bits and a counter (RFC 8439).
+
+The key is drawn by `wordveil.noise.Entropy` on the host, a new one for every block of noise, so no state is kept on the
+device and no counter is ever used twice with a key. As in our host stream, the counter has 64 bits and the nonce is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+__all__ = ["directions", "keystream"]
+
+_CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
+_DOUBLE_ROUNDS = 10
+_TWO_PI = 2.0 * math.pi
+
+
+def keystream(key: NDArray[np.uint32], blocks: int, device: str) -> Any:
+    """Return ChaCha20 blocks as 32-bit integers, a column for each block, on the device.
+
+    Parameters
+    ----------
+    key : array of 8 numbers of 32 bits
+        The key.
+    blocks : int
+        How many blocks of 16 numbers.
+    device : str
+        What PyTorch calls the device.
+    """
+    held = torch.tensor(np.asarray(key, dtype=np.uint32).view(np.int32), device=device)
+    if held.is_cuda:
+        import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
+
+        from wordveil.engines.gpu.kernels import chacha_words  # noqa: PLC0415
+
+        words = torch.empty((16, blocks), dtype=torch.int32, device=device)
+        chacha_words[(triton.cdiv(blocks, 256),)](held, words, blocks, BLOCK=256, num_warps=4)
+        return words
+    number = torch.arange(blocks, dtype=torch.int64, device=device)
+    start = torch.zeros((16, blocks), dtype=torch.int32, device=device)
+    start[:4] = torch.tensor(_CONSTANTS.view(np.int32), device=device)[:, None]
+    start[4:12] = held[:, None]
+    start[12] = number.to(torch.int32)  # wraps, as it should: the low 32 bits
+    start[13] = (number >> 32).to(torch.int32)
+    rows = list(start.reshape(4, 4, blocks).clone())
+    for _ in range(_DOUBLE_ROUNDS):
+        rows = _quarters(rows)
+        rows = [row.roll(-shift, 0) for shift, row in enumerate(rows)]  # now the diagonals stand in columns
+        rows = _quarters(rows)
+        rows = [row.roll(shift, 0) for shift, row in enumerate(rows)]
+    return torch.cat(rows) + start
+
+
+def _quarters(rows: list[Any]) -> list[Any]:
+    """Do the four quarter rounds of the columns at once."""
+    a, b, c, d = rows
+    for left, right in ((16, 12), (8, 7)):
+        a = a + b
+        d = _turned(d ^ a, left)
+        c = c + d
+        b = _turned(b ^ c, right)
+    return [a, b, c, d]
+
+
+def _turned(x: Any, n: int) -> Any:
+    return (x << n) | ((x >> (32 - n)) & ((1 << n) - 1))  # the shift to the right keeps the sign, which is masked
+
+
+def directions(count: int, dimension: int, key: NDArray[np.uint32], device: str) -> Any:
+    """Draw vectors of length 1, uniform on the sphere, as float32 on the device.
+
+    Normal numbers come in pairs by Box and Muller's transformation, from 32 bits for the radius and 32 for the angle.
+    The radius is computed from whichever of u and 1-u is small, so that it is as finely spaced near 0 as far out.
+    """
+    pairs = -(-count * dimension // 2)
+    words = keystream(key, -(-pairs // 8), device).reshape(2, -1)[:, :pairs]
+    low = words[0] & 0x7FFFFFFF
+    share = (low.to(torch.float64) + 0.5).mul_(2.0**-32).to(torch.float32)  # of (0, 1/2)
+    radius = torch.where(words[0] < 0, -torch.log(share), -torch.log1p(-share)).mul_(2.0).sqrt_()
+    angle = words[1].to(torch.float64).mul_(_TWO_PI * 2.0**-32).to(torch.float32)
+    vectors = torch.cat([radius * torch.cos(angle), radius * torch.sin(angle)])[: count * dimension]
+    vectors = vectors.reshape(count, dimension)
+    lengths = vectors.to(torch.float64).square().sum(dim=1, keepdim=True).sqrt()
+    lengths[lengths == 0.0] = 1.0  # a vector of float zeros, which never happens, must not become NaN
+    return vectors / lengths.to(torch.float32)

@@ -1,0 +1,175 @@
+"""Weights that fall with the straight-line distance, added up over blocks of words.
+
+A draw from such weights needs no row of them. It finds a block by the blocks' sums, which are few enough to be kept,
+and then measures the words of that block alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.kernels.loading import compiled, kind
+from wordveil.kernels.straight import straight_distances
+from wordveil.parallel import blocks
+
+__all__ = ["Falls"]
+
+Matrix = NDArray[np.float32]
+
+_BLOCK = 64  # as in native.c
+_ENTRIES = 1 << 21  # of distances that numpy holds at once
+
+
+@dataclass(frozen=True)
+class Falls:
+    """The weights ``prior(u)·e^(-rate·min(d(w,u), reach(w)))`` of all words ``u`` from any word ``w``.
+
+    The reach must keep every weight above the smallest float32: ``rate·reach - log prior <= 80``.
+
+    Parameters
+    ----------
+    matrix : array of shape (words, d)
+        The words as points, in float32.
+    squares : array of shape (words,)
+        Their squared lengths.
+    prior : array of shape (words,)
+        What each word's weights are multiplied by, in float32.
+    rate : float
+        How fast the weights fall.
+    """
+
+    matrix: Matrix
+    squares: Matrix
+    prior: Matrix
+    rate: float
+
+    def __post_init__(self) -> None:
+        for name in ("matrix", "squares", "prior"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float32))
+        if self.matrix.ndim != 2 or not len(self.matrix) == len(self.squares) == len(self.prior) > 0:
+            raise ValueError("points, squares and priors must be of the same words")
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the words are cut into, in their order."""
+        return -(-len(self.matrix) // _BLOCK)
+
+    def sums(self, ids: NDArray[np.integer[Any]], reach: Matrix) -> Matrix:
+        """Return the sum of the weights over each block, a row for each of these words.
+
+        Parameters
+        ----------
+        ids : array of int
+            The words.
+        reach : array of shape (len(ids),)
+            The distance beyond which each word's weights fall no further.
+        """
+        ids, reach = self._checked(ids, reach)
+        out = np.empty((len(ids), self.blocks), dtype=np.float32)
+        native = compiled()
+        if native:
+            native.block_sums(kind(), self._native_form, ids, reach, len(ids), out)
+            return out
+        for part in blocks(len(ids), max(1, _ENTRIES // len(self.matrix))):
+            weights = self._weights(straight_distances(self.matrix, self.squares, ids[part]), reach[part])
+            weights *= self.prior
+            whole = len(self.matrix) // _BLOCK * _BLOCK
+            out[part, : whole // _BLOCK] = weights[:, :whole].reshape(len(weights), -1, _BLOCK).sum(axis=2)
+            if whole < len(self.matrix):
+                out[part, -1] = weights[:, whole:].sum(axis=1)
+        return out
+
+    def table(self, begin: int, end: int, reach: float, out: Matrix) -> None:
+        """Write the sums of all words of some blocks into the rows of a table of all words' sums.
+
+        Compiled code measures each pair of words once: it writes into the rows of earlier blocks too, so the table is
+        whole when this was called for all blocks, in any order and from any thread.
+        """
+        if not 0 <= begin <= end <= self.blocks or out.shape != (len(self.matrix), self.blocks):
+            raise ValueError("there are no such blocks, or the table has another shape")
+        native = compiled()
+        if native:
+            native.block_table(kind(), self._native_form, begin, end, reach, out)
+            return
+        words = np.arange(begin * _BLOCK, min(end * _BLOCK, len(self.matrix)))
+        out[begin * _BLOCK : end * _BLOCK] = self.sums(words, np.full(len(words), reach, dtype=np.float32))
+
+    def pick(
+        self,
+        ids: NDArray[np.integer[Any]],
+        of_block: NDArray[np.int64],
+        reach: Matrix,
+        aims: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """Finish draws inside blocks: return for each word an output of its block, with the weights there.
+
+        Fast where draws in one block stand together, and in it those of one word.
+
+        Parameters
+        ----------
+        ids, of_block : array of int
+            For each draw the word and the block.
+        reach : array of shape (len(ids),)
+            The distance beyond which each word's weights fall no further.
+        aims : array of float
+            Between 0 and 1, both excluded: where in the block's weights.
+        """
+        ids, reach = self._checked(ids, reach)
+        of_block = np.ascontiguousarray(of_block, dtype=np.int64)
+        if len(of_block) and not 0 <= of_block.min() <= of_block.max() < self.blocks:
+            raise IndexError("there is no such block")
+        out = np.empty(len(ids), dtype=np.int64)
+        native = compiled()
+        if native:
+            aims = np.ascontiguousarray(aims, dtype=np.float64)
+            native.pick(kind(), self._native_form, ids, of_block, reach, aims, len(ids), out)
+            return out
+        pair = of_block * len(self.matrix) + ids
+        fresh = np.diff(pair, prepend=-1) != 0  # where another word or block begins
+        first, row = np.flatnonzero(fresh), np.cumsum(fresh) - 1
+        for block, own in _alike(of_block[first]):
+            for part in blocks(own.stop - own.start, 256):
+                some = slice(own.start + part.start, own.start + part.stop)
+                sums = self._sums_inside(ids[first[some]], block, reach[first[some]])
+                draws = slice(first[some.start], first[some.stop] if some.stop < len(first) else len(ids))
+                of_draw = sums[row[draws] - some.start]
+                aim = aims[draws] * of_draw[:, -1]
+                out[draws] = block * _BLOCK + (of_draw[:, :-1] <= aim[:, None]).sum(axis=1)
+        return out
+
+    def _sums_inside(self, ids: NDArray[np.int64], block: int, reach: Matrix) -> NDArray[np.float64]:
+        inside = slice(block * _BLOCK, (block + 1) * _BLOCK)
+        steps = self.matrix[inside] - self.matrix[ids][:, None, :]
+        weights = self._weights(np.sqrt(np.einsum("ijk,ijk->ij", steps, steps)), reach) * self.prior[inside]
+        return np.cumsum(weights, axis=1, dtype=np.float64)
+
+    def _weights(self, distances: Matrix, reach: Matrix) -> Matrix:
+        np.minimum(distances, reach[:, None], out=distances)
+        distances *= -self.rate
+        return np.asarray(np.exp(distances, out=distances))
+
+    @property
+    def _native_form(self) -> tuple[Any, ...]:
+        return (self.matrix, self.squares, self.prior, *self.matrix.shape, -self.rate / math.log(2.0))
+
+    def _checked(self, ids: NDArray[np.integer[Any]], reach: Matrix) -> tuple[NDArray[np.int64], Matrix]:
+        if len(ids) and not 0 <= ids.min() <= ids.max() < len(self.matrix):
+            raise IndexError("there is no such word")
+        if len(reach) != len(ids):
+            raise ValueError("each word needs a reach")
+        return np.ascontiguousarray(ids, dtype=np.int64), np.ascontiguousarray(reach, dtype=np.float32)
+
+
+def _alike(numbers: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
+    """Give each run of equal numbers."""
+    changes = np.flatnonzero(np.diff(numbers)) + 1
+    for start, stop in itertools.pairwise([0, *changes.tolist(), len(numbers)]):
+        if start < stop:
+            yield int(numbers[start]), slice(start, stop)

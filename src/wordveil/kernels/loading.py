@@ -1,0 +1,41 @@
+"""Which code runs: compiled, and for which kind of processor, or numpy."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from functools import cache
+from types import ModuleType
+
+from wordveil.errors import WordveilError
+
+__all__ = ["compiled", "kind", "kinds"]
+
+SWITCH = "WORDVEIL_KERNELS"
+
+
+@cache
+def _module() -> ModuleType | None:
+    try:
+        return importlib.import_module("wordveil.kernels._native")
+    except ImportError:
+        return None
+
+
+def kinds() -> list[str]:
+    """Return the kinds of compiled code that run here, the fastest first; none where nothing was compiled."""
+    module = _module()
+    return module.kinds() if module else []
+
+
+def compiled() -> ModuleType | None:
+    """Return the compiled code, or None where numpy is to do the work."""
+    return None if os.environ.get(SWITCH) == "off" else _module()
+
+
+def kind() -> str:
+    """Return the kind of compiled code to run: the fastest, unless another was chosen."""
+    chosen = os.environ.get(SWITCH) or kinds()[0]
+    if chosen not in kinds():
+        raise WordveilError(f"{SWITCH} must be off or one of {', '.join(kinds())} on this machine.")
+    return chosen

@@ -1,0 +1,435 @@
+/* The loops that numpy cannot express well. Each function works on buffers that its caller made and checked
+   (the Python files beside this one), holds no state, and lets other threads run. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 64 /* words whose weights are added up together */
+#define ROWS 4   /* of them, how many are in registers at once */
+#define NEARLY_EQUAL 0.1f
+
+typedef struct {
+    const float *matrix, *squares, *prior;
+    int64_t words, dimension;
+    float rate; /* the weight at distance d is 2^(rate*d) */
+} Cloud;
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define LANES 16
+#define VECTORS 4
+#define TARGET __attribute__((target("avx512f,fma")))
+#define ROOTS(x) ((NAME(floats))_mm512_sqrt_ps((__m512)(x)))
+#define NAME(what) what##_avx512
+#include "falls.h"
+
+#define LANES 8
+#define VECTORS 2
+#define TARGET __attribute__((target("avx2,fma")))
+#define ROOTS(x) ((NAME(floats))_mm256_sqrt_ps((__m256)(x)))
+#define NAME(what) what##_avx2
+#include "falls.h"
+
+#define LANES 4
+#define VECTORS 2
+#define TARGET
+#define ROOTS(x) ((NAME(floats))_mm_sqrt_ps((__m128)(x)))
+#define NAME(what) what##_plain
+#include "falls.h"
+
+#else
+
+#define LANES 4
+#define VECTORS 2
+#define TARGET
+#define NAME(what) what##_plain
+typedef float four_floats __attribute__((vector_size(16)));
+static inline four_floats roots(four_floats x)
+{
+    four_floats y;
+    for (int lane = 0; lane < 4; lane++)
+        y[lane] = sqrtf(x[lane]);
+    return y;
+}
+#define ROOTS(x) roots(x)
+#include "falls.h"
+
+#endif
+
+typedef struct {
+    const char *name;
+    int (*sums)(const Cloud *, const int64_t *, int64_t, const float *, float *);
+    int (*table)(const Cloud *, int64_t, int64_t, float, float *);
+    int (*pick)(const Cloud *, const int64_t *, const int64_t *, int64_t, const float *, const double *, int64_t *);
+} Kind;
+
+static const Kind KINDS[] = {
+#if defined(__x86_64__)
+    {"avx512", sums_avx512, table_avx512, pick_avx512},
+    {"avx2", sums_avx2, table_avx2, pick_avx2},
+#endif
+    {"plain", sums_plain, table_plain, pick_plain},
+};
+
+enum { KIND_COUNT = sizeof KINDS / sizeof KINDS[0] };
+
+static int runs_here(const char *name)
+{
+#if defined(__x86_64__)
+    if (!strcmp(name, "avx512"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma");
+    if (!strcmp(name, "avx2"))
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    return !strcmp(name, "plain");
+}
+
+static const Kind *kind_of(const char *name)
+{
+    for (int place = 0; place < KIND_COUNT; place++)
+        if (!strcmp(KINDS[place].name, name) && runs_here(name))
+            return &KINDS[place];
+    PyErr_SetString(PyExc_ValueError, "this processor does not run that kind");
+    return NULL;
+}
+
+static PyObject *kinds(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    PyObject *found = PyList_New(0);
+    for (int place = 0; found && place < KIND_COUNT; place++)
+        if (runs_here(KINDS[place].name)) {
+            PyObject *name = PyUnicode_FromString(KINDS[place].name);
+            if (!name || PyList_Append(found, name))
+                Py_CLEAR(found);
+            Py_XDECREF(name);
+        }
+    return found;
+}
+
+static PyObject *answer(int done)
+{
+    return done ? Py_NewRef(Py_None) : PyErr_NoMemory();
+}
+
+enum { MOST = 12 };
+
+typedef struct {
+    Py_buffer held[MOST];
+    int count;
+} Buffers;
+
+static void let_go(Buffers *buffers)
+{
+    for (int place = 0; place < buffers->count; place++)
+        PyBuffer_Release(&buffers->held[place]);
+}
+
+/* The memory of an array, or NULL with an error set where it is not one of at least so many bytes. */
+static void *memory(Buffers *buffers, PyObject *array, int64_t items, int64_t size, int writable)
+{
+    Py_buffer *held = &buffers->held[buffers->count];
+    if (PyObject_GetBuffer(array, held, writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO))
+        return NULL;
+    buffers->count++;
+    if (items < 0 || held->len / size < items) {
+        PyErr_SetString(PyExc_ValueError, "an array is too short");
+        return NULL;
+    }
+    return held->buf;
+}
+
+static int read_cloud(Buffers *buffers, PyObject *tuple, Cloud *cloud)
+{
+    PyObject *matrix, *squares, *prior;
+    long long words, dimension;
+    if (!PyArg_ParseTuple(tuple, "OOOLLf", &matrix, &squares, &prior, &words, &dimension, &cloud->rate))
+        return 0;
+    if (words < 1 || dimension < 1) {
+        PyErr_SetString(PyExc_ValueError, "a cloud has words and coordinates");
+        return 0;
+    }
+    cloud->words = words;
+    cloud->dimension = dimension;
+    return (cloud->matrix = memory(buffers, matrix, words * dimension, 4, 0)) &&
+           (cloud->squares = memory(buffers, squares, words, 4, 0)) &&
+           (cloud->prior = memory(buffers, prior, words, 4, 0));
+}
+
+static int all_below(const int64_t *numbers, int64_t count, int64_t limit)
+{
+    for (int64_t place = 0; place < count; place++)
+        if (numbers[place] < 0 || numbers[place] >= limit) {
+            PyErr_SetString(PyExc_IndexError, "there is no such word or block");
+            return 0;
+        }
+    return 1;
+}
+
+static PyObject *block_sums(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name;
+    PyObject *cloud_of, *ids_of, *reach_of, *out_of;
+    long long count;
+    if (!PyArg_ParseTuple(args, "sOOOLO", &name, &cloud_of, &ids_of, &reach_of, &count, &out_of))
+        return NULL;
+    const Kind *kind = kind_of(name);
+    Buffers buffers = {.count = 0};
+    Cloud cloud;
+    const int64_t *ids;
+    const float *reach;
+    float *out;
+    PyObject *result = NULL;
+    if (kind && read_cloud(&buffers, cloud_of, &cloud) && (ids = memory(&buffers, ids_of, count, 8, 0)) &&
+        (reach = memory(&buffers, reach_of, count, 4, 0)) &&
+        (out = memory(&buffers, out_of, count * ((cloud.words + BLOCK - 1) / BLOCK), 4, 1)) &&
+        all_below(ids, count, cloud.words)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = kind->sums(&cloud, ids, count, reach, out);
+        Py_END_ALLOW_THREADS;
+        result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+static PyObject *block_table(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name;
+    PyObject *cloud_of, *out_of;
+    long long begin, end;
+    float reach;
+    if (!PyArg_ParseTuple(args, "sOLLfO", &name, &cloud_of, &begin, &end, &reach, &out_of))
+        return NULL;
+    const Kind *kind = kind_of(name);
+    Buffers buffers = {.count = 0};
+    Cloud cloud;
+    float *out;
+    PyObject *result = NULL;
+    if (kind && read_cloud(&buffers, cloud_of, &cloud)) {
+        int64_t blocks = (cloud.words + BLOCK - 1) / BLOCK;
+        if (begin < 0 || begin > end || end > blocks)
+            PyErr_SetString(PyExc_IndexError, "there is no such word or block");
+        else if ((out = memory(&buffers, out_of, cloud.words * blocks, 4, 1))) {
+            int done;
+            Py_BEGIN_ALLOW_THREADS;
+            done = kind->table(&cloud, begin, end, reach, out);
+            Py_END_ALLOW_THREADS;
+            result = answer(done);
+        }
+    }
+    let_go(&buffers);
+    return result;
+}
+
+static PyObject *pick(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name;
+    PyObject *cloud_of, *ids_of, *blocks_of, *reach_of, *aims_of, *out_of;
+    long long count;
+    if (!PyArg_ParseTuple(args, "sOOOOOLO", &name, &cloud_of, &ids_of, &blocks_of, &reach_of, &aims_of, &count,
+                          &out_of))
+        return NULL;
+    const Kind *kind = kind_of(name);
+    Buffers buffers = {.count = 0};
+    Cloud cloud;
+    const int64_t *ids, *blocks;
+    const float *reach;
+    const double *aims;
+    int64_t *out;
+    PyObject *result = NULL;
+    if (kind && read_cloud(&buffers, cloud_of, &cloud) && (ids = memory(&buffers, ids_of, count, 8, 0)) &&
+        (blocks = memory(&buffers, blocks_of, count, 8, 0)) && (reach = memory(&buffers, reach_of, count, 4, 0)) &&
+        (aims = memory(&buffers, aims_of, count, 8, 0)) && (out = memory(&buffers, out_of, count, 8, 1)) &&
+        all_below(ids, count, cloud.words) && all_below(blocks, count, (cloud.words + BLOCK - 1) / BLOCK)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = kind->pick(&cloud, ids, blocks, count, reach, aims, out);
+        Py_END_ALLOW_THREADS;
+        result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+/* For each aim in (0, 1) the first place of its row at which the cumulated sums exceed so much of the whole. The aims
+   of row r are those from starts[r] to starts[r+1]. */
+static int search_rows(const void *rows, int wide, int64_t count, int64_t width, const int64_t *starts,
+                       const double *aims, int64_t *out)
+{
+    double *sums = malloc(sizeof(double) * (size_t)(width ? width : 1));
+    if (!sums)
+        return 0;
+    for (int64_t row = 0; row < count; row++) {
+        if (starts[row] == starts[row + 1])
+            continue;
+        double sum = 0.0;
+        for (int64_t place = 0; place < width; place++) {
+            int64_t entry = row * width + place;
+            sum += wide ? ((const double *)rows)[entry] : (double)((const float *)rows)[entry];
+            sums[place] = sum;
+        }
+        for (int64_t draw = starts[row]; draw < starts[row + 1]; draw++) {
+            double aim = aims[draw] * sum;
+            int64_t low = 0, high = width - 1;
+            while (low < high) {
+                int64_t middle = low + (high - low) / 2;
+                if (sums[middle] > aim)
+                    high = middle;
+                else
+                    low = middle + 1;
+            }
+            out[draw] = low;
+        }
+    }
+    free(sums);
+    return 1;
+}
+
+static int rising(const int64_t *starts, int64_t count, int64_t most)
+{
+    for (int64_t row = 0; row < count; row++)
+        if (starts[row] > starts[row + 1]) {
+            most = -1;
+            break;
+        }
+    if (starts[0] >= 0 && starts[count] <= most)
+        return 1;
+    PyErr_SetString(PyExc_IndexError, "the starts of the rows do not rise to the number of draws");
+    return 0;
+}
+
+static PyObject *choose(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *rows_of, *starts_of, *aims_of, *out_of;
+    int wide;
+    long long count, width, draws;
+    if (!PyArg_ParseTuple(args, "OpLLOOLO", &rows_of, &wide, &count, &width, &starts_of, &aims_of, &draws, &out_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    const void *rows;
+    const int64_t *starts;
+    const double *aims;
+    int64_t *out;
+    PyObject *result = NULL;
+    if (width < 1)
+        PyErr_SetString(PyExc_ValueError, "a row has at least one place");
+    else if ((rows = memory(&buffers, rows_of, count * width, wide ? 8 : 4, 0)) &&
+             (starts = memory(&buffers, starts_of, count + 1, 8, 0)) &&
+             (aims = memory(&buffers, aims_of, draws, 8, 0)) && (out = memory(&buffers, out_of, draws, 8, 1)) &&
+             rising(starts, count, draws)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = search_rows(rows, wide, count, width, starts, aims, out);
+        Py_END_ALLOW_THREADS;
+        result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+/* Breadth-first searches. The draws of source s are those from starts[s] to starts[s+1]; each takes the word of a given
+   rank, in the order in which the search comes by, among those at a given number of hops. A search goes no deeper than
+   its draws ask. Returns 1, or 0 where there is no memory, or -1 where there is no such rank. */
+static int search_hops(const int32_t *indptr, const int32_t *indices, int64_t words, const int64_t *sources,
+                       int64_t count, const int64_t *starts, const int64_t *hops, const int64_t *ranks, int64_t *out)
+{
+    int32_t *queue = malloc(sizeof(int32_t) * (size_t)(words + 1)); /* one more, for the last word seen again */
+    int64_t *levels = malloc(sizeof(int64_t) * (size_t)(words + 2)); /* where each level begins in the queue */
+    uint32_t *seen = calloc((size_t)words, sizeof(uint32_t));
+    int done = queue && levels && seen;
+    for (int64_t source = 0; done == 1 && source < count; source++) {
+        int64_t deepest = 0;
+        for (int64_t draw = starts[source]; draw < starts[source + 1]; draw++)
+            deepest = hops[draw] > deepest ? hops[draw] : deepest;
+        uint32_t mark = (uint32_t)source + 1;
+        int64_t depth = 0, end = 1;
+        queue[0] = (int32_t)sources[source];
+        seen[queue[0]] = mark;
+        levels[0] = 0;
+        levels[1] = 1;
+        while (depth < deepest && levels[depth] < levels[depth + 1]) {
+            for (int64_t place = levels[depth]; place < levels[depth + 1]; place++)
+                for (int32_t edge = indptr[queue[place]]; edge < indptr[queue[place] + 1]; edge++) {
+                    int32_t word = indices[edge];
+                    queue[end] = word; /* overwritten unless it is new: no branch to guess */
+                    end += seen[word] != mark;
+                    seen[word] = mark;
+                }
+            levels[++depth + 1] = end;
+        }
+        for (int64_t draw = starts[source]; draw < starts[source + 1]; draw++) {
+            int64_t hop = hops[draw], rank = ranks[draw];
+            if (hop < 0 || hop > depth || rank < 0 || rank >= levels[hop + 1] - levels[hop]) {
+                done = -1;
+                break;
+            }
+            out[draw] = queue[levels[hop] + rank];
+        }
+    }
+    free(queue);
+    free(levels);
+    free(seen);
+    return done;
+}
+
+static PyObject *at_hops(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *indptr_of, *indices_of, *sources_of, *starts_of, *hops_of, *ranks_of, *out_of;
+    long long words, edges, count, draws;
+    if (!PyArg_ParseTuple(args, "OOLLOLOOOLO", &indptr_of, &indices_of, &words, &edges, &sources_of, &count, &starts_of,
+                          &hops_of, &ranks_of, &draws, &out_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    const int32_t *indptr, *indices;
+    const int64_t *sources, *starts, *hops, *ranks;
+    int64_t *out;
+    PyObject *result = NULL;
+    if ((indptr = memory(&buffers, indptr_of, words + 1, 4, 0)) &&
+        (indices = memory(&buffers, indices_of, edges, 4, 0)) &&
+        (sources = memory(&buffers, sources_of, count, 8, 0)) &&
+        (starts = memory(&buffers, starts_of, count + 1, 8, 0)) &&
+        (hops = memory(&buffers, hops_of, draws, 8, 0)) && (ranks = memory(&buffers, ranks_of, draws, 8, 0)) &&
+        (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, count, words) &&
+        rising(starts, count, draws)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = search_hops(indptr, indices, words, sources, count, starts, hops, ranks, out);
+        Py_END_ALLOW_THREADS;
+        if (done < 0)
+            PyErr_SetString(PyExc_IndexError, "there are not so many words at so many hops");
+        else
+            result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+static PyMethodDef METHODS[] = {
+    {"kinds", kinds, METH_NOARGS, "The kinds of code that this processor runs, the fastest first."},
+    {"block_sums", block_sums, METH_VARARGS, "Add up falling weights over blocks of words, for some words."},
+    {"block_table", block_table, METH_VARARGS, "Add up falling weights over blocks of words, for all words."},
+    {"pick", pick, METH_VARARGS, "Finish draws inside their blocks."},
+    {"choose", choose, METH_VARARGS, "Search cumulated rows."},
+    {"at_hops", at_hops, METH_VARARGS, "Take words of given ranks at given hops."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "_native", .m_size = 0, .m_methods = METHODS};
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    return PyModuleDef_Init(&MODULE);
+}

@@ -1,0 +1,1 @@
+"""Pictures of hyperbolic space and of its noise; they need matplotlib (the extra ``plots``)."""

@@ -1,0 +1,161 @@
+"""The commands of attack, as people run them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.attacks.doubles import texts_of
+from tests.conftest import make_space
+from wordveil.cli import main
+
+OF_THE_TEXT = "zqhb"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a space, two texts of its words, and a table of texts by four authors and one by sixteen."""
+    made = tmp_path_factory.mktemp("attack")
+    space = make_space(80, 4, seed=9)
+    words = space.vocabulary.words
+    lines = [f"{word} {' '.join(f'{x:.4f}' for x in row)}" for word, row in zip(words, space.matrix, strict=True)]
+    (made / "vectors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name, seed in (("private.txt", 1), ("public.txt", 2)):
+        (made / name).write_text("\n".join(texts_of(words, 60, 8, seed)) + "\n", encoding="utf-8")
+    for name, count in (("mail.csv", 4), ("many.csv", 16)):
+        rows = [("text", "author")]
+        for author in range(count):
+            weights = np.full(80, 1.0)
+            weights[author % 16 :: 16] = 40.0
+            rows += [(text, f"a{author}") for text in texts_of(words, 16, 25, author, weights / weights.sum())]
+        with (made / name).open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(rows)
+    return made
+
+
+def run(capfd: pytest.CaptureFixture[str], folder: Path, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as caught:
+        main(["attack", *(str(folder / part) if (folder / part).is_file() else part for part in arguments)])
+    out, err = capfd.readouterr()
+    assert OF_THE_TEXT not in out + err  # rates only, never words
+    return int(caught.value.code or 0), out, err
+
+
+SPACE = ("--space", "vectors.txt", "--seed", "1")
+
+
+def test_bayes_gives_rates_with_intervals(capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "success.svg"
+    asked = ("bayes", "private.txt", *SPACE, "--reference", "public.txt", "-e", "1", "-e", "9", "--tokens", "300")
+    code, out, err = run(capfd, folder, *asked, "--json", "--figure", str(figure))
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    assert (facts["attack"], facts["mechanism"], facts["confidence"]) == ("bayes", "graph", 0.95)
+    low, high = facts["results"]
+    assert (low["epsilon"], high["epsilon"]) == (1.0, 9.0)
+    assert high["best"]["value"] > 0.8
+    assert low["best"]["value"] < 0.4
+    assert low["best"]["low"] < low["best"]["value"] < low["best"]["high"]
+    assert low["best"]["trials"] == 300
+    assert low["exact"]
+    assert "likeliest word" in figure.read_text(encoding="utf-8")
+    code, out, err = run(capfd, folder, *asked)
+    assert (code, err) == (0, "")
+    assert "likeliest word" in out
+    assert "probabilities exactly" in out
+
+
+def test_bayes_learns_a_mechanism_that_states_no_law(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    asked = ("bayes", "private.txt", *SPACE, "-m", "laplace", "-e", "4", "--draws", "5000", "--prior", "uniform")
+    code, out, err = run(capfd, folder, *asked)
+    assert (code, err) == (0, "")
+    assert "learnt the mechanism by running it" in out
+
+
+@pytest.mark.parametrize("order", ["2", "3"])
+def test_sentence_uses_a_reference_text(capfd: pytest.CaptureFixture[str], folder: Path, order: str) -> None:
+    asked = ("sentence", "private.txt", *SPACE, "--reference", "public.txt", "-e", "6", "--order", order)
+    code, out, err = run(capfd, folder, *asked, "--tokens", "150", "--json")
+    assert (code, err) == (0, "")
+    (result,) = json.loads(out)["results"]
+    assert result["order"] == int(order)
+    assert 0.3 < result["in_context"]["value"] <= 1.0
+    code, out, _ = run(capfd, folder, *asked, "--tokens", "150")
+    assert code == 0
+    assert "in context" in out
+
+
+def test_authors_are_told_apart_in_clean_text(capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "authors.png"
+    asked = ("authors", "mail.csv", *SPACE, "-e", "0.1", "--share", "0.5")
+    code, out, err = run(capfd, folder, *asked, "--json", "--figure", str(figure))
+    assert (code, err) == (0, "")
+    results = {(one["method"], one["kind"]): one["right"] for one in json.loads(out)["results"]}
+    assert sorted({kind for _, kind in results}) == ["adaptive", "clean", "static"]
+    for method in ("koppel", "svm"):
+        assert results[method, "clean"]["low"] > 0.8
+        assert results[method, "static"]["low"] < 0.25 < results[method, "static"]["high"]
+    assert figure.stat().st_size > 5000
+    code, out, _ = run(capfd, folder, *asked, "-e", "9", "--method", "koppel", "--unknown", "mail.csv")
+    assert code == 0
+    assert "svm" not in out
+    assert out.count("koppel") == 5  # clean once, and two adversaries at either ε
+
+
+def test_membership_of_a_clean_model_is_found(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    pytest.importorskip("torch", reason="the membership auditor's models are made with the extra that brings torch")
+    asked = ("membership", "many.csv", *SPACE, "--shadows", "1", "--epochs", "2", "--words", "100")
+    code, out, err = run(capfd, folder, *asked, "-e", "0.1", "--json")
+    assert (code, err) == (0, "")
+    assert [one["plan"] for one in json.loads(out)["results"]] == ["clean", "static", "adaptive"]
+    code, out, err = run(capfd, folder, *asked, "--scrambler", "incognito")
+    assert (code, err) == (0, "")
+    assert "incognito" in out
+    for scrambler, needed in (("versatile-semantic", "--wordnet"), ("versatile-statistical", "--reference")):
+        code, _, err = run(capfd, folder, *asked, "--scrambler", scrambler)
+        assert code == 2
+        assert needed in err
+
+
+def test_vectors_are_turned_back_into_words(capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "overlap.svg"
+    code, out, err = run(capfd, folder, "vectors", *SPACE, "-e", "0.5", "-e", "100", "--json", "--figure", str(figure))
+    assert (code, err) == (0, "")
+    low, high = json.loads(out)["results"]
+    assert high["nearest"]["value"] > 0.95
+    assert low["nearest"]["value"] < 0.5
+    assert figure.stat().st_size > 5000
+    code, out, err = run(capfd, folder, "vectors", "--space", "vectors.txt", "--released", "vectors.txt")
+    assert (code, err) == (0, "")
+    assert "100.0%" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("bayes", "private.txt", *SPACE), "give --epsilon"),
+        (("bayes", "private.txt", *SPACE, "-e", "1", "--prior", "uniform", "--reference", "public.txt"), "exclude"),
+        (("bayes", "private.txt", *SPACE, "-e", "1", "--select", "words"), "content or all"),
+        (("bayes", "absent.txt", *SPACE, "-e", "1"), "cannot read absent.txt"),
+        (("bayes", "private.txt", *SPACE, "-e", "1", "--figure", "success.gif"), ".png or .svg"),
+        (("bayes", "mail.csv", *SPACE, "-e", "1"), "--column"),
+        (("bayes", "private.txt", *SPACE, "-e", "1", "-m", "none"), "no mechanism"),
+        (("authors", "mail.csv", *SPACE, "-e", "1", "--author-column", "who"), "no column 'who'"),
+        (("authors", "mail.csv", *SPACE, "-e", "1", "--method", "nose"), "koppel or svm"),
+        (("membership", "mail.csv", *SPACE, "-e", "1", "--scrambler", "incognito"), "exclude"),
+        (("membership", "mail.csv", *SPACE, "--scrambler", "eggs"), "no such --scrambler"),
+        (("vectors", *SPACE, "-e", "1", "-m", "graph"), "releases no vectors"),
+        (("vectors", *SPACE, "-e", "1", "--released", "vectors.txt"), "exclude"),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence(
+    capfd: pytest.CaptureFixture[str], folder: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    code, out, err = run(capfd, folder, *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert len(err.splitlines()) == 1

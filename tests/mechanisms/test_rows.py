@@ -1,0 +1,150 @@
+"""Draws from rows: the same law with and without compiled code, and with whatever is kept of earlier rows."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.conftest import ALPHA, make_poincare, make_space
+from wordveil.errors import WordveilError
+from wordveil.kernels import kinds
+from wordveil.mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated
+from wordveil.mechanisms.row_cache import RowCache
+from wordveil.mechanisms.rows import RowDraws
+from wordveil.noise import Entropy
+from wordveil.spaces import EuclideanSpace, MahalanobisSpace
+
+MAKERS: dict[str, Callable[[], ExponentialMechanism[Any]]] = {
+    "graph": lambda: Graph(make_space(300, 4, seed=3), 1.0),
+    "exponential": lambda: Exponential(make_space(300, 4, seed=3), 1.2),
+    "prior": lambda: Exponential(make_space(300, 4, seed=3), 1.2, prior="frequency", clip=3.0),
+    "knn-truncated": lambda: KnnTruncated(make_space(300, 4, seed=3), 1.5, k=20),
+    "mahalanobis": lambda: Exponential(MahalanobisSpace(make_space(300, 4, seed=3), 0.7), 2.0),
+    "poincare": lambda: Exponential(make_poincare(300), 1.0),
+}
+
+
+def surprise(made: ExponentialMechanism[Any], word: int, drawn: np.ndarray) -> float:
+    expected = made.probabilities(word) * len(drawn)
+    counts = np.bincount(drawn, minlength=len(expected))
+    common = expected > 10
+    observed = np.append(counts[common], counts[~common].sum())
+    wanted = np.append(expected[common], expected[~common].sum())
+    some = wanted > 1e-9
+    return float(stats.chisquare(observed[some], wanted[some] * observed[some].sum() / wanted[some].sum()).pvalue)
+
+
+@pytest.mark.parametrize("code", [*kinds(), "off"])
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_code_draws_the_stated_law(code: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_KERNELS", code)
+    made = MAKERS[name]()
+    words = np.array([0, 63, 64, 299])
+    for batch in range(2):  # the second finds its rows kept
+        drawn = made.draw(np.tile(words, 20_000), Entropy(batch))
+        for column, word in enumerate(words):
+            assert surprise(made, int(word), drawn[column::4]) > ALPHA
+    # more than half of the words at once, whose sums are made together
+    everyone = MAKERS[name]()
+    drawn = everyone.draw(np.tile(np.arange(300), 2_000), Entropy(5))
+    for word in words.tolist():
+        assert surprise(everyone, word, drawn[word::300]) > ALPHA
+
+
+@pytest.mark.parametrize("memory", [0, 1, 3 * 5 * 4, 20 * 5 * 4, 1 << 20])
+def test_what_is_kept_changes_no_draw(memory: int) -> None:
+    made = Exponential(make_space(300, 4, seed=3), 0.5)
+    free, bound = RowDraws(made.row_source(), 1 << 20), RowDraws(made.row_source(), memory)
+    generator = np.random.default_rng(0)
+    for batch in range(4):
+        ids = generator.integers(0, 140, 500)
+        assert np.array_equal(free.draw(ids, Entropy(batch)), bound.draw(ids, Entropy(batch)))
+    assert len(bound.cache) == min(memory // (5 * 4), len(free.cache))
+
+
+def test_the_least_recently_used_row_goes() -> None:
+    cache = RowCache(10, 2, np.float64, 3 * 16)
+    for word in (4, 5, 6):
+        cache.keep(np.array([word]), np.full((1, 2), float(word)))
+    rows, missing = cache.look_up(np.array([4, 9]))
+    assert rows[0].tolist() == [4.0, 4.0]
+    assert missing.tolist() == [1]
+    cache.keep(np.array([7]), np.full((1, 2), 7.0))
+    assert cache.look_up(np.array([4, 5, 6, 7]))[1].tolist() == [1]
+    cache.keep(np.arange(10), np.repeat(np.arange(10.0), 2).reshape(10, 2))
+    rows, missing = cache.look_up(np.arange(10))
+    here = np.setdiff1d(np.arange(10), missing)
+    assert len(here) == len(cache) == 3
+    assert np.array_equal(rows[here, 0], here)
+
+
+def test_a_filling_that_fails_leaves_nothing() -> None:
+    cache = RowCache(4, 1, np.float32, 100)
+    cache.keep(np.array([2]), np.ones((1, 1)))
+
+    def fail(_: np.ndarray) -> None:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        cache.fill(fail)
+    assert cache.count_missing(np.arange(4)) == 4
+    cache.fill(lambda table: table.fill(3.0))
+    assert cache.look_up(np.arange(4))[0].tolist() == [[3.0]] * 4
+
+
+def test_several_threads_share_one_mechanism() -> None:
+    made = Exponential(make_space(300, 4, seed=3), 0.5)
+    made.rows = RowDraws(made.row_source(), 30 * 5 * 4)
+    alone = Exponential(make_space(300, 4, seed=3), 0.5)
+    batches = [np.random.default_rng(seed).integers(0, 140, 400) for seed in range(24)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda job: made.draw(job[1], Entropy(job[0])), enumerate(batches)))
+    for seed, (ids, drawn) in enumerate(zip(batches, together, strict=True)):
+        assert np.array_equal(drawn, alone.draw(ids, Entropy(seed)))
+
+
+def test_a_copy_takes_no_rows_along() -> None:
+    made = Exponential(make_space(300, 4, seed=3), 0.5)
+    made.draw(np.arange(300))
+    copy = pickle.loads(pickle.dumps(made))  # noqa: S301 - our own
+    assert len(made.rows.cache) == 300
+    assert len(copy.rows.cache) == 0
+    assert np.array_equal(copy.draw(np.arange(100), Entropy(1)), made.draw(np.arange(100), Entropy(1)))
+
+
+def test_the_memory_is_chosen_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_ROW_CACHE", "0")
+    made = Exponential(make_space(300, 4, seed=3), 0.5)
+    made.draw(np.arange(100))
+    assert len(made.rows.cache) == 0
+    monkeypatch.setenv("WORDVEIL_ROW_CACHE", "much")
+    with pytest.raises(WordveilError, match="whole number of MiB"):
+        Exponential(make_space(), 0.5).draw(np.arange(3))
+    with pytest.raises(WordveilError, match="number of bytes"):
+        RowCache(3, 3, np.float32, -1)
+
+
+def test_the_bundled_space_is_measured_as_closely_as_is_said(glove: EuclideanSpace) -> None:
+    made = Exponential(glove, 3.0)
+    ids = np.arange(0, len(glove), 5000)
+    sums = made.rows.source.sums(ids)
+    points = glove.matrix.astype(np.float64)
+    for row, word in zip(sums, ids, strict=True):
+        weights = np.exp(-1.5 * np.sqrt(((points - points[word]) ** 2).sum(axis=1)))
+        exact = np.add.reduceat(weights, np.arange(0, len(glove), 64))
+        assert np.abs(np.log(row / exact)).max() < 1.5 * glove.precision + 2.0**-18
+    drawn = made.draw(np.full(50_000, ids[3]), Entropy(0))
+    assert surprise(made, int(ids[3]), drawn) > ALPHA
+
+
+def test_a_very_large_epsilon_still_draws(toy: EuclideanSpace) -> None:
+    for epsilon in (1e30, 1e300):
+        for made in (Exponential(toy, epsilon), KnnTruncated(toy, epsilon, k=5)):
+            assert (made.probabilities(0) > 0).all()
+            assert np.array_equal(made.draw(np.arange(60), Entropy(0)), np.arange(60))
