@@ -120,5 +120,5 @@ def _check_value(kind: type[Mechanism[Any]], option: str, value: Any) -> None:
         kinds = " or ".join(called for _, called in wanted)
         raise WordveilError(f"the option {option} of the mechanism {kind.name} must be {kinds}.")
     largest = _LARGEST_WHOLE if "int" in written else _LARGEST_REAL
-    if isinstance(value, Real) and not abs(value) < largest:  # also what is no number at all
+    if isinstance(value, (int, float)) and not abs(value) < largest:  # also what is no number at all
         raise WordveilError(f"the option {option} of the mechanism {kind.name} is beyond all measure.")
