@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 
 from setuptools import Extension, setup
 
 # From Python 3.11 on, the stable interface has buffers: then one wheel serves every later version.
-STABLE = sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
+STABLE = (
+    sys.version_info >= (3, 11)
+    and sys.implementation.name == "cpython"
+    and not sysconfig.get_config_var("Py_GIL_DISABLED")  # a free-threaded Python has none
+)
 
 setup(
     ext_modules=[

@@ -90,7 +90,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - the form that asyncio wants
         if not self._load.over:
-            self._load.outcome.errors += 1
+            self._load.replace(self)
 
     def close(self) -> None:
         if self._transport is not None:
@@ -134,6 +134,14 @@ class _Load:
             self.send(time.perf_counter())
         elif self._due:
             self.send(self._due.popleft())
+
+    def replace(self, lost: _Connection) -> None:
+        """Count a connection that broke, and open another."""
+        self.outcome.errors += 1
+        self._all.remove(lost)
+        if lost in self._idle:
+            self._idle.remove(lost)
+        self._opening = asyncio.get_running_loop().create_task(self.connect(1))
 
     @property
     def unanswered(self) -> int:

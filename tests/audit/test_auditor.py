@@ -121,3 +121,9 @@ def test_senseless_settings() -> None:
     for settings_ in ({"words": 1}, {"draws": 10}):
         with pytest.raises(WordveilError, match="at least"):
             Auditor(**settings_)  # type: ignore[arg-type]
+
+
+def test_gaussian_noise_is_judged_on_pairs_that_it_covers() -> None:
+    """With a small reach no two words are covered; telling them apart breaks nothing."""
+    small = make_space(60, 5)
+    assert Auditor(**AUDITOR).audit("gaussian", small, epsilon=1.0, reach=0.05).verdict == "holds"  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import make_poincare
 from wordveil.cli import main
 from wordveil.mechanisms import MECHANISMS
 from wordveil.spaces import load_space
@@ -124,13 +125,13 @@ def test_mechanisms_and_spaces(run) -> None:  # type: ignore[no-untyped-def]
     assert audited["graph"] == ("holds", "")
     assert audited["nadp"] == ("holds", "broken")
     assert audited["remapped"] == ("no promise", "broken")
-    assert {name for name, (verdict, _) in audited.items() if "tests only" in verdict} == {
-        "hyperbolic",
-        "hyperbolic-icdm19",
-    }
+    assert audited["hyperbolic"] == ("holds", "")
+    assert audited["hyperbolic-icdm19"] == ("no promise", "broken")
+    assert {verdict for verdict, _ in audited.values()} == {"holds", "no promise"}
     assert "graph" in run("mechanisms")[1]
     facts = json.loads(run("spaces", "--json")[1])
     assert facts[0]["checksum"] == load_space("glove-50k").checksum
+    assert facts[1]["checksum"] == load_space("wordnet-poincare").checksum
     assert "50,000" in run("spaces")[1]
     assert "50,000" in run("spaces", "glove-50k")[1]
 
@@ -177,6 +178,20 @@ def test_audit_of_one(run) -> None:  # type: ignore[no-untyped-def]
     assert code == 0
     assert "no promise" in out
     assert "broken" in out
+
+
+def test_audit_of_all(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    make_poincare(30, 3).save(tmp_path / "ball")
+    small = ("--words", "10", "--draws", "1000", "--repeat")
+    code, out, _ = run("audit", "--all", "--space", str(tmp_path / "ball"), *small, "--json")
+    assert code == 0
+    found = {verdict["mechanism"]: verdict for verdict in json.loads(out)}
+    assert {"graph", "exponential", "hyperbolic", "hyperbolic-icdm19"} <= set(found)
+    assert "laplace" not in found
+    assert (found["graph"]["epsilon"], found["hyperbolic"]["epsilon"]) == (1.0, 3.0)
+    assert (
+        "needs an epsilon above 2" in run("audit", "--all", "--epsilon", "1", "-s", str(tmp_path / "ball"), *small)[1]
+    )
 
 
 def test_the_installed_command_and_the_module_are_the_same() -> None:

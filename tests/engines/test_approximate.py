@@ -98,3 +98,16 @@ def test_the_command_says_in_its_report_that_it_was_approximate(clustered: Eucli
     assert facts["space"]["index"]["recall_at_least"] >= RECALL
     assert any("approximate index" in sentence for sentence in facts["not_protected"])
     assert facts["guarantee"]["epsilon"] == 30.0
+
+
+def test_mahalanobis_says_that_its_nearest_words_are_approximate(clustered: EuclideanSpace) -> None:
+    made = approximately(lambda space: mechanism("mahalanobis", space, epsilon=200.0), clustered)
+    assert any("approximate index" in caveat for caveat in made.guarantee.caveats)
+    assert made.describe()["space"]["index"]["recall_at_least"] >= 0.99
+
+
+def test_workers_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["privatize", "-e", "20", "-m", "laplace", "--index", "approximate", "--workers", "2"])
+    assert ended.value.code == 2
+    assert "--workers does not go with --index approximate" in capsys.readouterr().err

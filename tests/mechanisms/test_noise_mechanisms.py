@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -280,3 +281,35 @@ def test_senseless_options_get_one_sentence(name: str, options: dict[str, Any], 
         mechanism(name, toy, epsilon=1.0, **options)
     assert str(caught.value).count(".") >= 1
     assert "\n" not in str(caught.value)
+
+
+def test_elastic_tails_that_are_heavy_are_drawn_to_their_law() -> None:
+    """The heaviest tail that is allowed: the length over the size is B/(1-B) with B a Beta variable."""
+    made = Elastic(make_space(20, 2), 1.0, tail=0.3)
+    lengths = made.lengths(np.zeros(20_000, dtype=np.int64), Entropy(5)) / made.sizes[0]
+    law = stats.betaprime(2, made.exponent - 2)
+    assert stats.kstest(lengths, law.cdf).pvalue > ALPHA
+    with pytest.raises(WordveilError, match=r"tail must be at least 0\.3"):
+        Elastic(make_space(20, 2), 1.0, tail=0.1)
+
+
+def test_a_density_that_has_drawn_can_be_sent_to_another_process() -> None:
+    made = Density(make_space(20, 2), 1.0)
+    made.draw(np.array([0, 1]))
+    assert pickle.loads(pickle.dumps(made)).draw(np.array([0])).shape == (1,)  # noqa: S301
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+@pytest.mark.parametrize("name", ["exponential", "laplace"])
+def test_vectors_out_of_the_range_of_floats_are_refused(name: str, scale: float) -> None:
+    space = make_space(20, 3)
+    far = EuclideanSpace("far", space.vocabulary, space.matrix * np.float32(scale))
+    with pytest.raises(WordveilError, match="too long or too short"):
+        mechanism(name, far, epsilon=1.0).draw(np.array([0]))
+
+
+@pytest.mark.parametrize("epsilon", [1e-10, 1e10])
+@pytest.mark.parametrize("name", FLAT)
+def test_an_epsilon_that_floats_cannot_hold_is_refused(name: str, epsilon: float, toy: EuclideanSpace) -> None:
+    with pytest.raises(WordveilError, match="between"):
+        mechanism(name, toy, epsilon=epsilon)

@@ -143,6 +143,11 @@ class Auditor:
         pairs = interesting_pairs(small.space, 1, self.seed)["nearest words"]
         if isinstance(small, Nadp):
             pairs = [(int(left), int(right)) for left, right in small.pairs[:3]]
+        elif isinstance(small, Gaussian):
+            distance = small.space.apart(
+                small.space.points(np.array([pair[0] for pair in pairs])), np.array([pair[1] for pair in pairs])
+            )
+            pairs = [pair for pair, apart in zip(pairs, distance, strict=True) if apart <= small.reach]
         draws, error = (self.draws // 3, self.draws), self._main / 2 / max(1, len(pairs))
         about = f"drawn words, {len(small.space)} words"
         return [compare_words(small, pair, held, held.delta, about, draws, error, self.entropy) for pair in pairs]

@@ -25,7 +25,8 @@ def exact_losses(mechanism: ExponentialMechanism[Any], ids: NDArray[np.int64]) -
     logs = np.log(mechanism.probability_rows(ids))
     loss = _largest_gaps(logs)
     everyone = np.arange(len(ids))
-    rounding = 2.0 * mechanism.epsilon * mechanism.space.precision
+    # both rows of weights and the distance that is promised by are computed, each off by the space's precision
+    rounding = 3.0 * mechanism.epsilon * mechanism.space.precision
     allowed = np.array([mechanism.promised(np.full(len(ids), word), ids) for word in ids]) + rounding
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(everyone[:, None] == everyone, -1.0, loss / allowed)

@@ -59,6 +59,7 @@ class Meter(ABC):
         self.space = space
         self.settings = settings
         self.watch = watch
+        self._priors: dict[str, NDArray[np.float64]] = {}
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -83,9 +84,22 @@ class Meter(ABC):
         chosen = self.ids[: self.settings.near_words]
         return Surroundings.of(self.space, chosen, max(self.settings.near, self.settings.similar))
 
+    def tell(self, prior: str, chances: NDArray[np.float64]) -> None:
+        """Let the adversary know how likely each word is, under a name of one's own, and look no further.
+
+        Parameters
+        ----------
+        prior : str
+            The name, to be given to `adversary`.
+        chances : array of float
+            The probability of every word of the vocabulary; the adversary looks among those above 0.
+        """
+        self.suspects = np.flatnonzero(chances)
+        self._priors[prior] = np.log(chances, out=np.full(len(chances), -np.inf), where=chances > 0)
+
     def log_prior(self, prior: str, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the logarithms of a prior over these words, which sum to 1."""
-        logs = log_prior(self.space, prior)[ids]
+        logs = (self._priors[prior] if prior in self._priors else log_prior(self.space, prior))[ids]
         return np.asarray(logs - np.logaddexp.reduce(logs))
 
     @abstractmethod

@@ -25,7 +25,7 @@ from wordveil.mechanisms import ExponentialMechanism, Mechanism
 from wordveil.parallel import blocks, run
 from wordveil.spaces import Space
 
-__all__ = ["RowMeter"]
+__all__ = ["RowMeter", "expected_distinct"]
 
 _CELLS = 1 << 21
 _NEAR_WORDS = 200
@@ -108,7 +108,7 @@ class RowMeter(Meter):
             def work(
                 part: slice, values: NDArray[np.float64] = values, made: ExponentialMechanism[Any] = mechanism
             ) -> None:
-                values[part] = _distinct(made.probability_rows(chosen[part]), self.settings.draws)
+                values[part] = expected_distinct(made.probability_rows(chosen[part]), self.settings.draws)
 
             self._over(chosen, "counting outputs", work)
             found.append(PerWord(chosen, values, worst_is_largest=False))
@@ -174,7 +174,7 @@ class RowMeter(Meter):
 
         def work(part: slice) -> None:
             rows = mechanism.probability_rows(ids[part])
-            distinct[part] = _distinct(rows, self.settings.draws)
+            distinct[part] = expected_distinct(rows, self.settings.draws)
             top[part] = rows.max(axis=1)
             inside = slice(part.start, min(part.stop, len(around.ids)))  # the surroundings are of the first words
             count = max(0, inside.stop - inside.start)
@@ -214,7 +214,8 @@ class RowMeter(Meter):
         return PerWord(self._outputs, counted, worst_is_largest=False)
 
 
-def _distinct(rows: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
+def expected_distinct(rows: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
+    """Return how many distinct outputs so many draws give on average, for each row of probabilities."""
     with np.errstate(divide="ignore"):  # an output that always comes
         return np.asarray(-np.expm1(draws * np.log1p(-np.minimum(rows, 1.0))).sum(axis=1))
 

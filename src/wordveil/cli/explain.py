@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,12 +18,8 @@ from wordveil.cli.options import (
     stdout,
 )
 
-if TYPE_CHECKING:
-    from wordveil.mechanisms import Mechanism
-
 __all__ = ["register"]
 
-_DRAWS = 20_000
 _BAR = 40
 
 
@@ -52,44 +48,16 @@ def explain(
 
       wordveil explain harbour --epsilon 3 --option k=5 --json
     """
+    from wordveil.calibration.outputs import outputs_of
     from wordveil.text.tokens import lookup_key
 
     made = build_mechanism(mechanism, epsilon, space, normalise, option)
     vocabulary = made.space.vocabulary
-    facts = _facts(made, vocabulary.id(word if word in vocabulary else lookup_key(word)), top)
+    facts = outputs_of(made, vocabulary.id(word if word in vocabulary else lookup_key(word)), top)
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
         _show(facts)
-
-
-def _facts(mechanism: Mechanism[Any], place: int, top: int) -> dict[str, Any]:
-    import numpy as np
-
-    from wordveil.mechanisms import ExponentialMechanism
-
-    exact = isinstance(mechanism, ExponentialMechanism)
-    if isinstance(mechanism, ExponentialMechanism):
-        chances = mechanism.probabilities(place)
-    else:
-        drawn = mechanism.draw(np.full(_DRAWS, place))
-        chances = np.bincount(drawn, minlength=len(mechanism.space)) / _DRAWS
-    order = np.argsort(-chances, kind="stable")
-    carried = np.cumsum(chances[order])
-    return {
-        "word": mechanism.space.vocabulary[place],
-        **mechanism.describe(),
-        "exact": exact,
-        "draws": None if exact else _DRAWS,
-        "stays": float(chances[place]),
-        "words_for_95_percent": int(np.searchsorted(carried, 0.95) + 1),
-        "outputs": [
-            {"word": mechanism.space.vocabulary[i], "probability": float(chances[i])}
-            for i in order[:top].tolist()
-            if chances[i] > 0
-        ],
-        "guarantee": mechanism.guarantee.to_dict(),
-    }
 
 
 def _show(facts: dict[str, Any]) -> None:

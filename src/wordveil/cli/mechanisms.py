@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import typer
 
 from wordveil.cli.options import Json, stdout
 
 __all__ = ["register"]
-
-_AUDITED = Path(__file__).parent.parent / "data" / "audit.json"
 
 
 def register(app: typer.Typer) -> None:
@@ -29,23 +25,9 @@ def mechanisms(as_json: Json = False) -> None:
 
       wordveil mechanisms --json
     """
-    from wordveil.mechanisms import DEFAULT, MECHANISMS, option_names
+    from wordveil.audit.catalogue import catalogue
 
-    audited = {verdict["mechanism"]: verdict for verdict in json.loads(_AUDITED.read_text(encoding="utf-8"))}
-    facts: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "default": name == DEFAULT,
-            "summary": kind.summary,
-            "family": kind.family,
-            "promises": kind.promises,
-            "source": kind.source,
-            "audit": audited[name]["verdict"] if name in audited else "by the tests only: it needs a space of your own",
-            "claim": audited[name]["claim_verdict"] if name in audited else "",
-            "options": option_names(kind),
-        }
-        for name, kind in MECHANISMS.items()
-    ]
+    facts = catalogue()
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return

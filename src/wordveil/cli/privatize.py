@@ -191,6 +191,8 @@ def _check_engine(engine: str, index: str, workers: int) -> None:
         raise WordveilError(f"there is no --index {index!r}; choose exact or approximate.")
     if index == "approximate" and engine != "local":
         raise WordveilError(f"--index approximate does not go with --engine {engine}.")
+    if index == "approximate" and workers > 1:
+        raise WordveilError("--workers does not go with --index approximate, whose own threads do not survive it.")
     if engine == "gpu":
         from wordveil.engines import check_engine
 

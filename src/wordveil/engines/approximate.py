@@ -150,8 +150,9 @@ def _trial(
 
 def _least_recall(space: IndexedSpace, samples: list[Points], nearest: list[NDArray[np.int64]]) -> float:
     """Return a lower confidence bound on the recall, for the kind of words where it is worst (Clopper and Pearson)."""
+    error = (1.0 - _CONFIDENCE) / (2 * len(_EFFORTS))  # for both kinds of words and every effort that may be tried
     bounds = []
     for points, truth in zip(samples, nearest, strict=True):
         hits = int((space.nearest(points) == truth).sum())
-        bounds.append(float(betaincinv(hits, _TRIALS - hits + 1, 1.0 - _CONFIDENCE)) if hits else 0.0)
+        bounds.append(float(betaincinv(hits, _TRIALS - hits + 1, error)) if hits else 0.0)
     return min(bounds)

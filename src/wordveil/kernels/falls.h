@@ -29,7 +29,7 @@ TARGET static inline FLOATS NAME(least)(FLOATS x, FLOATS y)
     return (FLOATS)((first & (INTS)x) | (~first & (INTS)y));
 }
 
-/* exp2 for -126 < x <= 0: 2^n times a polynomial on [-1/2, 1/2], right to 2^-22. */
+/* exp2 for -126 < x <= 0: 2^n times a polynomial on [-1/2, 1/2], right to 2^-21. */
 TARGET static inline FLOATS NAME(power)(FLOATS x)
 {
     const float shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */

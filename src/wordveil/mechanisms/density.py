@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import NoiseMechanism, needs_vectors
-from wordveil.mechanisms.rows import RowDraws, WholeRows
+from wordveil.mechanisms.rows import RowDraws, WholeRows, drawn_closely
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
-from wordveil.spaces.space import Ids, Points
+from wordveil.spaces.space import Ids, Points, Rows
 
 __all__ = ["Density", "MixingLaw"]
 
@@ -86,7 +86,10 @@ class Density(NoiseMechanism[EuclideanSpace]):
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         return self.promise(
-            caveats=("The noise is drawn in floating point; what is released is a word, never the noisy vector.",),
+            caveats=(
+                "The noise is drawn in floating point; what is released is a word, never the noisy vector.",
+                drawn_closely(len(self.space)),
+            ),
             claimed="that a public prior leaves the promise unchanged (challenges paper, 6.1): it doubles the loss",
         )
 
@@ -97,7 +100,10 @@ class Density(NoiseMechanism[EuclideanSpace]):
 
     @cached_property
     def _components(self) -> RowDraws:
-        return RowDraws(WholeRows(len(self.space), lambda words: self.law.log_mass(self.space.distances(words))))
+        return RowDraws(WholeRows(len(self.space), self._log_masses))
+
+    def _log_masses(self, ids: Ids) -> Rows:
+        return self.law.log_mass(self.space.distances(ids))
 
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:
         """Return a noisy point for each word."""

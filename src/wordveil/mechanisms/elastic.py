@@ -33,12 +33,15 @@ from wordveil.cache import cached_folder
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
-from wordveil.noise import Entropy
+from wordveil.noise import Entropy, log_gamma_draws
 from wordveil.parallel import blocks, run
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids
 
 __all__ = ["Elastic"]
+
+# of n·tail: a length is beyond 1e30 with probability (1e-30)^(n·tail), which is to stay below 2^-60
+_LIGHTEST = 0.6
 
 
 class Elastic(RadialMechanism[EuclideanSpace]):
@@ -69,8 +72,11 @@ class Elastic(RadialMechanism[EuclideanSpace]):
             raise WordveilError("k must be 1 or more.")
         if not 0.0 <= share < 1.0:
             raise WordveilError("share must lie between 0 and 1, 1 excluded.")
-        if not (np.isfinite(tail) and tail > 0):
-            raise WordveilError("tail must be above 0.")
+        least = _LIGHTEST / self.space.dimension
+        if not (np.isfinite(tail) and tail >= least):
+            raise WordveilError(
+                f"tail must be at least {least:.3g} here, or noise would be too long for 32-bit floats."
+            )
         self.k, self.share, self.tail = int(k), float(share), float(tail)
 
     def options(self) -> dict[str, Any]:
@@ -119,8 +125,10 @@ class Elastic(RadialMechanism[EuclideanSpace]):
     def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
         """Draw the length of the noise of each word."""
         dimension = self.space.dimension
-        ratio = entropy.generator.beta(dimension, self.exponent - dimension, len(ids))
-        return np.asarray(self.sizes[ids] * ratio / np.maximum(1.0 - ratio, 1e-300))
+        # B/(1-B) of a Beta variable B is a quotient of two Gamma variables, which loses no digits where B is near 1
+        above = entropy.generator.standard_gamma(dimension, len(ids))
+        log_below = log_gamma_draws(self.exponent - dimension, len(ids), entropy)
+        return np.asarray(self.sizes[ids] * np.exp(np.log(above) - log_below))
 
     def radius_law(self, word: int) -> RadiusLaw:
         """Return the distribution function of the distance between a word and its noisy point."""

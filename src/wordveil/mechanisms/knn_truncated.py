@@ -8,20 +8,21 @@ d(w,w')`` holds all the words of the ball around ``w``. And ``|min(a,b) - min(a'
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import ExponentialMechanism
 from wordveil.mechanisms.rows import ROW_FLOOR, FallingRows, RowSource, rate_of
+from wordveil.parallel import blocks
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
 
 __all__ = ["KnnTruncated"]
+
+_ENTRIES = 1 << 24  # of the distances that are held at once
 
 
 class KnnTruncated(ExponentialMechanism[Space]):
@@ -49,6 +50,7 @@ class KnnTruncated(ExponentialMechanism[Space]):
         self.k = int(k)
         self._rate = rate_of(self.epsilon)
         self._reach = -ROW_FLOOR / self._rate  # no weight may underflow to zero: as in `exponential`
+        self._known_cuts = np.full(len(space), np.nan)
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""
@@ -57,9 +59,11 @@ class KnnTruncated(ExponentialMechanism[Space]):
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
         rows = self.space.distances(ids).astype(np.float64)
+        return np.asarray(-self._rate * np.minimum(rows, np.minimum(self._cut(rows), self._reach)[:, None]))
+
+    def _cut(self, rows: Rows) -> Rows:
         k = min(self.k, len(self.space) - 1)
-        cut = np.partition(rows, k, axis=1)[:, k]  # place 0 is the word itself
-        return np.asarray(-self._rate * np.minimum(rows, np.minimum(cut, self._reach)[:, None]))
+        return np.asarray(np.partition(rows, k, axis=1)[:, k])  # place 0 is the word itself
 
     def row_source(self) -> RowSource:
         """Return the rows to draw from: by sums over blocks where the distance is that of vectors."""
@@ -68,15 +72,11 @@ class KnnTruncated(ExponentialMechanism[Space]):
             return super().row_source()
         return FallingRows(flat, np.zeros(len(flat)), self._rate, self._reach, self._cuts)
 
-    @cached_property
-    def _known_cuts(self) -> NDArray[np.float64]:
-        return np.full(len(self.space), np.nan)
-
     def _cuts(self, ids: Ids) -> Rows:
         unknown = np.unique(ids[np.isnan(self._known_cuts[ids])])
-        if unknown.size:
-            distances = self.space.neighbours(unknown, self.k)[1]
-            self._known_cuts[unknown] = distances[:, -1] if distances.shape[1] else 0.0
+        # Of the same distances that the weights come from: a search for neighbours goes by squares that lose digits.
+        for part in blocks(len(unknown), max(1, _ENTRIES // len(self.space))):
+            self._known_cuts[unknown[part]] = self._cut(self.space.distances(unknown[part]))
         return self._known_cuts[ids]
 
     @property

@@ -33,6 +33,9 @@ __all__ = [
 ]
 
 RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+# Beyond these, 32-bit floats hold neither the noise nor the weights.
+_SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
+
 SpaceT = TypeVar("SpaceT", bound=Space)
 PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
 
@@ -70,6 +73,8 @@ class Mechanism(ABC, Generic[SpaceT]):
     def __init__(self, space: SpaceT, epsilon: float) -> None:
         if not (isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0):
             raise WordveilError("epsilon must be a finite number above 0.")
+        if not _SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON:
+            raise WordveilError(f"epsilon must lie between {_SMALLEST_EPSILON:g} and {_LARGEST_EPSILON:g}.")
         self.space = space
         self.epsilon = float(epsilon)
 

@@ -39,7 +39,6 @@ LOG_FLOOR = -600.0
 #: Where they may be computed in single precision, above e^-80.
 ROW_FLOOR = -80.0
 
-_STEEPEST = 1e30  # beyond it, a float32 could not hold the rate
 _ENTRIES = 1 << 21  # of the rows of sums that one thread works on
 _WORDS = 1024
 _STRIP = 64
@@ -148,12 +147,12 @@ class FallingRows(RowSource):
     @property
     def caveat(self) -> str:
         """How near a draw comes to the stated law, in a sentence."""
-        # docs/guarantees.md, "Numbers": each of two laws has distances twice off by `precision`, and 2^-18 of roundings
-        slack = 8.0 * self._rate * self._space.precision + 2.0**-17
-        near = math.log2(self.places + 64) - 52.0
+        # docs/guarantees.md, "Numbers": each of two laws has distances twice off by `precision`, and 2^-17 of roundings
+        slack = 8.0 * self._rate * self._space.precision + 2.0**-16
+        near = math.ceil(math.log2(self.places + 64) - 52.0)
         return (
-            f"Drawn in single precision: within 2^{near:.0f} in total variation of a law that keeps the promise "
-            f"but for {slack:.1g} in the exponent."
+            f"Drawn in single precision: within 2^{near} in total variation of a law that keeps the promise "
+            f"but for {_rounded_up(slack):.2g} in the exponent."
         )
 
     def _reach_of(self, ids: Ids) -> NDArray[np.float32]:
@@ -249,7 +248,7 @@ class RowDraws:
 
 def rate_of(epsilon: float) -> float:
     """Return how fast the weights of the exponential mechanism fall: the half of ε."""
-    return min(0.5 * epsilon, _STEEPEST)
+    return 0.5 * epsilon
 
 
 def weights_of(logs: Rows) -> NDArray[np.float64]:
@@ -261,4 +260,11 @@ def weights_of(logs: Rows) -> NDArray[np.float64]:
 
 def drawn_closely(words: int) -> str:
     """Say how near a draw from a row of so many weights comes to the stated law."""
-    return f"Drawn in double precision: within 2^{math.log2(words) - 52:.0f} of the stated law in total variation."
+    near = math.ceil(math.log2(words) - 52)
+    return f"Drawn in double precision: within 2^{near} of the stated law in total variation."
+
+
+def _rounded_up(value: float) -> float:
+    """Return a number with two digits that is no smaller."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return math.ceil(value / unit) * unit

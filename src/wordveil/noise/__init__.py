@@ -1,6 +1,7 @@
 """Exact samplers and the entropy source."""
 
 from wordveil.noise.entropy import Entropy
+from wordveil.noise.gamma import log_gamma_draws
 from wordveil.noise.gaussian import delta_between, sigma_for
 from wordveil.noise.hyperbolic import hyperbolic_radii, icdm19_lengths, metropolis_points
 from wordveil.noise.laplace import directions, laplace_lengths, laplace_noise
@@ -13,6 +14,7 @@ __all__ = [
     "icdm19_lengths",
     "laplace_lengths",
     "laplace_noise",
+    "log_gamma_draws",
     "metropolis_points",
     "sigma_for",
 ]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from wordveil.noise.entropy import Entropy
+from wordveil.noise.gamma import log_gamma_draws
 
 __all__ = ["hyperbolic_radii", "icdm19_lengths", "icdm19_log_normaliser", "metropolis_points"]
 
@@ -44,7 +45,7 @@ def hyperbolic_radii(count: int, dimension: int, kappa: float, entropy: Entropy)
     """
     shape = 0.5 * (kappa - dimension + 1.0)
     generator = entropy.generator
-    log_a = np.log(generator.standard_gamma(shape + 1.0, count)) + np.log(entropy.uniform(count)) / shape
+    log_a = log_gamma_draws(shape, count, entropy)
     log_b = np.log(generator.standard_gamma(dimension, count))
     return np.asarray(0.5 * np.logaddexp(0.0, log_b - log_a))
 

@@ -17,6 +17,8 @@ from wordveil.spaces.vocabulary import Vocabulary
 
 __all__ = ["EuclideanSpace"]
 
+_SMALLEST = 1e-30  # of the squared length of the longest vector: beyond, products leave the range of 32-bit floats
+
 
 class EuclideanSpace(PointSpace):
     """An embedding with the Euclidean distance.
@@ -102,7 +104,10 @@ class EuclideanSpace(PointSpace):
     def squares(self) -> NDArray[np.float32]:
         """The squared lengths of the vectors."""
         # summed in double precision, so that a square is rounded once
-        return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64).astype(np.float32)
+        squares = np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
+        if squares.any() and not _SMALLEST <= squares.max() <= 1.0 / _SMALLEST:
+            raise WordveilError("the vectors are too long or too short for distances in 32-bit floats; scale them.")
+        return squares.astype(np.float32)
 
     @cached_property
     def _closest(self) -> products.BestProduct:

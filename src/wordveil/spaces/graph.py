@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ class GraphSpace(Space):
         self.indptr = indptr
         self.indices = indices
         self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
+        self._lock = threading.Lock()
 
     @classmethod
     def of(cls, space: PointSpace, k: int = 3) -> GraphSpace:
@@ -122,12 +124,20 @@ class GraphSpace(Space):
         missing = np.unique(ids[self._sizes[ids, 0] == 0])
         if missing.size:
             rows = self.search.sizes(missing)
-            deeper = max(map(len, rows)) - self._sizes.shape[1]
-            if deeper > 0:
-                self._sizes = np.pad(self._sizes, ((0, 0), (0, deeper)))
-            for word, row in zip(missing, rows, strict=True):
-                self._sizes[word, : len(row)] = row
+            with self._lock:
+                # written into a copy, which is then put in place whole, so that no other thread sees a half
+                deeper = max(0, max(map(len, rows)) - self._sizes.shape[1])
+                sizes = np.pad(self._sizes, ((0, 0), (0, deeper)))
+                for word, row in zip(missing, rows, strict=True):
+                    sizes[word, : len(row)] = row
+                self._sizes = sizes
         return np.asarray(self._sizes[ids], dtype=np.int64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
 
 
 def build_graph(space: PointSpace, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,6 @@ class MahalanobisSpace(PointSpace):
         super().__init__(f"{base.name} mahalanobis", base.vocabulary)
         self.metric = f"Mahalanobis distance (lam={lam:g})"
         self.base = base
-        self.remarks = base.remarks
         self.lam = lam
         values, vectors = np.linalg.eigh(self._shape())
         if values[0] <= 1e-10 * values[-1]:
@@ -68,6 +68,15 @@ class MahalanobisSpace(PointSpace):
     def checksum(self) -> str:
         """A SHA-256 of the embedding and lam."""
         return hashlib.sha256(f"mahalanobis {self.lam!r} {self.base.checksum}".encode()).hexdigest()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What to know about how words are found: what the embedding says of itself."""
+        return self.base.remarks
+
+    def describe(self) -> dict[str, Any]:
+        """Say what the space is, in plain values, with where and how the embedding is searched."""
+        return {**self.base.describe(), **super().describe()}
 
     @property
     def diameter(self) -> float:

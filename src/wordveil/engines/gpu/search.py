@@ -55,7 +55,8 @@ class CertifiedSearch:
         self._parts = _parts(dimension + _BIAS_COLUMNS)
         self._coarse = torch.zeros((padded, sum(self._parts)), dtype=torch.bfloat16, device=device)
         self._coarse[:, :dimension] = self._vectors
-        rest = self._bias.clamp(min=_PADDING)
+        rest = self._bias.clone()
+        rest[words:] = _PADDING
         for column in range(dimension, dimension + _BIAS_COLUMNS):
             self._coarse[:, column] = rest
             rest = rest - self._coarse[:, column].to(torch.float64)

@@ -1,0 +1,103 @@
+"""``wordveil serve``: the HTTP service and its page."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from wordveil.service import Settings
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("serve")(serve)
+
+
+def serve(
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="A TOML file with the settings: see docs/service.md.")
+    ] = None,
+    host: Annotated[str | None, typer.Option("--host", help="The address to listen on; 127.0.0.1 if not set.")] = None,
+    port: Annotated[int | None, typer.Option("--port", "-p", help="The port to listen on; 8765 if not set.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", "-j", help="How many processes answer.")] = None,
+    new_key: Annotated[
+        str | None,
+        typer.Option("--new-key", metavar="NAME", help="Make a key, print it once with what to configure, and stop."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Check the settings, and stop.")] = False,
+) -> None:
+    """Serve the HTTP API and the page, on this machine only unless told otherwise.
+
+    Settings come from options, then WORDVEIL_SERVE_… variables, then the file. Stop it with Ctrl-C: requests in
+    progress are finished first.
+
+    Examples:
+
+      wordveil serve
+
+      wordveil serve --new-key analyst
+
+      wordveil serve --config service.toml --host 0.0.0.0 --workers 2
+    """
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise WordveilError("the service needs fastapi and uvicorn; install them with: pip install 'wordveil[serve]'.")
+    if new_key is not None:
+        _print_key(new_key)
+        return
+    from wordveil.service import Settings
+
+    settings = Settings.load(config, host=host, port=port, workers=workers)
+    if check:
+        typer.echo("the settings are fine.")
+        return
+    if config is not None:
+        os.environ["WORDVEIL_SERVE_CONFIG"] = str(config.resolve())
+    for name, value in (("HOST", host), ("PORT", port), ("WORKERS", workers)):
+        if value is not None:  # the processes read their settings anew
+            os.environ[f"WORDVEIL_SERVE_{name}"] = str(value)
+    _run(settings)
+
+
+def _print_key(name: str) -> None:
+    from wordveil.service import Key
+    from wordveil.service.keys import hash_key, new_key
+
+    made = new_key()
+    key = Key(name, hash_key(made))
+    typer.echo(f"The key, shown this once: {made}")
+    typer.echo(f'For the settings:\n\n[[keys]]\nname = "{key.name}"\nhash = "{key.hash}"')
+
+
+def _run(settings: Settings) -> None:
+    import uvicorn
+
+    with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
+        os.environ["WORDVEIL_SERVE_RUN_FOLDER"] = folder
+        if settings.workers > 1:
+            (Path(folder) / "metrics").mkdir()
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(Path(folder) / "metrics")
+        typer.echo(f"wordveil: http://{settings.host}:{settings.port}/ (stop with Ctrl-C)", err=True)
+        uvicorn.run(
+            "wordveil.service.app:from_environment",
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers,
+            access_log=False,  # it would write addresses, and an address may hold a word
+            log_level="info" if settings.access_log else "warning",
+            server_header=False,
+            date_header=False,
+            backlog=4096,
+            timeout_worker_healthcheck=60,  # a busy machine is no reason to kill a process and the requests in it
+            timeout_graceful_shutdown=max(1, round(settings.shutdown)),
+        )

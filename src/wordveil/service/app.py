@@ -1,0 +1,96 @@
+"""The application: settings in, ASGI out."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from wordveil import __version__, parallel
+from wordveil.service.guard import Guard
+from wordveil.service.keys import Keys
+from wordveil.service.problems import add_handlers
+from wordveil.service.routes import calibrate, catalogue, operations, privatize, stream, words
+from wordveil.service.schemas import ProblemDetails
+from wordveil.service.settings import PREFIX, Settings
+from wordveil.service.state import State
+
+__all__ = ["RUN_FOLDER", "create_app", "from_environment"]
+
+#: Where the processes of one service keep what they share; each makes a folder of its own if it is not set.
+RUN_FOLDER = f"{PREFIX}RUN_FOLDER"
+
+_PAGE = Path(__file__).parent / "page"
+_ROUTES = (privatize, stream, catalogue, words, calibrate, operations)
+
+
+def create_app(settings: Settings | None = None) -> ASGIApp:
+    """Make the application.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        What it allows; read from the environment if not given.
+    """
+    settings = settings or Settings.load()
+    keys = Keys(settings)
+    app = FastAPI(
+        title="wordveil",
+        version=__version__,
+        summary="Rewrites text so that every word is plausibly deniable.",
+        description="Every error is a problem+json with one sentence; none quotes what was sent.",
+        docs_url=None,  # its scripts come from another host
+        redoc_url=None,
+        lifespan=_lifespan(settings, keys),
+    )
+    for part in _ROUTES:
+        app.include_router(part.router)
+    app.mount("/", StaticFiles(directory=_PAGE, html=True), name="page")
+    add_handlers(app)
+    _describe(app, settings)
+    return Guard(app, settings, keys)
+
+
+def from_environment() -> ASGIApp:
+    """Make the application in a process that the server has started."""
+    settings = Settings.load()
+    if settings.workers > 1:
+        parallel.use(max(1, parallel.cores() // settings.workers))
+    return create_app(settings)
+
+
+def _lifespan(settings: Settings, keys: Keys) -> Any:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        shared = os.environ.get(RUN_FOLDER)
+        with tempfile.TemporaryDirectory(prefix="wordveil-") as own:
+            state = State(settings, keys, Path(shared or own))
+            app.state.shared = state
+            await state.warm()
+            yield
+            await state.close()
+
+    return lifespan
+
+
+def _describe(app: FastAPI, settings: Settings) -> None:
+    """Put into the OpenAPI page what the routes do not say themselves."""
+    made = app.openapi()
+    parts = made.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    schemas[ProblemDetails.__name__] = ProblemDetails.model_json_schema()
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    if settings.keys:
+        parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        for path, methods in made["paths"].items():
+            if path.startswith("/v1/"):
+                for method in methods.values():
+                    method["security"] = [{"key": []}]

@@ -1,0 +1,207 @@
+"""What stands before every request: who calls, by which name, how much at once; and what follows every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import traceback
+from contextlib import suppress
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wordveil.service import metrics
+from wordveil.service.keys import Keys
+from wordveil.service.problems import Problem, busy, fault, problem_response
+from wordveil.service.settings import Settings
+
+__all__ = ["STREAM", "Guard"]
+
+_LOG = logging.getLogger("wordveil.service")
+
+STREAM = "/v1/privatize/stream"
+_API = "/v1/"
+_DRAINED = 16 << 20
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_JSON = {"application/json"}
+_LINES = {"application/x-ndjson", "application/jsonl", "application/json"}
+
+_ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
+
+
+class Guard:
+    """Wraps the application.
+
+    Parameters
+    ----------
+    app : ASGIApp
+        The application.
+    settings : Settings
+        The limits.
+    keys : Keys
+        Who may call.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, keys: Keys) -> None:
+        self._app = app
+        self._settings = settings
+        self._keys = keys
+        self._busy = 0
+        names = (*settings.hosts, settings.host, *(_LOOPBACK if settings.is_local else ()))
+        # A public address is protected by its key; on this machine the name is what keeps other sites' pages out.
+        self._names = None if "*" in names or not settings.is_local else {name.lower() for name in names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in _ALWAYS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        metrics.IN_PROGRESS.inc()
+        try:
+            await self._admit(scope, receive, answer)
+        except Exception as error:  # noqa: BLE001 - nothing may reach the server's own log, which prints messages
+            _log_fault(error)
+            if status == 0:
+                await problem_response(fault())(scope, receive, answer)
+        finally:
+            metrics.IN_PROGRESS.dec()
+            spent = time.perf_counter() - started
+            route = getattr(scope.get("route"), "path", "other")
+            metrics.REQUESTS.labels(route, str(status)).inc()
+            metrics.SECONDS.labels(route).observe(spent)
+            if self._settings.access_log:
+                _LOG.info("%s %s %d %.1f ms", scope["method"], route, status, 1000 * spent)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        try:
+            headers = Headers(scope=scope)
+            self._check_name(headers.get("host", ""))
+            if not path.startswith(_API):
+                await self._app(scope, receive, send)
+                return
+            scope["wordveil.key"] = self._owner(headers.get("authorization"))
+            if scope["method"] == "POST":
+                receive = await asyncio.wait_for(self._check_body(path, headers, receive), self._settings.timeout)
+            if self._busy >= self._settings.requests:
+                metrics.REFUSED.inc()
+                raise busy()
+        except (asyncio.TimeoutError, TimeoutError):
+            await problem_response(_too_slow())(scope, receive, send)
+            return
+        except Problem as problem:
+            if problem.status == 413:
+                with suppress(asyncio.TimeoutError, TimeoutError):
+                    await asyncio.wait_for(_drain(receive), self._settings.timeout)
+            await problem_response(problem)(scope, receive, send)
+            return
+        self._busy += 1
+        try:
+            await self._in_time(scope, receive, send)
+        finally:
+            self._busy -= 1
+
+    async def _in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == STREAM:  # as long as it goes on
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await asyncio.wait_for(self._app(scope, receive, watched), self._settings.timeout)
+        except (asyncio.TimeoutError, TimeoutError):
+            if not begun:
+                await problem_response(_too_slow())(scope, receive, send)
+
+    def _check_name(self, host: str) -> None:
+        name = host.lower()
+        if not name.endswith("]"):
+            name = name.rpartition(":")[0] or name
+        if self._names is not None and name not in self._names:
+            raise Problem(421, "the service is not called by this name; add it to the setting hosts.")
+
+    def _owner(self, authorization: str | None) -> object:
+        owner = self._keys.owner(authorization) if self._keys.needed else None
+        if owner is None and self._keys.needed:
+            raise Problem(401, "give a key that is known here, in the header Authorization: Bearer KEY.")
+        return owner
+
+    async def _check_body(self, path: str, headers: Headers, receive: Receive) -> Receive:
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        # Also keeps out what a form of another site's page can send.
+        if kind not in (_LINES if path == STREAM else _JSON):
+            wanted = "application/x-ndjson" if path == STREAM else "application/json"
+            raise Problem(415, f"send the body as {wanted}.")
+        if path == STREAM:
+            return receive
+        most = self._settings.body_bytes
+        told = headers.get("content-length", "0")
+        if not told.isdigit() or int(told) > most:
+            raise _too_long(most)
+        return receive if "content-length" in headers else await _whole(receive, most)
+
+
+async def _whole(receive: Receive, most: int) -> Receive:
+    """Read a body that did not say its length, as far as is allowed, and return what gives it again."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > most:
+            raise _too_long(most)
+    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def again() -> Message:
+        return next(messages, None) or await receive()
+
+    return again
+
+
+async def _drain(receive: Receive) -> None:
+    """Read some of what is refused: most callers look for an answer only after they have sent everything."""
+    left = _DRAINED
+    while left > 0:
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if not message.get("more_body", False):
+            return
+
+
+def _too_slow() -> Problem:
+    return Problem(503, "this took too long and was given up; send less at once, or try again later.")
+
+
+def _too_long(most: int) -> Problem:
+    return Problem(413, f"the body is longer than the {most:,} bytes that are allowed here.")
+
+
+def _log_fault(error: Exception) -> None:
+    """Log where something went wrong, but no message: it might quote a text."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    _LOG.error("%s in %s, line %d", type(error).__name__, last.name, last.lineno or 0)

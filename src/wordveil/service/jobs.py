@@ -1,0 +1,150 @@
+"""Calibrations, each in a process of its own so that requests go on being answered.
+
+How far a job is and what it found lies in a file of the service's run folder: any of its processes can tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from wordveil.errors import WordveilError
+from wordveil.service.problems import Problem, busy
+
+__all__ = ["Jobs"]
+
+_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+_KEPT_SECONDS = 3600.0
+_TOLD_EVERY = 0.2
+
+
+class Jobs:
+    """Runs calibrations one after the other.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to keep their state.
+    most : int
+        How many may wait.
+    timeout : float
+        Seconds after which one is given up.
+    """
+
+    def __init__(self, folder: Path, most: int, timeout: float) -> None:
+        self._timeout = timeout
+        self._folder = folder
+        self._most = most
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._turn = asyncio.Lock()
+
+    def start(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Put a calibration in the queue and return its state."""
+        self._forget_old()
+        if len(self._tasks) >= self._most:
+            raise busy()
+        name = secrets.token_urlsafe(16)
+        state = {"id": name, "status": "waiting", "progress": 0.0, "doing": "waiting"}
+        _write(self._folder / f"{name}.json", state)
+        task = asyncio.get_running_loop().create_task(self._run(name, request))
+        self._tasks[name] = task
+        task.add_done_callback(lambda _: self._tasks.pop(name, None))
+        return self.state(name)
+
+    def state(self, name: str) -> dict[str, Any]:
+        """Return how far a job is, and what it found."""
+        try:
+            if not _ID.fullmatch(name):
+                raise FileNotFoundError
+            told: dict[str, Any] = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise Problem(404, "there is no such job, or it was forgotten after an hour.") from None
+        return {"result": None, "problem": None, **told}
+
+    async def close(self) -> None:
+        """End whatever is running."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, name: str, request: dict[str, Any]) -> None:
+        path = self._folder / f"{name}.json"
+        async with self._turn:
+            process = multiprocessing.get_context("spawn").Process(target=_calibrate, args=(request, path), daemon=True)
+            await asyncio.to_thread(process.start)
+            until = time.monotonic() + self._timeout
+            try:
+                while process.is_alive() and time.monotonic() < until:
+                    await asyncio.sleep(_TOLD_EVERY)
+            finally:
+                process.kill()
+                await asyncio.to_thread(process.join)
+            if self.state(name)["status"] not in ("done", "failed"):
+                _write(
+                    path,
+                    _failed(name, "the calibration took too long or was ended; try again with fewer words or points."),
+                )
+
+    def _forget_old(self) -> None:
+        for path in self._folder.glob("*.json"):
+            if path.stem not in self._tasks and time.time() - path.stat().st_mtime > _KEPT_SECONDS:
+                path.unlink(missing_ok=True)
+
+
+def _calibrate(request: dict[str, Any], path: Path) -> None:
+    """Do the work; runs in a process of its own."""
+    from wordveil import calibration  # noqa: PLC0415 - only the new process needs it
+    from wordveil.spaces import load_space  # noqa: PLC0415
+
+    os.nice(5)  # requests come first
+    name = path.stem
+    try:
+        space = load_space(request["space"])
+        settings = calibration.Settings(
+            words=request["words"],
+            near_words=min(request["words"], 2000),
+            draws=request["draws"],
+            adversary_words=request["adversary_words"],
+        )
+        make = calibration.maker(request["mechanism"], space, **request["options"])
+        targets = [calibration.Target(**target) for target in request["targets"]]
+        meter = calibration.meter_for(make, space, settings, _teller(path))
+        found = calibration.calibrate(meter, request["epsilons"], targets, points=request["points"])
+        done = {"id": name, "status": "done", "progress": 1.0, "doing": "done", "result": found.to_dict()}
+        _write(path, done)
+    except WordveilError as error:
+        _write(path, _failed(name, str(error)))
+    except Exception as error:  # noqa: BLE001 - its message might quote something
+        _write(path, _failed(name, f"something went wrong inside ({type(error).__name__})."))
+
+
+def _teller(path: Path) -> Callable[[str, float], None]:
+    told = 0.0
+
+    def tell(what: str, share: float) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= _TOLD_EVERY:
+            told = now
+            _write(path, {"id": path.stem, "status": "running", "progress": round(share, 4), "doing": what})
+
+    return tell
+
+
+def _failed(name: str, sentence: str) -> dict[str, Any]:
+    return {"id": name, "status": "failed", "progress": 1.0, "doing": "failed", "problem": sentence}
+
+
+def _write(path: Path, state: dict[str, Any]) -> None:
+    scratch = path.with_name(f"{path.stem}.{os.getpid()}.new")
+    scratch.write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
+    scratch.replace(path)

@@ -1,0 +1,91 @@
+"""API keys: made once, kept as hashes, checked in constant time, and charged."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from pathlib import Path
+
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.lac import Ledger, OverBudgetError
+from wordveil.service.problems import Problem
+from wordveil.service.settings import Key, Settings
+
+__all__ = ["Keys", "hash_key", "new_key"]
+
+
+def new_key() -> str:
+    """Make a key of 256 random bits."""
+    return f"wv_{secrets.token_urlsafe(32)}"
+
+
+def hash_key(key: str) -> str:
+    """Return what is kept of a key. A fast hash is enough: nobody can try 2^256 keys."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Keys:
+    """Knows who is calling, and what they may still spend.
+
+    Parameters
+    ----------
+    settings : Settings
+        The keys, and the folder of the ledgers.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._keys = settings.keys
+        folder = Path(settings.ledgers)
+        self._ledgers: dict[str, Ledger] = {}
+        for key in settings.keys:
+            if key.budget is not None:
+                try:
+                    folder.mkdir(parents=True, exist_ok=True)
+                except OSError:
+                    raise WordveilError(f"cannot make the folder of ledgers {folder}; choose another.") from None
+                self._ledgers[key.name] = Ledger(folder / f"{key.name}.db", key.budget)
+
+    @property
+    def needed(self) -> bool:
+        """Whether a key is needed at all."""
+        return bool(self._keys)
+
+    def owner(self, authorization: str | None) -> Key | None:
+        """Return whose key stands in the header ``Authorization: Bearer KEY``; None if nobody's."""
+        scheme, _, given = (authorization or "").partition(" ")
+        digest = hash_key(given.strip())
+        found = None
+        for key in self._keys:  # all of them, so that the time says nothing about which one it is
+            if hmac.compare_digest(key.hash, digest):
+                found = key
+        return found if scheme.lower() == "bearer" else None
+
+    def charge(self, key: Key | None, guarantee: Guarantee, words: int) -> None:
+        """Count what a release costs, before it is released.
+
+        Every drawn word costs ε: the loss if each differed by one unit of distance. A key with a budget may only ask
+        for what has such a price.
+        """
+        if key is None or key.name not in self._ledgers:
+            return
+        if guarantee.notion is not Notion.METRIC:
+            raise Problem(
+                403,
+                "this key has a budget, and these settings make no promise that could be counted: choose a mechanism "
+                "with ε per unit of distance, and do not keep unknown words.",
+            )
+        if not words:
+            return
+        try:
+            self._ledgers[key.name].spend(key.name, guarantee.epsilon * words)
+        except OverBudgetError:
+            raise Problem(
+                403, "the budget of this key does not suffice: nothing was released and nothing was counted."
+            ) from None
+
+    def left(self, key: Key | None) -> float | None:
+        """Return what a key may still spend; None if it has no budget."""
+        ledger = self._ledgers.get(key.name) if key else None
+        return None if ledger is None or key is None else ledger.left(key.name)

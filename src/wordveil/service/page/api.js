@@ -1,0 +1,46 @@
+// Calls to the service. Nothing here asks any other host for anything.
+
+export class Problem extends Error {
+  constructor(status, sentence) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+const KEY = "wordveil-key"; // for this tab only
+
+export const useKey = (key) => sessionStorage.setItem(KEY, key);
+
+export async function call(method, path, body, signal) {
+  const headers = {};
+  const key = sessionStorage.getItem(KEY);
+  if (key) headers.Authorization = `Bearer ${key}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let answer;
+  try {
+    answer = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, "the service does not answer; is it still running?");
+  }
+  const told = await answer.json().catch(() => ({ detail: "the service gave an answer that cannot be read." }));
+  if (!answer.ok) throw new Problem(answer.status, told.detail);
+  return told;
+}
+
+export const get = (path, signal) => call("GET", path, undefined, signal);
+export const post = (path, body, signal) => call("POST", path, body, signal);
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// Waits for a calibration, telling how far it is.
+export async function calibrated(request, tell) {
+  let job = await post("v1/calibrate", request);
+  while (job.status === "waiting" || job.status === "running") {
+    tell(job);
+    await pause(500);
+    job = await get(`v1/calibrate/${job.id}`);
+  }
+  if (job.status === "failed") throw new Problem(422, job.problem);
+  return job.result;
+}

@@ -1,0 +1,269 @@
+// Puts the page together.
+
+import { get, post, useKey } from "./api.js";
+import { $, make, short } from "./dom.js";
+import { at, curveOf, drawPlot, loadCurve, matching } from "./plot.js";
+import { choice, readAddress, settings, writeAddress } from "./settings.js";
+import { prepareTable } from "./table.js";
+import { Veiled } from "./veiled.js";
+import { showNoWord, showWord } from "./word.js";
+
+const SAMPLE =
+  "The committee met in Paris on Tuesday. Its chair, a doctor from Lyon, asked the hospital for more nurses and cheaper medicine. " +
+  "Nobody in the room knew that her brother had lost his job at the bank.";
+const STEPS = 1000;
+const SIDES = ["a", "b"];
+
+let mechanisms = [];
+let spaces = [];
+let picked = null; // the word that is looked at, and on which side
+const promises = {};
+const veiled = {};
+
+function fail(error) {
+  if (error?.name === "AbortError") return;
+  $("problem").hidden = !error;
+  $("problem").textContent = error ? `${error.message[0].toUpperCase()}${error.message.slice(1)}` : "";
+  if (error?.status === 401) $("key-form").hidden = false;
+}
+
+const soon = (work, ms) => {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work().catch(fail), ms);
+  };
+};
+
+// ---- ε
+
+const limits = () => mechanisms[0] ?? { smallest_epsilon: 0.01, largest_epsilon: 1000 };
+
+function span(side) {
+  const points = curveOf(settings[side].mechanism);
+  const { smallest_epsilon: least, largest_epsilon: most } = limits();
+  const [low, high] = points ? [points[0].epsilon / 2, points[points.length - 1].epsilon * 1.25] : [0.1, 100];
+  return [Math.max(low, least), Math.min(high, most)];
+}
+
+function showEpsilon(side) {
+  const { epsilon } = settings[side];
+  const [low, high] = span(side);
+  $(`epsilon-${side}`).value = Math.round((STEPS * Math.log(epsilon / low)) / Math.log(high / low));
+  $(`epsilon-${side}`).setAttribute("aria-valuetext", `ε ${short(epsilon)}`);
+  if (document.activeElement !== $(`number-${side}`)) $(`number-${side}`).value = short(epsilon);
+}
+
+function setEpsilon(side, epsilon) {
+  const { smallest_epsilon: least, largest_epsilon: most } = limits();
+  settings[side].epsilon = Math.min(Math.max(Number(short(epsilon)), least), most);
+  showEpsilon(side);
+}
+
+// ---- what is shown
+
+function showPromises() {
+  const shown = settings.comparing ? SIDES : ["a"];
+  const parts = shown.filter((side) => promises[side]).map((side) => {
+    const promise = promises[side];
+    const facts = mechanisms.find(({ name }) => name === settings[side].mechanism);
+    const none = promise.notion === "none";
+    return make(
+      "div",
+      { class: `promise ${side}${none ? " none" : ""}` },
+      settings.comparing ? make("p", { class: "who" }, `${settings[side].mechanism}, ε = ${short(settings[side].epsilon)}`) : null,
+      make("p", { class: "sentence" }, promise.sentence),
+      make("p", { class: "formula" }, promise.formula),
+      make(
+        "details",
+        { open: !settings.comparing },
+        make("summary", {}, "Where it ends"),
+        make(
+          "ul",
+          {},
+          make("li", {}, "It is a promise about one word. Over a text of n words the losses add up."),
+          ...promise.caveats.map((caveat) => make("li", {}, caveat)),
+          promise.claimed ? make("li", {}, `The paper claimed: ${promise.claimed}`) : null,
+          make("li", {}, `Audit of this version: ${facts?.audit ?? "none"}.`),
+        ),
+      ),
+    );
+  });
+  $("promise").replaceChildren(...parts);
+  for (const side of shown) {
+    const promise = promises[side];
+    if (!promise) continue;
+    $(`unit-${side}`).textContent = `per ${promise.unit}`;
+    const factor = Math.exp(Math.min(settings[side].epsilon, 700));
+    $(`told-${side}`).textContent =
+      promise.notion === "none"
+        ? "No privacy is promised under these settings."
+        : `Two words one ${promise.unit} apart are told apart by a factor of at most ${factor < 1e6 ? short(factor) : factor.toExponential(1)}.`;
+  }
+}
+
+async function showVeiled() {
+  fail(null);
+  writeAddress();
+  const shown = settings.comparing ? SIDES : ["a"];
+  for (const side of SIDES) $(`title-${side}`).textContent = `Veiled by ${settings[side].mechanism}, ε = ${short(settings[side].epsilon)}`;
+  drawPlot(fail);
+  await Promise.all(shown.map((side) => veiled[side].show($("text").value)));
+}
+
+async function showPicked() {
+  if (!picked) return;
+  try {
+    showWord(await post("v1/words", { ...choice(picked.side), word: picked.word }), (word) => pick(picked.side, word));
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    showNoWord(`${error.message[0].toUpperCase()}${error.message.slice(1)}`);
+  }
+}
+
+function pick(side, word) {
+  picked = { side, word };
+  showPicked().catch(fail);
+}
+
+const veilSoon = soon(showVeiled, 120);
+const pickSoon = soon(showPicked, 250);
+
+function changed() {
+  veilSoon();
+  pickSoon();
+}
+
+// ---- choices
+
+async function chooseMechanism(side, name, { match = true } = {}) {
+  const before = curveOf(settings[side].mechanism);
+  const guessed = before && at(before, settings[side].epsilon, (point) => point.adversary);
+  settings[side].mechanism = name;
+  await loadCurve(name);
+  const points = curveOf(name);
+  const other = side === "b" ? curveOf(settings.a.mechanism) : null;
+  const wanted = other ? at(other, settings.a.epsilon, (point) => point.adversary) : guessed;
+  // the same chance of being guessed is what makes two mechanisms comparable
+  if (match && points && wanted) setEpsilon(side, matching(points, wanted));
+  showEpsilon(side);
+  changed();
+}
+
+function compare(on) {
+  settings.comparing = on;
+  for (const id of ["side-b", "card-b"]) $(id).hidden = !on;
+  $("compare").setAttribute("aria-pressed", on);
+  document.querySelector(".controls").classList.toggle("two", on);
+  showPromises();
+}
+
+const fits = ({ name }) => {
+  const space = spaces.find((one) => one.name === settings.space);
+  const curved = name.startsWith("hyperbolic");
+  const either = ["graph", "exponential", "truncated", "knn-truncated"];
+  return space.kind === "hyperbolic" ? curved || either.includes(name) : !curved;
+};
+
+function listMechanisms() {
+  const usable = mechanisms.filter(fits);
+  for (const side of SIDES) {
+    const options = usable.map(({ name, promises: promised, audit }) => make("option", { value: name }, `${name} – ${audit === "broken" ? "broken by the audit" : promised}`));
+    $(`mechanism-${side}`).replaceChildren(...options);
+    if (!usable.some(({ name }) => name === settings[side].mechanism)) settings[side].mechanism = usable[side === "a" ? 0 : usable.length > 1 ? 1 : 0].name;
+    $(`mechanism-${side}`).value = settings[side].mechanism;
+  }
+}
+
+async function chooseSpace(name) {
+  settings.space = name;
+  listMechanisms();
+  await Promise.all(SIDES.map((side) => loadCurve(settings[side].mechanism)));
+  SIDES.forEach(showEpsilon);
+}
+
+async function begin() {
+  [mechanisms, spaces] = await Promise.all([get("v1/mechanisms"), get("v1/spaces")]);
+  $("key-form").hidden = true;
+  const told = readAddress();
+  if (!spaces.some(({ name }) => name === settings.space)) settings.space = spaces[0].name;
+  if (!settings.b.mechanism) settings.b.mechanism = "laplace";
+  $("space").replaceChildren(...spaces.map(({ name, words }) => make("option", { value: name }, `${name} (${words.toLocaleString("en")} words)`)));
+  for (const name of ["space", "select", "oov", "case"]) $(name).value = settings[name];
+  await chooseSpace(settings.space);
+  if (!told.epsilon) setEpsilon("a", settings.a.epsilon);
+  compare(settings.comparing);
+  await showVeiled();
+}
+
+// Both sides are made of one template: what its ids end in says which side it is.
+function unfold(template, side) {
+  const part = $(template).content.firstElementChild.cloneNode(true);
+  part.dataset.side = side;
+  for (const one of [part, ...part.querySelectorAll("[id], [for]")])
+    for (const name of ["id", "for", "aria-describedby", "aria-labelledby"])
+      if (one.getAttribute(name)?.endsWith("-")) one.setAttribute(name, one.getAttribute(name) + side);
+  $(template).before(part);
+}
+
+function listen() {
+  for (const side of SIDES) {
+    unfold("side", side);
+    unfold("card", side);
+    document.querySelector(`label[for="mechanism-${side}"]`).textContent = side === "a" ? "Mechanism" : "Compared with";
+  }
+  compare(false);
+  for (const side of SIDES) {
+    veiled[side] = new Veiled(side, pick, (which, guarantee) => {
+      promises[which] = guarantee;
+      showPromises();
+    });
+    $(`mechanism-${side}`).addEventListener("change", (event) => chooseMechanism(side, event.target.value).catch(fail));
+    $(`epsilon-${side}`).addEventListener("input", (event) => {
+      const [low, high] = span(side);
+      setEpsilon(side, low * (high / low) ** (event.target.value / STEPS));
+      changed();
+    });
+    $(`number-${side}`).addEventListener("input", (event) => {
+      if (!(Number(event.target.value) > 0)) return;
+      setEpsilon(side, Number(event.target.value));
+      changed();
+    });
+    $(`number-${side}`).addEventListener("blur", () => showEpsilon(side));
+  }
+  $("text").addEventListener("input", veilSoon);
+  $("again").addEventListener("click", () => {
+    SIDES.forEach((side) => veiled[side].forget());
+    veilSoon();
+  });
+  $("compare").addEventListener("click", () => {
+    compare(!settings.comparing);
+    if (settings.comparing) chooseMechanism("b", settings.b.mechanism).catch(fail);
+    else changed();
+  });
+  $("space").addEventListener("change", (event) => chooseSpace(event.target.value).then(changed).catch(fail));
+  for (const name of ["select", "oov", "case"])
+    $(name).addEventListener("change", (event) => {
+      settings[name] = event.target.value;
+      changed();
+    });
+  $("share").addEventListener("click", () => share().catch(fail));
+  $("key-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    useKey($("key").value);
+    $("key").value = "";
+    begin().catch(fail);
+  });
+  prepareTable(fail);
+}
+
+async function share() {
+  writeAddress();
+  await navigator.clipboard.writeText(location.href);
+  $("toast").textContent = "Copied. The link holds the settings and nothing of the text.";
+  setTimeout(() => ($("toast").textContent = ""), 3500);
+}
+
+$("text").value = SAMPLE;
+listen();
+begin().catch(fail);

@@ -1,0 +1,112 @@
+// The trade-off: how often a guess of the original is right, against how often the output is the word or one like it.
+
+import { calibrated, get } from "./api.js";
+import { $, draw, make, percent, short } from "./dom.js";
+import { settings } from "./settings.js";
+
+const WIDTH = 480;
+const HEIGHT = 320;
+const LEFT = 52;
+const TOP = 14;
+const RIGHT = WIDTH - 16;
+const BOTTOM = HEIGHT - 46;
+
+const curves = new Map();
+
+const similar = (point) => point.kept + point.near;
+const name = (mechanism) => `${settings.space} ${mechanism}`;
+export const curveOf = (mechanism) => curves.get(name(mechanism)) ?? null;
+
+// Fetches the curve of a mechanism where it was measured in advance.
+export async function loadCurve(mechanism) {
+  const key = name(mechanism);
+  if (curves.has(key)) return;
+  const told = await get(`v1/tradeoffs?${new URLSearchParams({ mechanism, space: settings.space })}`);
+  curves.set(key, told.points.length ? Object.assign(told.points, { suspects: told.suspects }) : null);
+}
+
+async function measure(mechanism, redraw) {
+  const key = name(mechanism);
+  const told = make("p", { class: "note" });
+  $("plot").append(told);
+  const request = { mechanism, space: settings.space, points: 6, words: 300, adversary_words: 2000, draws: 200 };
+  const result = await calibrated(request, ({ doing, progress }) => (told.textContent = `${mechanism}: ${doing}, ${percent(progress)}`));
+  const points = result.measurements.map(({ epsilon, adversary, kept, near }) => ({
+    epsilon,
+    adversary: adversary.uniform.value,
+    kept: kept.value,
+    near: near.value,
+  }));
+  points.suspects = result.measurements[0].adversary.uniform.words;
+  curves.set(key, points);
+  redraw();
+}
+
+// What a quantity is at an ε between two that were measured, on a straight line over log ε.
+export function at(points, epsilon, value) {
+  const first = points.findIndex((point) => point.epsilon >= epsilon);
+  if (first <= 0) return value(first < 0 ? points[points.length - 1] : points[0]);
+  const [p, q] = [points[first - 1], points[first]];
+  const share = Math.log(epsilon / p.epsilon) / Math.log(q.epsilon / p.epsilon);
+  return value(p) + share * (value(q) - value(p));
+}
+
+// The ε at which a mechanism is guessed as often as this.
+export function matching(points, adversary) {
+  const next = points.findIndex((point) => point.adversary >= adversary);
+  if (next <= 0) return next < 0 ? points[points.length - 1].epsilon : points[0].epsilon;
+  const [p, q] = [points[next - 1], points[next]];
+  const share = (adversary - p.adversary) / (q.adversary - p.adversary);
+  return Math.exp(Math.log(p.epsilon) + share * Math.log(q.epsilon / p.epsilon));
+}
+
+const x = (share) => LEFT + share * (RIGHT - LEFT);
+const y = (share) => BOTTOM - share * (BOTTOM - TOP);
+
+export function drawPlot(fail) {
+  const sides = settings.comparing ? ["a", "b"] : ["a"];
+  const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Success of a guess against similarity, over ε" });
+  for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
+    svg.append(
+      draw("line", { class: "axis", x1: LEFT, x2: RIGHT, y1: y(tick), y2: y(tick) }),
+      draw("text", { class: "tick", x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, percent(tick)),
+      draw("text", { class: "tick", x: x(tick), y: BOTTOM + 17, "text-anchor": "middle" }, percent(tick)),
+    );
+  }
+  svg.append(
+    draw("text", { class: "tick", x: (LEFT + RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "a guess of the original is right →"),
+    draw("text", { class: "tick", x: 12, y: (TOP + BOTTOM) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(TOP + BOTTOM) / 2})` }, "same or similar word comes out →"),
+  );
+  const below = [];
+  let taken = null;
+  for (const side of sides) {
+    const { mechanism, epsilon } = settings[side];
+    const points = curveOf(mechanism);
+    if (!points) {
+      const button = make("button", { type: "button", class: "quiet" }, `Measure ${mechanism}`);
+      button.addEventListener("click", () => {
+        button.disabled = true;
+        measure(mechanism, () => drawPlot(fail)).catch(fail);
+      });
+      below.push(make("p", { class: "note" }, `The curve of ${mechanism} was not measured in advance. `, button));
+      continue;
+    }
+    const line = points.map((point) => `${x(point.adversary).toFixed(1)},${y(similar(point)).toFixed(1)}`).join(" ");
+    svg.append(draw("polyline", { class: `curve ${side}`, points: line }));
+    for (const point of points)
+      svg.append(draw("circle", { class: `dot ${side}`, cx: x(point.adversary), cy: y(similar(point)), r: 3.2 }, draw("title", {}, `ε = ${short(point.epsilon)}`)));
+    const now = { x: x(at(points, epsilon, (point) => point.adversary)), y: y(at(points, epsilon, similar)) };
+    // a rising curve leaves room below to the right; two labels must not lie on each other
+    const label = { x: now.x + 11, y: now.y + 17, "text-anchor": "start" };
+    if (now.x > RIGHT - 110) Object.assign(label, { x: now.x, y: now.y + 24, "text-anchor": "end" });
+    if (taken !== null && Math.abs(taken - label.y) < 16) label.y = taken + 16;
+    taken = label.y;
+    svg.append(
+      draw("circle", { class: `now ${side}`, cx: now.x, cy: now.y, r: 7.5 }),
+      draw("text", { class: `named ${side}`, ...label }, `${mechanism}, ε = ${short(epsilon)}`),
+    );
+    const where = `${mechanism} at ε = ${short(epsilon)}: a guess is right ${percent(at(points, epsilon, (point) => point.adversary))} of the time, and the word or one of its 50 most similar comes out ${percent(at(points, epsilon, similar))} of the time. The guesser looks among ${points.suspects.toLocaleString("en")} words.`;
+    below.push(make("p", { class: "note" }, where));
+  }
+  $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "Higher and further left is better. The guesser knows the mechanism and takes all words to be equally likely; among fewer words guessing is easier."));
+}

@@ -1,0 +1,105 @@
+// A small CSV: one column goes to the service, the rest never leaves the browser.
+
+import { post } from "./api.js";
+import { $, make } from "./dom.js";
+import { way } from "./settings.js";
+
+const MOST_BYTES = 2 << 20;
+const TOGETHER = 100;
+
+export function parse(text) {
+  const rows = [];
+  let row = [];
+  let cell = "";
+  let quoted = false;
+  const body = text.replace(/^\uFEFF/, "");
+  for (let place = 0; place < body.length; place += 1) {
+    const letter = body[place];
+    if (quoted) {
+      if (letter !== '"') cell += letter;
+      else if (body[place + 1] === '"') {
+        cell += '"';
+        place += 1;
+      } else quoted = false;
+    } else if (letter === '"' && cell === "") quoted = true;
+    else if (letter === ",") {
+      row.push(cell);
+      cell = "";
+    } else if (letter === "\n") {
+      rows.push([...row, cell.replace(/\r$/, "")]);
+      row = [];
+      cell = "";
+    } else cell += letter;
+  }
+  if (quoted) throw new Error("the file ends inside quotes; is it a CSV file?");
+  if (cell !== "" || row.length) rows.push([...row, cell]);
+  return rows;
+}
+
+const quote = (cell) => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+export const write = (rows) => rows.map((row) => row.map(quote).join(",")).join("\r\n") + "\r\n";
+
+export function prepareTable(fail) {
+  let rows = [];
+  let name = "";
+  const told = $("table-told");
+  const forget = () => {
+    $("table-done").hidden = true;
+    $("table-progress").hidden = true;
+    URL.revokeObjectURL($("table-done").href);
+  };
+  const guarded = (work) => (event) => {
+    event.preventDefault();
+    fail(null);
+    Promise.resolve().then(work).catch(fail);
+  };
+
+  $("file").addEventListener("change", guarded(async () => {
+    forget();
+    rows = [];
+    $("column").replaceChildren();
+    $("column").disabled = $("table-go").disabled = true;
+    const [file] = $("file").files;
+    if (!file) return;
+    if (file.size > MOST_BYTES) throw new Error("the file is larger than 2 MB; use wordveil privatize for it.");
+    rows = parse(await file.text());
+    if (rows.length < 2) throw new Error("the file needs a line of headings and at least one row.");
+    name = file.name;
+    rows[0].forEach((heading, number) => $("column").append(make("option", { value: number }, heading || `column ${number + 1}`)));
+    const lengths = rows[0].map((_, number) => rows.slice(1, 50).reduce((sum, row) => sum + (row[number] ?? "").length, 0));
+    $("column").value = lengths.indexOf(Math.max(...lengths));
+    $("column").disabled = $("table-go").disabled = false;
+    told.textContent = `${(rows.length - 1).toLocaleString("en")} rows. The longest column is chosen; choose another if it is not the one.`;
+  }));
+  $("column").addEventListener("change", forget);
+
+  $("table-form").addEventListener("submit", guarded(async () => {
+    forget();
+    const column = Number($("column").value);
+    const [head, ...body] = rows;
+    const asked = way("a");
+    const progress = $("table-progress");
+    progress.hidden = false;
+    progress.value = 0;
+    $("table-go").disabled = true;
+    try {
+      const veiled = [];
+      let guarantee = null;
+      for (let start = 0; start < body.length; start += TOGETHER) {
+        const cells = body.slice(start, start + TOGETHER).map((row) => row[column] ?? "");
+        const answer = await post("v1/privatize", { ...asked, text: cells });
+        guarantee = answer.guarantee;
+        veiled.push(...answer.results.map(({ text }) => text));
+        progress.value = veiled.length / body.length;
+      }
+      const out = [head, ...body.map((row, number) => row.map((cell, place) => (place === column ? veiled[number] : cell)))];
+      const done = $("table-done");
+      done.href = URL.createObjectURL(new Blob([write(out)], { type: "text/csv" }));
+      done.download = name.replace(/(\.csv)?$/i, "-veiled.csv");
+      done.hidden = false;
+      told.textContent = `${veiled.length.toLocaleString("en")} cells veiled with ${asked.mechanism}, ε = ${asked.epsilon}. ${guarantee.sentence}`;
+    } finally {
+      $("table-go").disabled = false;
+    }
+  }));
+}

@@ -1,0 +1,181 @@
+"""``POST /v1/privatize/stream``: a line of JSON for each text, in and out, of any length and in constant memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.types import Receive, Scope, Send
+
+from wordveil.errors import WordveilError
+from wordveil.service.batching import Batcher
+from wordveil.service.guard import STREAM
+from wordveil.service.problems import PROBLEMS, Problem, problem_body
+from wordveil.service.routes.shared import caller, check_words, count, release_details, state_of
+from wordveil.service.schemas import CaseName, Epsilon, MechanismName, PolicyName, SelectionName, Span, Way
+from wordveil.service.settings import Key
+from wordveil.service.state import State
+from wordveil.text import Counts, Document
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+_LINES = "application/x-ndjson"
+_TOGETHER = 256
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    text: str
+    id: int | str | None = None
+    spans: list[Span] | None = None
+
+
+class _Done(Exception):  # noqa: N818 - not an error: the other side has gone
+    pass
+
+
+_LINE_SCHEMA = {
+    "type": "string",
+    "format": "binary",
+    "description": 'Lines of JSON: {"text": …, "id": …}, with "spans" for the selection spans.',
+}
+
+
+@router.post(
+    STREAM,
+    responses={
+        **PROBLEMS(403, 409, 422),
+        200: {
+            "description": "Lines of JSON in the order of the input: id, text and replacements, or id and problem. "
+            "The header Wordveil-Guarantee has the promise as JSON.",
+            "content": {_LINES: {"schema": {"type": "string"}}},
+        },
+    },
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                _LINES: {"schema": _LINE_SCHEMA, "example": '{"id": 1, "text": "The committee met in Paris."}\n'}
+            },
+        }
+    },
+    tags=["texts"],
+    summary="Veil a stream of texts",
+    response_class=Response,
+)
+async def stream(
+    request: Request,
+    epsilon: Annotated[Epsilon, Query()],
+    mechanism: MechanismName = "graph",
+    space: Annotated[str | None, Query(max_length=100)] = None,
+    select: SelectionName = "content",
+    oov: PolicyName = "replace",
+    case: CaseName = "sentence",
+) -> Response:
+    """Veil a text for each line, as the lines come in; read while you write.
+
+    A line that cannot be veiled gives a line with a problem, and the stream goes on. A key with a budget is charged
+    before each line is sent; when the budget does not suffice the stream ends with a problem.
+    """
+    state = state_of(request)
+    if select == "words":
+        raise Problem(422, "a stream takes no list of words; choose another selection.")
+    way = Way(mechanism=mechanism, epsilon=epsilon, space=space, select=select, oov=oov, case=case)
+    state.workshop.check(way)
+    return _Stream(state, await state.batcher(way), caller(request))
+
+
+class _Stream(Response):
+    """An answer that is written while the request is still being read."""
+
+    media_type = _LINES
+
+    def __init__(self, state: State, batcher: Batcher, key: Key | None) -> None:
+        super().__init__()
+        del self.headers["content-length"]
+        self.headers["Wordveil-Guarantee"] = json.dumps(batcher.veil.guarantee.to_dict())  # escaped: a header is ASCII
+        self._state, self._batcher, self._key = state, batcher, key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's form
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        try:
+            async for lines in self._batches(receive):
+                await send({"type": "http.response.body", "body": await self._veil(lines), "more_body": True})
+        except Problem as problem:
+            await send({"type": "http.response.body", "body": _line({"problem": problem_body(problem)})})
+        except _Done:
+            return
+        else:
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _batches(self, receive: Receive) -> AsyncIterator[list[bytes]]:
+        """Yield lines as they come, some at a time."""
+        rest, most = b"", self._state.settings.body_bytes
+        more = True
+        while more:
+            try:
+                message = await asyncio.wait_for(receive(), self._state.settings.timeout)
+            except (asyncio.TimeoutError, TimeoutError):
+                raise Problem(503, "no line came for too long; send the rest in another stream.") from None
+            if message["type"] == "http.disconnect":
+                raise _Done
+            more = message.get("more_body", False)
+            *lines, rest = (rest + message.get("body", b"")).split(b"\n")
+            if len(rest) > most or any(len(line) > most for line in lines):
+                raise Problem(413, f"a line is longer than the {most:,} bytes that are allowed here.")
+            if not more and rest:
+                lines.append(rest)
+            lines = [line for line in lines if line.strip()]
+            for start in range(0, len(lines), _TOGETHER):
+                yield lines[start : start + _TOGETHER]
+
+    async def _veil(self, lines: list[bytes]) -> bytes:
+        records = [self._read(line) for line in lines]
+        releases = iter(await self._releases([one for _, one in records if isinstance(one, Document)]))
+        written, counts = [], Counts()
+        for named, one in records:
+            outcome = next(releases) if isinstance(one, Document) else one
+            if isinstance(outcome, Problem):
+                written.append(_line({**named, "problem": problem_body(outcome)}))
+            else:
+                counts += outcome.counts
+                written.append(_line({**named, **release_details(outcome)}))
+        if self._key is not None and self._key.budget is not None:
+            await asyncio.to_thread(self._state.keys.charge, self._key, self._batcher.veil.guarantee, counts.drawn)
+        count(counts)
+        return b"".join(written)
+
+    def _read(self, line: bytes) -> tuple[dict[str, Any], Document | Problem]:
+        """Return the id of a line, where it has one, and its text or what is wrong with it."""
+        try:
+            record = _Record.model_validate_json(line)
+        except ValidationError:
+            return {}, Problem(422, "a line must be a JSON object with a text, and perhaps an id and spans.")
+        named = {} if record.id is None else {"id": record.id}
+        try:
+            check_words([record.text], self._state.settings)
+        except Problem as problem:
+            return named, problem
+        spans = None if record.spans is None else tuple((start, end) for start, end in record.spans)
+        return named, Document(record.text, spans)
+
+    async def _releases(self, documents: list[Document]) -> list[Any]:
+        """Veil documents together, or one by one where one of them is refused."""
+        try:
+            return list(await self._batcher(documents)) if documents else []
+        except WordveilError as error:
+            if len(documents) == 1:
+                return [Problem(422, str(error))]
+        return [outcome for document in documents for outcome in await self._releases([document])]
+
+
+def _line(values: dict[str, Any]) -> bytes:
+    return orjson.dumps(values) + b"\n"

@@ -1,0 +1,348 @@
+"""The API as callers use it, over real connections."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from tests.conftest import ALPHA, make_space, names
+from tests.service.conftest import Service, running
+from wordveil import mechanism
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.service import Settings
+
+SECRET = "xylophonist-77"  # noqa: S105 - a word of a private text
+
+
+def test_one_text_comes_back_with_places_and_promise(service: Service) -> None:
+    text = "The committee 😀 met in Paris."
+    told = service.post("/v1/privatize", {"text": text, "epsilon": 3.0}).json
+    (result,) = told["results"]
+    promise = Guarantee.from_dict(told["guarantee"])
+    assert promise.notion is Notion.METRIC
+    assert promise.epsilon == 3.0
+    assert [text[one["start"] : one["end"]] for one in result["replacements"]] == ["committee", "met", "Paris"]
+    rebuilt, place = "", 0
+    for one in result["replacements"]:
+        rebuilt += text[place : one["start"]] + result["text"][one["new_start"] : one["new_end"]]
+        place = one["end"]
+    assert rebuilt + text[place:] == result["text"]
+    assert told["counts"]["drawn"] == 3
+    assert told["budget_left"] is None
+
+
+def test_a_batch_keeps_its_order_and_options_work(service: Service) -> None:
+    told = service.post(
+        "/v1/privatize", {"text": ["One, two!", "", "Three?"], "epsilon": 3.0, "select": "all", "case": "lower"}
+    ).json
+    texts = [result["text"] for result in told["results"]]
+    assert len(texts) == 3
+    assert texts[0].endswith("!")
+    assert texts[1] == ""
+    assert texts[2] == texts[2].lower()
+    kept = service.post("/v1/privatize", {"text": "Zqxqj came.", "epsilon": 3.0, "oov": "keep"}).json
+    assert kept["results"][0]["text"].startswith("Zqxqj")
+    assert kept["guarantee"]["notion"] == "none"
+    assert kept["guarantee"]["epsilon"] is None
+
+
+def test_the_selections(service: Service) -> None:
+    def veil(**asked: Any) -> list[tuple[int, int]]:
+        told = service.post("/v1/privatize", {"epsilon": 0.1, **asked}).json
+        return [(one["start"], one["end"]) for one in told["results"][0]["replacements"]]
+
+    assert veil(text="A ship and a boat.", select="words", words=["boat"]) == [(13, 17)]
+    assert veil(text="A ship and a boat.", select="spans", spans=[[[2, 6]]]) == [(2, 6)]
+    assert veil(text="A [[ship]] and a boat.", select="marked") == [(2, 6)]
+
+
+def test_draws_follow_the_law_of_the_mechanism(service: Service, toy_file: Path) -> None:
+    word, count = names(60)[7], 2000
+    told = service.post(
+        "/v1/privatize",
+        {
+            "text": " ".join([word] * count),
+            "epsilon": 2.0,
+            "mechanism": "graph",
+            "space": toy_file.name,
+            "case": "lower",
+        },
+    ).json
+    made = mechanism("graph", make_space(), epsilon=2.0)
+    expected = made.probabilities(word) * count  # type: ignore[attr-defined]
+    ids = [made.space.vocabulary.id(one) for one in told["results"][0]["text"].split()]
+    seen = np.bincount(ids, minlength=60)
+    often = expected >= 5
+    observed = np.append(seen[often], seen[~often].sum())
+    assert chisquare(observed, np.append(expected[often], expected[~often].sum())).pvalue > ALPHA
+
+
+def test_requests_at_the_same_time_get_their_own_answers(service: Service) -> None:
+    def ask(number: int) -> bool:
+        text = f"The [{number}] ship, the [{number}] sea."
+        if number % 10 == 3:  # refused, in the middle of a batch of good ones
+            return service.post("/v1/privatize", {"text": "[[open", "epsilon": 3.0, "select": "marked"}).status == 422
+        told = service.post("/v1/privatize", {"text": text, "epsilon": 3.0, "select": "words", "words": ["ship"]}).json
+        return told["results"][0]["text"].count(f"[{number}]") == 2 and told["counts"]["drawn"] == 1
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(ask, range(80)))
+    figures = service.get("/metrics").body.decode()
+    assert 'wordveil_requests_total{route="/v1/privatize",status="200"}' in figures
+    assert "wordveil_batch_texts_count" in figures
+
+
+def test_one_bad_text_does_not_spoil_those_drawn_with_it(service: Service) -> None:
+    body = {"epsilon": 3.0, "select": "marked"}
+
+    def ask(number: int) -> int:
+        text = "a [[ship]] sails" if number % 2 else "a [[ship sails"
+        return service.post("/v1/privatize", {"text": text, **body}).status
+
+    with ThreadPoolExecutor(16) as pool:
+        statuses = list(pool.map(ask, range(64)))
+    assert statuses == [422, 200] * 32
+
+
+def test_what_there_is(service: Service) -> None:
+    listed = service.get("/v1/mechanisms").json
+    assert [one["name"] for one in listed if one["default"]] == ["graph"]
+    assert {"audit", "promises", "largest_epsilon"} <= set(listed[0])
+    spaces = service.get("/v1/spaces").json
+    assert [(one["name"], one["default"], one["words"]) for one in spaces] == [
+        ("glove-50k", True, 50_000),
+        ("toy.txt", False, 60),
+    ]
+    assert service.get("/healthz").body == b"ok"
+    assert service.get("/readyz").body == b"ready"
+    assert service.get("/openapi.json").json["paths"]["/v1/privatize"]["post"]["requestBody"]
+    curve = service.get("/v1/tradeoffs?mechanism=graph").json
+    assert len(curve["points"]) >= 5
+    assert curve["points"] == sorted(curve["points"], key=lambda point: point["adversary"])
+    assert service.get("/v1/tradeoffs?mechanism=graph&space=toy.txt").json["points"] == []
+
+
+@pytest.mark.parametrize("how", ["address", "body"])
+def test_a_word_and_its_distribution(service: Service, toy_file: Path, how: str) -> None:
+    word = names(60)[5]
+    if how == "address":
+        told = service.get(f"/v1/words/{word}?epsilon=2&space={toy_file.name}&top=60").json
+    else:
+        told = service.post("/v1/words", {"word": word.upper(), "epsilon": 2.0, "space": "toy.txt", "top": 60}).json
+    made = mechanism("graph", make_space(), epsilon=2.0)
+    exact = made.probabilities(word)  # type: ignore[attr-defined]
+    assert told["stays"] == pytest.approx(exact[5])
+    given = {one["word"]: one["probability"] for one in told["outputs"]}
+    assert given == pytest.approx(dict(zip(names(60), exact.tolist(), strict=True)))
+    assert told["distinct_in_1000_draws"] == pytest.approx((1 - (1 - exact) ** 1000).sum())
+    assert told["neighbours"][0]["distance"] == 1.0
+    nodes, edges = told["map"]["nodes"], told["map"]["edges"]
+    assert nodes[0] == {"word": word, "ring": 0, "probability": pytest.approx(exact[5]), "x": None, "y": None}
+    near = {node["word"] for node in nodes if node["ring"] == 1}
+    assert near == {one["word"] for one in told["neighbours"] if one["distance"] == 1.0}
+    assert all({nodes[a]["ring"], nodes[b]["ring"]} != {0, 2} for a, b in edges)
+
+
+def test_a_word_under_noise_is_counted_from_draws(service: Service) -> None:
+    told = service.post("/v1/words", {"word": "sea", "epsilon": 500.0, "mechanism": "laplace"}).json
+    assert not told["exact"]
+    assert told["stays"] == 1.0
+
+
+def test_an_unknown_word_is_not_found_and_not_quoted(service: Service) -> None:
+    answer = service.post("/v1/words", {"word": SECRET, "epsilon": 2.0})
+    assert answer.status == 404
+    assert "not in the space" in answer.sentence
+    assert SECRET not in answer.sentence
+
+
+BAD: list[tuple[str, Any, int, str]] = [
+    ("/v1/privatize", b"{", 422, "not JSON"),
+    ("/v1/privatize", {"text": SECRET}, 422, "epsilon is needed"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": {SECRET: SECRET}}, 422, "text"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, SECRET: 1}, 422, "a field that there is none of"),
+    ("/v1/privatize", {"epsilon": SECRET, "text": SECRET}, 422, "epsilon"),
+    ("/v1/privatize", b'{"epsilon": NaN, "text": ""}', 422, "epsilon"),
+    ("/v1/privatize", {"epsilon": -1.0, "text": SECRET}, 422, "epsilon is too small"),
+    ("/v1/privatize", {"epsilon": 5000.0, "text": SECRET}, 422, "between 0.01 and 1000"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, "mechanism": SECRET}, 422, "mechanism is not one of"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, "space": SECRET}, 422, "the space must be one of"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, "select": "words"}, 422, "go together"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, "select": "spans", "spans": []}, 422, "each text"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, "select": "spans", "spans": [[[0, 999]]]}, 422, "a span must"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": f"[[{SECRET}", "select": "marked"}, 422, "in pairs"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, "options": {"q": 1}}, 409, "no option 'q'"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, "options": {"k": "many"}}, 409, "k"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, "mechanism": "hyperbolic"}, 409, "hyperbolic"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": SECRET * 100_000}, 413, "1,048,576 bytes"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": "sea " * 20_001}, 413, "20,000 words"),
+    ("/v1/privatize", {"epsilon": 3.0, "text": [""] * 1001}, 413, "1,000 texts"),
+    ("/v1/words/sea", {"text": SECRET}, 405, "does not take that method"),
+    ("/v1/calibrate", {"words": 0}, 422, "words is too small"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "body", "status", "sentence"), BAD)
+def test_refusals_say_why_and_quote_nothing(
+    service: Service,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    path: str,
+    body: Any,
+    status: int,
+    sentence: str,
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        answer = service.post(path, body)
+    assert answer.status == status
+    assert sentence in answer.sentence
+    printed = capfd.readouterr()
+    for told in (answer.body.decode(), caplog.text, printed.out, printed.err):
+        assert SECRET not in told
+
+
+def test_an_address_that_is_not_there(service: Service) -> None:
+    answer = service.get(f"/v1/{SECRET}")
+    assert answer.status == 404
+    assert answer.sentence == "there is nothing at this address."
+
+
+def test_a_fault_inside_tells_and_logs_nothing_of_the_text(
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def broken(self: object, texts: list[Any]) -> None:
+        raise KeyError(texts[0].text)
+
+    monkeypatch.setattr("wordveil.text.Veil.together", broken)
+    with caplog.at_level(logging.DEBUG):
+        answer = service.post("/v1/privatize", {"text": SECRET, "epsilon": 3.0})
+    assert answer.status == 500
+    assert "nothing raw was released" in answer.sentence
+    for _ in range(100):  # it is logged after it is answered
+        if caplog.text:
+            break
+        time.sleep(0.02)
+    printed = capfd.readouterr()
+    assert "KeyError" in caplog.text
+    assert SECRET not in caplog.text + printed.out + printed.err + answer.body.decode()
+
+
+def test_the_access_log_has_the_route_and_not_the_word(toy_file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with running(Settings(spaces=(str(toy_file),), access_log=True)) as one, caplog.at_level(logging.INFO):
+        one.get(f"/v1/words/{SECRET}?epsilon=2")
+    assert "GET /v1/words/{word} 404" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_other_sites_cannot_use_it_from_a_browser(service: Service) -> None:
+    assert service.post("/v1/privatize", b"{}", content_type="text/plain").status == 415
+    strange = service.get("/v1/mechanisms", host="rebound.example")
+    assert strange.status == 421
+    assert "rebound" not in strange.sentence
+    page = service.get("/")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+    assert "access-control-allow-origin" not in service.get("/v1/mechanisms").headers
+
+
+def test_a_body_of_unknown_length_is_cut_off(service: Service) -> None:
+    connection = HTTPConnection(service.address.removeprefix("http://"), timeout=30)
+    for body, status in ((b'{"epsilon": 3.0, "text": "sea"}', 200), (b'{"text": "' + b"a" * 1_500_000, 413)):
+        pieces = (body[start : start + 100_000] for start in range(0, len(body), 100_000))
+        connection.request("POST", "/v1/privatize", pieces, {"Content-Type": "application/json"}, encode_chunked=True)
+        answer = connection.getresponse()
+        told = json.load(answer)
+        assert answer.status == status
+    assert "bytes" in told["detail"]
+    connection.close()
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Hold every draw until the event is set."""
+    from wordveil.text import Veil
+
+    go, draw = threading.Event(), Veil.together
+
+    def held(self: Veil, texts: Any) -> Any:
+        go.wait(20)
+        return draw(self, texts)
+
+    monkeypatch.setattr(Veil, "together", held)
+    return go
+
+
+def test_too_many_at_once_are_told_to_come_back(toy_file: Path, slow: threading.Event) -> None:
+    slow.set()
+    with running(Settings(spaces=(str(toy_file),), requests=3)) as one, ThreadPoolExecutor(3) as pool:
+        slow.clear()
+        asked = [pool.submit(one.post, "/v1/privatize", {"text": "zqa", "epsilon": 2.0}) for _ in range(3)]
+        for _ in range(500):
+            if b"wordveil_requests_in_progress 4.0" in one.get("/metrics").body:  # the three, and this one
+                break
+            time.sleep(0.02)
+        answer = one.get("/v1/mechanisms")
+        assert answer.status == 503
+        assert int(answer.headers["retry-after"]) >= 1
+        assert "try again" in answer.sentence
+        assert one.get("/healthz").status == 200  # whoever watches it must not be turned away
+        slow.set()
+        assert [one.result().status for one in asked] == [200] * 3
+
+
+def test_what_takes_too_long_is_given_up(toy_file: Path, slow: threading.Event) -> None:
+    slow.set()
+    with running(Settings(spaces=(str(toy_file),), timeout=0.3)) as one:
+        slow.clear()
+        answer = one.post("/v1/privatize", {"text": "zqa", "epsilon": 2.0})
+        assert answer.status == 503
+        assert "too long" in answer.sentence
+        slow.set()
+        assert one.post("/v1/privatize", {"text": "zqa", "epsilon": 2.0}).status == 200
+
+
+def test_a_body_that_dribbles_in_is_given_up(toy_file: Path) -> None:
+    with running(Settings(spaces=(str(toy_file),), timeout=0.3)) as one:
+        for length in ("Content-Length: 20", "Transfer-Encoding: chunked"):
+            with socket.create_connection(("127.0.0.1", int(one.address.rpartition(":")[2])), timeout=10) as sock:
+                head = ["POST /v1/privatize HTTP/1.1", "Host: localhost", "Content-Type: application/json", length]
+                sock.sendall("\r\n".join([*head, "", ""]).encode())
+                assert b" 503 " in sock.recv(100)
+
+
+def test_requests_in_progress_are_finished_before_it_stops(toy_file: Path, slow: threading.Event) -> None:
+    slow.set()
+    with ThreadPoolExecutor(1) as pool:
+        with running(Settings(spaces=(str(toy_file),))) as one:
+            slow.clear()
+            asked = pool.submit(one.post, "/v1/privatize", {"text": "zqa", "epsilon": 2.0})
+            time.sleep(0.3)
+            threading.Timer(0.5, slow.set).start()
+        assert asked.result().status == 200
+
+
+def test_only_what_the_settings_allow(toy_file: Path) -> None:
+    allowed = Settings(spaces=(str(toy_file),), mechanisms=("ring",), largest_epsilon=2.0, words=5, texts=2)
+    with running(allowed) as one:
+        assert [m["name"] for m in one.get("/v1/mechanisms").json] == ["ring"]
+        ask = {"text": "zqa zqb", "mechanism": "ring", "epsilon": 1.0}
+        assert one.post("/v1/privatize", ask).status == 200
+        assert "usual options" in one.post("/v1/privatize", {**ask, "options": {"k": 2}}).sentence
+        assert "ring" in one.post("/v1/privatize", {**ask, "mechanism": "graph"}).sentence
+        assert "between" in one.post("/v1/privatize", {**ask, "epsilon": 3.0}).sentence
+        assert "5 words" in one.post("/v1/privatize", {**ask, "text": ["zqa " * 3] * 2}).sentence
+        assert "2 texts" in one.post("/v1/privatize", {**ask, "text": ["a"] * 3}).sentence
+        assert one.post("/v1/calibrate", {"mechanism": "graph"}).status == 422

@@ -1,0 +1,93 @@
+"""Who may call, and how much they may spend."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.service.conftest import Service, running
+from wordveil.client import Client
+from wordveil.errors import WordveilError
+from wordveil.service import Key, Settings
+from wordveil.service.keys import hash_key, new_key
+
+ASK = {"text": "zqa zqb", "epsilon": 2.0}
+
+
+def test_keys_are_long_and_kept_as_hashes() -> None:
+    first, second = new_key(), new_key()
+    assert first != second
+    assert len(first) > 40
+    assert first not in hash_key(first)
+
+
+def test_a_known_key_opens_the_api_and_nothing_else_does(toy_file: Path) -> None:
+    ann, bob = new_key(), new_key()
+    settings = Settings(spaces=(str(toy_file),), keys=(Key("ann", hash_key(ann)), Key("bob", hash_key(bob))))
+    with running(settings) as one:
+        for key in (ann, bob):
+            assert one.post("/v1/privatize", ASK, authorization=f"Bearer {key}").status == 200
+        refused = [
+            {},
+            {"authorization": f"Basic {ann}"},
+            {"authorization": f"Bearer {ann}x"},
+            {"authorization": "Bearer"},
+        ]
+        for headers in refused:
+            answer = one.post("/v1/privatize", ASK, **headers)
+            assert answer.status == 401
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert ann not in answer.sentence
+        for path in ("/healthz", "/", "/openapi.json"):
+            assert one.get(path).status == 200
+        assert one.get("/v1/mechanisms").status == 401
+        described = one.get("/openapi.json").json
+        assert described["paths"]["/v1/privatize"]["post"]["security"] == [{"key": []}]
+        assert Client(one.address, bob).privatize("zqa", epsilon=2.0).guarantee.epsilon == 2.0
+        with pytest.raises(WordveilError, match="give a key"):
+            Client(one.address).mechanisms()
+
+
+def spending(toy_file: Path, folder: Path, key: str) -> Settings:
+    return Settings(spaces=(str(toy_file),), keys=(Key("ann", hash_key(key), 10.0),), ledgers=str(folder))
+
+
+def test_a_budget_is_spent_word_by_word_and_survives_a_restart(toy_file: Path, tmp_path: Path) -> None:
+    key = new_key()
+
+    def ask(one: Service, text: str) -> tuple[int, float | None]:
+        answer = one.post("/v1/privatize", {"text": text, "epsilon": 2.0}, authorization=f"Bearer {key}")
+        return answer.status, answer.json.get("budget_left")
+
+    with running(spending(toy_file, tmp_path / "ledgers", key)) as one:
+        assert ask(one, "zqa, zqb") == (200, 6.0)
+        assert ask(one, "unknown words cost nothing") == (200, 6.0)
+    with running(spending(toy_file, tmp_path / "ledgers", key)) as one:
+        assert ask(one, "zqa zqb zqc zqd") == (403, None)
+        assert ask(one, "zqa zqb zqc") == (200, 0.0)
+        refused = one.post("/v1/privatize", ASK, authorization=f"Bearer {key}")
+        assert "nothing was released" in refused.sentence
+
+
+def test_a_key_with_a_budget_gets_nothing_that_cannot_be_counted(toy_file: Path, tmp_path: Path) -> None:
+    key = new_key()
+    with running(spending(toy_file, tmp_path, key)) as one:
+        for how in ({"oov": "keep"}, {"mechanism": "gaussian"}):
+            answer = one.post("/v1/privatize", {**ASK, **how}, authorization=f"Bearer {key}")
+            assert answer.status == 403
+            assert "no promise that could be counted" in answer.sentence
+
+
+def test_a_stream_ends_when_the_budget_does(toy_file: Path, tmp_path: Path) -> None:
+    key = new_key()
+    with running(spending(toy_file, tmp_path, key)) as one:
+        lines = b'{"text": "zqa zqb zqc zqd zqe zqf"}\n'
+        answer = one.post(
+            "/v1/privatize/stream?epsilon=2", lines, content_type="application/x-ndjson", authorization=f"Bearer {key}"
+        )
+        (told,) = (json.loads(line) for line in answer.body.splitlines())
+        assert told["problem"]["status"] == 403
+        with pytest.raises(WordveilError, match="budget"):
+            list(Client(one.address, key).stream(["zqa zqb", "zqa zqb zqa zqb"], epsilon=2))

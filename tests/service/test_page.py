@@ -1,0 +1,297 @@
+"""The page in a real, headless Chromium."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.service.browser import chromium
+from tests.service.conftest import Service, running
+from wordveil.service import Key, Settings
+from wordveil.service.keys import hash_key, new_key
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the page is not tested: playwright is not installed")
+
+pytestmark = pytest.mark.skipif(chromium() is None, reason="the page is not tested: there is no Chromium here")
+
+TEXT = "The surgeon left the clinic. Her sister works at a bank."
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        one = started.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield one
+        one.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, service: Service) -> Iterator[Callable[..., Any]]:
+    """Open the page; at the end nothing must have gone wrong in it, and no other host have been asked."""
+    contexts, wrong = [], []
+
+    def go(fragment: str = "", *, address: str = service.address, **how: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **how})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+
+        def asked(request: Any) -> None:
+            if (
+                not request.url.startswith(("blob:", "data:"))
+                and urlsplit(request.url).netloc != urlsplit(address).netloc
+            ):
+                wrong.append(request.url)
+            if "surgeon" in request.url:
+                wrong.append("a word of the text stands in an address")
+
+        page.on("request", asked)
+        page.goto(f"{address}/{fragment}")
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+def wait(page: Any, condition: str, arg: Any = None) -> None:
+    """Wait until something is true of the page; Playwright's own way needs eval, which the page forbids."""
+    for _ in range(300):
+        if page.evaluate(condition, arg):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never came true: {condition}")
+
+
+def type_text(page: Any, words: int = 6) -> None:
+    page.fill("#text", TEXT)
+    wait(page, "words => document.querySelectorAll('#out-a [role=button]').length === words", words)
+
+
+def veiled(page: Any, side: str = "a") -> str:
+    return str(page.text_content(f"#out-{side}"))
+
+
+def test_the_veiled_text_appears_as_one_types(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    page.wait_for_selector("#out-a [role=button]")
+    type_text(page)
+    first = veiled(page)
+    assert re.fullmatch(r"The \S+ \S+ the \S+\. Her \S+ \S+ at a \S+\.", first)
+    page.focus("#text")
+    page.keyboard.press("End")
+    page.keyboard.type(" Nobody noticed.")
+    wait(page, "document.querySelectorAll('#out-a [role=button]').length >= 7")
+    assert veiled(page).startswith(first)  # what stood there is not drawn again
+    assert {one.get_attribute("class") for one in page.query_selector_all("#out-a [role=button]")} <= {
+        "changed",
+        "same",
+    }
+    changed = page.query_selector("#out-a [role=button].changed")
+    assert changed is None or changed.get_attribute("title").startswith("was: ")
+
+
+def test_drawing_again_gives_other_words(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=0.5")
+    page.wait_for_selector("#out-a [role=button]")
+    type_text(page)
+    before = veiled(page)
+    page.click("#again")
+    wait(page, "before => document.querySelector('#out-a').textContent !== before", arg=before)
+
+
+def test_moving_epsilon_changes_promise_and_text(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    page.wait_for_selector("#out-a [role=button]")
+    type_text(page)
+    page.focus("#epsilon-a")
+    page.keyboard.press("End")
+    wait(page, "document.querySelectorAll('#out-a .changed').length === 0")  # at so large an ε all stay
+    wait(page, "document.querySelectorAll('#out-a .same').length === 6")
+    epsilon = float(page.input_value("#number-a"))
+    assert epsilon > 8
+    assert f"e^{epsilon:g}" in page.text_content("#promise")
+    page.fill("#number-a", "2")
+    wait(page, "document.querySelector('#promise').textContent.includes('exp(2·d')")
+    assert "at most 7.39" in page.text_content("#told-a")
+    assert "ε = 2" in page.text_content("#plot")
+    assert "e=2" in page.url
+
+
+def test_a_word_shows_its_distribution_and_its_neighbours(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    type_text(page)
+    page.click("#out-a [role=button] >> nth=0")
+    page.wait_for_selector("#map svg circle.node.own")
+    assert page.text_content("#word .big") == "surgeon"
+    assert re.search(r"\d+% stays itself", page.text_content("#word"))
+    assert page.locator("#word .bars li").count() == 15
+    assert page.locator("#map svg circle.node").count() > 5
+    other = page.text_content("#word .bars li:nth-child(2) button")
+    page.click("#word .bars li:nth-child(2) button")
+    wait(page, "word => document.querySelector('#word .big').textContent === word", arg=other)
+
+
+def test_a_word_of_a_hyperbolic_space_is_drawn_on_the_disk(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    from tests.conftest import make_poincare, names
+
+    make_poincare(60, 3).save(tmp_path / "ball")
+    with running(Settings(spaces=(str(tmp_path / "ball"),))) as one:
+        page = open_page("#m=hyperbolic&e=4", address=one.address)
+        page.wait_for_selector("#out-a")
+        page.fill("#text", names(60)[3])
+        wait(page, "document.querySelectorAll('#out-a [role=button]').length === 1")
+        wait(page, "document.querySelector('#title-a').textContent.includes('hyperbolic')")
+        page.click("#out-a [role=button]")
+        page.wait_for_selector("#map svg circle.disk")
+        assert "Poincaré disk" in page.text_content("#map")
+        assert page.locator("#map svg circle.node").count() == 29
+
+
+def test_the_keyboard_is_enough(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    type_text(page)
+    page.focus("#text")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#out-a') !== null")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#word .big")
+    assert page.text_content("#word .big") == "left"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#out-a') === null")  # one stop for all words
+
+
+def test_two_mechanisms_side_by_side(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    type_text(page)
+    page.click("#compare")
+    page.wait_for_selector("#out-b [role=button]")
+    page.select_option("#mechanism-b", "ring")
+    wait(page, "document.querySelector('#title-b').textContent.includes('ring')")
+    wait(page, "document.querySelectorAll('#plot svg .now').length === 2")
+    dots = [float(one.get_attribute("cx")) for one in page.query_selector_all("#plot svg .now")]
+    assert dots[0] == pytest.approx(dots[1], abs=2.0)  # matched: guessed equally often
+    assert page.locator("#promise .promise").count() == 2
+    assert "vs=ring" in page.url
+    assert page.is_visible("#card-b")
+
+
+def test_a_curve_is_measured_on_demand(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=2&s=toy.txt")
+    page.wait_for_selector("#plot button")
+    assert page.locator("#plot svg .curve").count() == 0
+    page.click("#plot button >> text=Measure graph")
+    page.wait_for_selector("#plot svg .curve", state="attached", timeout=60_000)
+    assert page.locator("#plot svg .dot").count() >= 4
+    assert page.locator("#plot svg .now").count() == 1
+    assert "The guesser looks among 60 words." in page.text_content("#plot")
+
+
+def test_settings_are_shared_by_address_and_the_text_is_not(open_page: Callable[..., Any]) -> None:
+    context = {"permissions": ["clipboard-read", "clipboard-write"]}
+    page = open_page("#m=ring&e=0.1&w=all&o=drop", **context)
+    page.wait_for_selector("#out-a [role=button]")
+    type_text(page, 11)
+    page.click("#share")
+    wait(page, "document.querySelector('#toast').textContent.includes('Copied')")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "surgeon" not in copied
+    other = open_page(urlsplit(copied).fragment and "#" + urlsplit(copied).fragment)
+    other.wait_for_selector("#out-a [role=button]")
+    assert other.input_value("#mechanism-a") == "ring"
+    assert other.input_value("#number-a") == "0.1"
+    assert other.input_value("#select") == "all"
+    assert other.input_value("#oov") == "drop"
+
+
+def test_a_table_goes_up_and_comes_down_veiled(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    rows = [["id", "answer, in words"]] + [
+        [str(number), f'The "surgeon" left,\nsaid clinic {number}'] for number in range(230)
+    ]
+    source = tmp_path / "survey.csv"
+    with source.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    page = open_page("#m=graph&e=1")
+    page.wait_for_selector("#out-a [role=button]")
+    page.set_input_files("#file", str(source))
+    wait(page, "document.querySelector('#column').options.length === 2")
+    assert page.input_value("#column") == "1"  # the longest column
+    page.click("#table-go")
+    page.wait_for_selector("#table-done", state="visible")
+    with page.expect_download() as download:
+        page.click("#table-done")
+    assert download.value.suggested_filename == "survey-veiled.csv"
+    out = list(csv.reader(io.StringIO(Path(download.value.path()).read_bytes().decode(), newline="")))
+    assert [row[0] for row in out] == [row[0] for row in rows]
+    assert out[0] == rows[0]
+    assert all(re.fullmatch(r'The "\S+" \S+,\n\S+ \S+ \d{1,3}', row[1]) or "\n" in row[1] for row in out[1:])
+    assert sum(a[1] != b[1] for a, b in zip(out[1:], rows[1:], strict=True)) > 200
+
+
+def test_what_is_wrong_is_said(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    page = open_page()
+    page.wait_for_selector("#out-a [role=button]")
+    page.click("summary >> text=More settings")
+    page.select_option("#select", "marked")
+    page.fill("#text", "an [[open mark")
+    page.wait_for_selector("#problem", state="visible")
+    assert "must come in pairs" in page.text_content("#problem")
+    page.fill("#text", "a [[closed]] mark")
+    page.wait_for_selector("#problem", state="hidden")
+    broken = tmp_path / "broken.csv"
+    broken.write_text('a,b\n1,"open', encoding="utf-8")
+    page.set_input_files("#file", str(broken))
+    wait(page, "document.querySelector('#problem').textContent.includes('inside quotes')")
+
+
+def test_a_key_is_asked_for(open_page: Callable[..., Any], toy_file: Path) -> None:
+    key = new_key()
+    with running(Settings(spaces=(str(toy_file),), keys=(Key("ann", hash_key(key)),))) as one:
+        page = open_page(address=one.address)
+        page.wait_for_selector("#key-form", state="visible")
+        page.fill("#key", key)
+        page.press("#key", "Enter")
+        page.wait_for_selector("#out-a [role=button]")
+        assert not page.is_visible("#key-form")
+        assert key not in page.url
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_narrow_screen(open_page: Callable[..., Any], scheme: str) -> None:
+    page = open_page("#m=graph&e=3&vs=laplace&ve=8", viewport={"width": 360, "height": 700}, color_scheme=scheme)
+    page.wait_for_selector("#out-b [role=button]")
+    page.click("#out-a [role=button] >> nth=0")
+    page.wait_for_selector("#map svg")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    paper, ink = page.evaluate(
+        "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    )
+    assert contrast(paper, ink) > 7
+    soft = page.evaluate("getComputedStyle(document.querySelector('.note')).color")
+    card = page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor")
+    assert contrast(soft, card) > 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, as WCAG defines it."""
+
+    def light(colour: str) -> float:
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    darker, lighter = sorted((light(one), light(other)))
+    return (lighter + 0.05) / (darker + 0.05)

@@ -1,0 +1,62 @@
+"""Everything that the OpenAPI page allows is answered as it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.service.conftest import Service, running
+from wordveil.service import Settings
+
+schemathesis = pytest.importorskip("schemathesis", reason="the API is not tested by its schema without schemathesis")
+
+
+@schemathesis.serializer("application/x-ndjson")  # type: ignore[untyped-decorator]
+def _lines(_: Any, value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
+OPERATIONS = [
+    ("POST", "/v1/privatize"),
+    ("POST", "/v1/privatize/stream"),
+    ("GET", "/v1/mechanisms"),
+    ("GET", "/v1/spaces"),
+    ("GET", "/v1/words/{word}"),
+    ("POST", "/v1/words"),
+    ("POST", "/v1/calibrate"),
+    ("GET", "/v1/calibrate/{id}"),
+    ("GET", "/v1/tradeoffs"),
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+    ("GET", "/metrics"),
+]
+
+
+@pytest.fixture(scope="module")
+def small(toy_file: Path) -> Iterator[Service]:
+    with running(Settings(spaces=(str(toy_file),), jobs=10_000, options=True)) as one:
+        yield one
+
+
+def test_the_list_is_whole(small: Service) -> None:
+    paths = small.get("/openapi.json").json["paths"]
+    listed = [(method.upper(), path) for path, methods in paths.items() for method in methods]
+    assert sorted(listed) == sorted(OPERATIONS)
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_the_api_keeps_to_its_schema(small: Service, method: str, path: str) -> None:
+    described: Any = schemathesis.openapi.from_url(f"{small.address}/openapi.json")
+    # What fits the schema may still be refused: a mechanism that does not go with a space, spans outside of a text.
+    left_out = [schemathesis.checks.positive_data_acceptance]
+
+    @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(case=described[path][method].as_strategy())
+    def check(case: Any) -> None:
+        case.call_and_validate(excluded_checks=left_out)
+
+    check()

@@ -1,0 +1,64 @@
+"""Takes the pictures of the page that the README shows, in a real Chromium: ``python tools/build_screenshots.py``."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from wordveil.client import Client
+from wordveil.errors import WordveilError
+
+DOCS = Path(__file__).parent.parent / "docs"
+PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "page.png": ("#m=graph&e=3", {"viewport": {"width": 1280, "height": 1130}}),
+    "page-compare.png": (
+        "#m=graph&e=3&vs=laplace&ve=7",
+        {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    ),
+    "page-disk.png": ("#s=wordnet-poincare&m=graph&e=3", {"viewport": {"width": 1280, "height": 1130}}),
+    "page-phone.png": ("#m=graph&e=3", {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5}),
+}
+WHOLE = {"page-compare.png"}
+
+
+def main() -> None:
+    """Serve the page, and photograph it in each way."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    server = subprocess.Popen([sys.executable, "-m", "wordveil", "serve", "--port", str(port)])
+    try:
+        for _ in range(300):
+            try:
+                Client(address).spaces()
+                break
+            except WordveilError:
+                time.sleep(0.1)
+        with sync_playwright() as started:
+            browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            for name, (fragment, how) in PICTURES.items():
+                page = browser.new_context(**how).new_page()
+                page.goto(f"{address}/{fragment}")
+                if "&vs=" in fragment:
+                    page.wait_for_selector("#out-b [role=button]", timeout=120_000)
+                page.click("#out-a [role=button] >> nth=0")
+                page.wait_for_selector("#map svg")
+                page.evaluate("document.activeElement.blur()")
+                page.wait_for_timeout(800)
+                page.screenshot(path=DOCS / name, full_page=name in WHOLE)
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+if __name__ == "__main__":
+    main()
