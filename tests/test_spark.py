@@ -191,6 +191,29 @@ def executors() -> list[int]:
 @pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="the Spark cluster test did not run: there is no /proc"
 )
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("jsonl", '{"text": "a ship", "id": 1}\n{"text": "zyqxcanary"\n{"text": "fine", "id": 3}\n'),
+        ("csv", "id,text\n1,a ship\n2,zyqxcanary,zyqxcanary\n"),
+        ("csv", "id,text\n1,a ship\n2\n"),
+        ("tsv", "id\ttext\n1\ta ship\tmore\n"),
+    ],
+)
+@pytest.mark.usefixtures("local")
+def test_records_that_cannot_be_read_are_refused_and_never_come_out_raw(
+    tmp_path: Path, form: str, content: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # Left to itself, Spark writes a broken line of JSON into a column _corrupt_record, as it is.
+    source, out = tmp_path / f"in.{form}", tmp_path / "out"
+    source.write_text(content)
+    with pytest.raises(WordveilError, match=r"some (lines|rows) of .*in\.\w+ ") as caught:
+        engine.privatize_files(str(source), str(out), ["text"], form, epsilon=1.0)
+    assert not out.exists()
+    assert "canary" not in str(caught.value)
+    assert "canary" not in "".join(capfd.readouterr())
+
+
 def test_a_killed_executor_releases_nothing_twice(local: SparkSession, tmp_path: Path) -> None:
     """On a cluster of two executors, of which two are killed when some of the tasks are done."""
     local.stop()

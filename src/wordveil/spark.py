@@ -18,7 +18,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["k_threshold", "privatize", "privatize_files", "shuffle", "subsample"]
 
 _KEYS = ("wordveil_key_1", "wordveil_key_2")
+_CORRUPT = "wordveil_unreadable"
 
 
 def privatize(
@@ -116,10 +117,32 @@ def privatize_files(source: str, store: str, columns: Sequence[str], form: str, 
     if form == "text":
         privatize(read.text(source), ["value"], store=store, **how)
     elif form in ("csv", "tsv"):
-        table = read.csv(source, header=True, sep="," if form == "csv" else "\t", multiLine=True, quote='"', escape='"')
-        privatize(table, columns, store=store, **how)
+        privatize(_read_table(read, source, "," if form == "csv" else "\t"), columns, store=store, **how)
+    elif form == "jsonl":
+        privatize(_read_json(read, source), columns, store=store, **how)
     else:
-        privatize(read.json(source) if form == "jsonl" else read.parquet(source), columns, store=store, **how)
+        privatize(read.parquet(source), columns, store=store, **how)
+
+
+def _read_json(read: Any, source: str) -> DataFrame:
+    """Read JSON lines, and refuse what is none: Spark would add each such line, as it is, in a column of its own."""
+    frame = read.json(source, columnNameOfCorruptRecord=_CORRUPT)
+    if _CORRUPT in frame.columns:
+        raise WordveilError(f"some lines of {source} are not JSON objects; correct or remove them.")
+    return cast("DataFrame", frame)
+
+
+def _read_table(read: Any, source: str, separator: str) -> DataFrame:
+    """Read a table with a header, and refuse rows of another length: Spark would fill them up or cut them off."""
+    from pyspark.sql import functions, types  # noqa: PLC0415 - an extra
+
+    how = {"header": True, "sep": separator, "multiLine": True, "quote": '"', "escape": '"'}
+    names = read.csv(source, **how).columns
+    schema = types.StructType([types.StructField(name, types.StringType()) for name in [*names, _CORRUPT]])
+    frame = read.csv(source, schema=schema, columnNameOfCorruptRecord=_CORRUPT, **how)
+    if frame.where(functions.col(_CORRUPT).isNotNull()).head(1):
+        raise WordveilError(f"some rows of {source} have more or fewer fields than its header; correct them.")
+    return cast("DataFrame", frame.drop(_CORRUPT))
 
 
 def shuffle(frame: DataFrame, *, store: str, drop: Sequence[str] = ()) -> DataFrame:

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.mechanisms import Exponential, Gaussian, Graph, KnnTruncated, Laplace, Ring, Truncated, Vickrey
+from wordveil.mechanisms import (
+    Density,
+    Elastic,
+    Exponential,
+    Gaussian,
+    Graph,
+    Hyperbolic,
+    HyperbolicIcdm19,
+    KnnTruncated,
+    Laplace,
+    Mahalanobis,
+    Mechanism,
+    Nadp,
+    Ring,
+    Truncated,
+    Vickrey,
+)
+from wordveil.mechanisms.density import MixingLaw
 from wordveil.noise import Entropy, sigma_for
+from wordveil.noise.hyperbolic import hyperbolic_radii
+from wordveil.noise.laplace import directions
+from wordveil.spaces.hyperbolic_geometry import at_radius, ball_points, mobius_add, to_hyperboloid
 from wordveil.spaces.space import Ids, Points, Rows
+
+__all__ = ["MUTANTS", "Mutant"]
 
 
 class WrongBottom(Truncated):
@@ -125,3 +148,225 @@ class GaussianTooSmall(Gaussian):
     @cached_property
     def deviations(self) -> NDArray[np.float64]:
         return 0.8 * np.full(len(self.space), sigma_for(self.epsilon, self.delta) * self.reach)
+
+
+class GraphOfOneSeed(Graph):
+    """A graph mechanism that draws with the same random numbers every time."""
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:  # noqa: ARG002
+        return super().draw(ids, Entropy(7))
+
+
+class LaplaceOfOneSeed(Laplace):
+    """Laplace noise whose default stream is always the same one."""
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        return super().draw(ids, entropy or Entropy(0))
+
+
+class RingOneWay(Ring):
+    """A ring that only goes forwards."""
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        place = self.space.place[super().draw(ids, entropy)] - self.space.place[ids]
+        count = len(self.space)
+        steps = np.minimum(place % count, -place % count)
+        return np.asarray(self.space.tour[(self.space.place[ids] + steps) % count])
+
+
+class ClippedAfterTheDraw(Exponential):
+    """Draws from all words and, where that went too far, gives the word itself."""
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        assert self.clip is not None
+        drawn = Exponential(self.space, self.epsilon).draw(ids, entropy)
+        words, row = np.unique(ids, return_inverse=True)
+        far = self.space.distances(words)[row, drawn] > self.clip
+        return np.where(far, ids, drawn)
+
+
+class TruncatedWithoutHalf(Truncated):
+    """A truncation that forgets to pay for its normaliser."""
+
+    def log_weights(self, ids: Ids) -> Rows:
+        return 2.0 * super().log_weights(ids)
+
+
+class KnnWithoutHalf(KnnTruncated):
+    """The same with the k nearest words."""
+
+    def log_weights(self, ids: Ids) -> Rows:
+        return 2.0 * super().log_weights(ids)
+
+
+class LaplaceAlongTheAxes(Laplace):
+    """A Laplace number for each axis, which is private in another distance."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        start = self.space.points(ids)
+        return start + entropy.generator.laplace(scale=1.0 / self.epsilon, size=start.shape).astype(np.float32)
+
+
+class VickreyWithTooLittle(Vickrey):
+    """A Vickrey on noise scaled by 0.8."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        start = self.space.points(ids)
+        return start + np.float32(0.8) * (super().perturb(ids, entropy) - start)
+
+
+class MahalanobisMadeRound(Mahalanobis):
+    """Noise that is given its old length again after it was stretched, as a public package does."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        start = self.space.points(ids)
+        noise = super().perturb(ids, entropy) - start
+        length = entropy.generator.standard_gamma(self.space.dimension, len(ids)) / self.epsilon
+        return start + noise * (length / np.linalg.norm(noise, axis=1))[:, None].astype(np.float32)
+
+
+class MahalanobisTooLittle(Mahalanobis):
+    """Noise scaled by 0.8."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        start = self.space.points(ids)
+        return start + np.float32(0.8) * (super().perturb(ids, entropy) - start)
+
+
+class DensityWithoutHalf(Density):
+    """Noise of rate ε under a prior, as the paper has it: the normaliser is not paid for."""
+
+    @cached_property
+    def law(self) -> MixingLaw:
+        return MixingLaw(self.space.dimension, self.epsilon, self.bandwidth, self.space.diameter)
+
+
+class DensityTooLittle(Density):
+    """Noise scaled by a half."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        start = self.space.points(ids)
+        return start + np.float32(0.5) * (super().perturb(ids, entropy) - start)
+
+
+class ElasticThatJumps(Elastic):
+    """Noise whose size is not smooth: three times as large for every second word."""
+
+    @cached_property
+    def sizes(self) -> NDArray[np.float64]:
+        return super().sizes * np.where(np.arange(len(self.space)) % 2, 3.0, 1.0)
+
+
+class ElasticTooLittle(Elastic):
+    """Noise scaled by 0.8, at no cost for the change of size."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        start = self.space.points(ids)
+        return start + np.float32(0.8) * (super().perturb(ids, entropy) - start)
+
+
+class NadpTooSmall(Nadp):
+    """Deviations scaled by 0.8."""
+
+    @cached_property
+    def deviations(self) -> NDArray[np.float64]:
+        return 0.8 * super().deviations
+
+
+class NadpThatKeeps(Nadp):
+    """Adds noise and then returns the word it was given."""
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:  # noqa: ARG002
+        return np.asarray(ids, dtype=np.int64)
+
+
+class HyperbolicShapeOffByOne(Hyperbolic):
+    """A Beta law whose first shape is one too large: κ + 2 in the place of κ."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        return self._at(hyperbolic_radii(len(ids), self.space.dimension, self.epsilon + 2.0, entropy), ids, entropy)
+
+    def _at(self, radii: NDArray[np.float64], ids: Ids, entropy: Entropy) -> Points:
+        noise = at_radius(directions(len(ids), self.space.dimension, entropy, np.float64), radii)
+        return to_hyperboloid(mobius_add(self.space.ball(ids), noise))
+
+
+class HyperbolicTooLittle(HyperbolicShapeOffByOne):
+    """Radii scaled by 0.8."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        return self._at(0.8 * hyperbolic_radii(len(ids), self.space.dimension, self.epsilon, entropy), ids, entropy)
+
+
+class HyperbolicAdded(Hyperbolic):
+    """Noise of the right law that is added as a vector of the ball and clipped into it."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        radii = hyperbolic_radii(len(ids), self.space.dimension, self.epsilon, entropy)
+        noise = directions(len(ids), self.space.dimension, entropy, np.float64) * np.tanh(radii / 2.0)[:, None]
+        moved = self.space.ball(ids).x + noise
+        lengths = np.linalg.norm(moved, axis=1)
+        return to_hyperboloid(ball_points(moved * np.where(lengths >= 1.0, 0.99999 / lengths, 1.0)[:, None]))
+
+
+class Icdm19SaysMobius(HyperbolicIcdm19):
+    """Promises what Möbius addition keeps, and adds as the paper does."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        return HyperbolicIcdm19(self.space, self.epsilon, translate="add").perturb(ids, entropy)
+
+
+class Icdm19TooLittle(HyperbolicIcdm19):
+    """Noise scaled by 0.5."""
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        noise = self._noise(len(ids), entropy)
+        return to_hyperboloid(mobius_add(self.space.ball(ids), ball_points(0.5 * noise.x)))
+
+
+class Mutant(NamedTuple):
+    """A wrong mechanism, the kind of space it is made on, and how."""
+
+    kind: type[Mechanism[Any]]
+    space: str
+    epsilon: float
+    options: dict[str, Any]
+
+
+#: Every mechanism that promises something is here, with at least two ways to be wrong.
+MUTANTS = [
+    Mutant(GraphWithoutHalf, "graph", 1.0, {}),
+    Mutant(GraphDrawsOtherwise, "graph", 1.0, {}),
+    Mutant(GraphOfOneSeed, "graph", 1.0, {}),
+    Mutant(RingDoubled, "ring", 0.5, {}),
+    Mutant(RingOneWay, "ring", 0.5, {}),
+    Mutant(WithoutHalf, "vectors", 1.0, {}),
+    Mutant(Lazy, "vectors", 30.0, {}),
+    Mutant(ClippedAfterTheDraw, "vectors", 1.0, {"clip": 4.0}),
+    Mutant(WrongBottom, "vectors", 1.0, {"clip": 8.0}),
+    Mutant(TruncatedWithoutHalf, "vectors", 1.0, {}),
+    Mutant(KnnDropped, "vectors", 1.0, {"k": 5}),
+    Mutant(KnnWithoutHalf, "vectors", 1.0, {"k": 20}),
+    Mutant(TooLittleNoise, "vectors", 1.0, {}),
+    Mutant(RadiusOfOneDimensionLess, "vectors", 1.0, {}),
+    Mutant(LaplaceAlongTheAxes, "vectors", 1.0, {}),
+    Mutant(LaplaceOfOneSeed, "vectors", 1.0, {}),
+    Mutant(LooksBack, "vectors", 0.5, {}),
+    Mutant(VickreyWithTooLittle, "vectors", 1.0, {}),
+    Mutant(MahalanobisMadeRound, "stretched", 1.0, {}),
+    Mutant(MahalanobisTooLittle, "vectors", 1.0, {}),
+    Mutant(DensityWithoutHalf, "vectors", 1.0, {}),
+    Mutant(DensityTooLittle, "vectors", 1.0, {}),
+    Mutant(ElasticThatJumps, "vectors", 1.0, {}),
+    Mutant(ElasticTooLittle, "vectors", 1.0, {"share": 0.0}),
+    Mutant(GaussianThatKeeps, "vectors", 0.5, {}),
+    Mutant(GaussianAlongOneAxis, "vectors", 0.5, {}),
+    Mutant(GaussianTooSmall, "vectors", 0.5, {}),
+    Mutant(NadpTooSmall, "vectors", 0.5, {}),
+    Mutant(NadpThatKeeps, "vectors", 0.5, {}),
+    Mutant(HyperbolicShapeOffByOne, "disk", 3.0, {}),
+    Mutant(HyperbolicTooLittle, "disk", 3.0, {}),
+    Mutant(HyperbolicAdded, "disk", 3.0, {}),
+    Mutant(Icdm19SaysMobius, "disk", 1.0, {"translate": "mobius"}),
+    Mutant(Icdm19TooLittle, "disk", 1.0, {"translate": "mobius"}),
+]

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.mutants import convict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from tests.audit import doubles
 from tests.conftest import FLAT, make_space, names
-from wordveil.audit import ERROR, Auditor, Evidence, Verdict
+from wordveil.audit import ERROR, Auditor, Evidence
 from wordveil.audit.bounds import loss_bound, lower, upper
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Mechanism
-from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Space, Vocabulary, load_space
+from wordveil.mechanisms import MECHANISMS
+from wordveil.spaces import EuclideanSpace, Vocabulary, load_space
 
 AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
 
@@ -25,12 +27,6 @@ AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
 @pytest.fixture(scope="module")
 def space() -> EuclideanSpace:
     return make_space(150, 4, seed=12)
-
-
-def examine(kind: type[Mechanism[Any]], space: Space, epsilon: float, **options: Any) -> Verdict:
-    return Auditor(**AUDITOR).examine(  # type: ignore[arg-type]
-        kind(space, epsilon, **options), lambda smaller: kind(smaller, epsilon, **options)
-    )
 
 
 @pytest.mark.parametrize("name", FLAT)
@@ -44,32 +40,18 @@ def test_honest_mechanisms_are_acquitted_and_broken_claims_are_not(name: str, sp
     assert json.loads(json.dumps(verdict.to_dict()))["verdict"] == verdict.verdict
 
 
-@pytest.mark.parametrize(
-    ("kind", "make", "epsilon", "options"),
-    [
-        (doubles.WrongBottom, "vectors", 1.0, {"clip": 8.0}),
-        (doubles.LooksBack, "vectors", 0.5, {}),
-        (doubles.WithoutHalf, "vectors", 1.0, {}),
-        (doubles.GraphWithoutHalf, "graph", 1.0, {}),
-        (doubles.GraphDrawsOtherwise, "graph", 1.0, {}),
-        (doubles.RingDoubled, "ring", 0.5, {}),
-        (doubles.KnnDropped, "vectors", 1.0, {"k": 5}),
-        (doubles.Lazy, "vectors", 30.0, {}),
-        (doubles.GaussianThatKeeps, "vectors", 0.5, {}),
-        (doubles.GaussianAlongOneAxis, "vectors", 0.5, {}),
-        (doubles.GaussianTooSmall, "vectors", 0.5, {}),
-        (doubles.TooLittleNoise, "vectors", 1.0, {}),
-        (doubles.RadiusOfOneDimensionLess, "vectors", 1.0, {}),
-    ],
-)
-def test_wrong_mechanisms_are_convicted(
-    kind: type[Mechanism[Any]], make: str, epsilon: float, options: dict[str, Any], space: EuclideanSpace
-) -> None:
-    made: Space = {"vectors": space, "graph": GraphSpace.of(space, 3), "ring": RingSpace.of(space)}[make]
-    verdict = examine(kind, made, epsilon, **options)
+@pytest.mark.parametrize("mutant", doubles.MUTANTS, ids=lambda mutant: mutant.kind.__name__)
+def test_wrong_mechanisms_are_convicted(mutant: doubles.Mutant) -> None:
+    verdict = convict(mutant)
     assert verdict.verdict == "broken"
     assert verdict.worst is not None
     assert verdict.worst.breaks
+
+
+def test_every_promise_has_mutants() -> None:
+    wrong = Counter(mutant.kind.name for mutant in doubles.MUTANTS)
+    without_promise = {"jaccard", "remapped"}
+    assert {name for name in MECHANISMS if wrong[name] < 2} == without_promise
 
 
 @pytest.mark.parametrize(

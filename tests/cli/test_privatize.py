@@ -417,3 +417,18 @@ def test_memory_does_not_grow_with_the_file(kind: str, tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, check=True, env=env)
         peaks.append(int(done.stdout) / 1024)
     assert peaks[1] - peaks[0] < 18
+
+
+def test_a_report_goes_into_a_pipe_or_through_a_link_and_replaces_neither(tmp_path: Path) -> None:
+    source, pipe, link = tmp_path / "in.txt", tmp_path / "pipe", tmp_path / "link"
+    source.write_text("the river\n")
+    os.mkfifo(pipe)
+    job = start(source, "-o", tmp_path / "out.txt", "-e", "3", "--report", pipe)
+    assert json.loads(pipe.read_text())["counts"]["words"] == 2
+    assert job.communicate()[1] == b""
+    assert pipe.is_fifo()
+    (tmp_path / "report.json").write_text("old")
+    link.symlink_to(tmp_path / "report.json")
+    assert run(source, "-o", tmp_path / "out.txt", "-e", "3", "--report", link, "--overwrite")[0] == 0
+    assert link.is_symlink()
+    assert json.loads((tmp_path / "report.json").read_text())["counts"]["words"] == 2

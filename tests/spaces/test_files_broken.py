@@ -275,6 +275,9 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
 def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert refusal(tmp_path / "pipe").startswith("FILE is not a regular file")
+    with pytest.raises(WordveilError, match="a device or a pipe"):
+        write_vectors(tmp_path / "pipe", ["a"], [[1.0]], "glove")
+    assert (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")

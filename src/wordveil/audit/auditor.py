@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.audit.exact import exact_deltas, exact_losses, law_of_draws, law_of_noise
+from wordveil.audit.exact import exact_deltas, exact_losses, law_of_draws, law_of_noise, law_of_radius
+from wordveil.audit.freshness import fresh_draws
 from wordveil.audit.pairs import interesting_pairs, sub_vocabulary
 from wordveil.audit.sampled import compare_points, compare_words, search_pairs
 from wordveil.audit.verdict import Evidence, Verdict
@@ -64,6 +65,8 @@ class Auditor:
             raise WordveilError("an audit needs at least 1000 draws.")
         self.words, self.draws, self.each, self.error, self.seed = words, draws, each, error, seed
         self.entropy = Entropy(seed if repeat else None)
+        # The tests of the radius and of freshness have a tenth of the error each, the others what is left.
+        self._side, self._main = 0.1 * error, 0.8 * error
 
     def audit(self, name: str, space: Space, *, epsilon: float, **options: Any) -> Verdict:
         """Audit a mechanism of the registry, given as to `wordveil.mechanism`."""
@@ -87,10 +90,10 @@ class Auditor:
         on_claim: list[Evidence] = []
         if isinstance(made, ExponentialMechanism):
             on_promise += exact_losses(made, ids)
-            on_promise += law_of_draws(made, ids[:: max(1, len(ids) // 4)][:4], self.draws, self.error, self.entropy)
+            on_promise += law_of_draws(made, ids[:: max(1, len(ids) // 4)][:4], self.draws, self._main, self.entropy)
         elif isinstance(made, GaussianNoise):
             on_promise += self._gaussian(made, made.guarantee, ids)
-            on_promise += law_of_noise(made, ids, self.draws // 4, self.error / 2, self.entropy)
+            on_promise += law_of_noise(made, ids, self.draws // 4, self._main / 2, self.entropy)
             on_promise += self._drawn_words(remake(made.space.restrict(ids)))
             if claim is not None:
                 on_claim += self._gaussian(made, claim, ids)
@@ -101,6 +104,8 @@ class Auditor:
                     on_promise += self._sampled(small, small.guarantee, about)
                 else:
                     on_claim += self._sampled(small, small.claim or claim, about)
+        on_promise += law_of_radius(made, ids, self.draws // 4, self._side, self.entropy)
+        on_promise += fresh_draws(made, ids, self._side, self.entropy)
         return Verdict(
             made.describe(),
             made.guarantee,
@@ -143,7 +148,7 @@ class Auditor:
                 small.space.points(np.array([pair[0] for pair in pairs])), np.array([pair[1] for pair in pairs])
             )
             pairs = [pair for pair, apart in zip(pairs, distance, strict=True) if apart <= small.reach]
-        draws, error = (self.draws // 3, self.draws), self.error / 2 / max(1, len(pairs))
+        draws, error = (self.draws // 3, self.draws), self._main / 2 / max(1, len(pairs))
         about = f"drawn words, {len(small.space)} words"
         return [compare_words(small, pair, held, held.delta, about, draws, error, self.entropy) for pair in pairs]
 
@@ -164,7 +169,7 @@ class Auditor:
         groups = dict(interesting_pairs(small.space, self.each, self.seed))
         groups["searched for"] = search_pairs(small, allowed, self.each + 2, 2000, self.entropy)
         count = sum(map(len, groups.values()))
-        error = self.error / max(1, 4 * count)  # points and words, here and in the other space
+        error = self._main / max(1, 4 * count)  # points and words, here and in the other space
         draws = (self.draws // 3, self.draws)
         found = []
         for kind, pairs in groups.items():

@@ -10,12 +10,12 @@ from scipy import stats
 
 from wordveil.audit.verdict import Evidence
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms import ExponentialMechanism
+from wordveil.mechanisms import ExponentialMechanism, Mechanism, NoiseMechanism
 from wordveil.mechanisms.gaussian_noise import GaussianNoise
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
 
-__all__ = ["exact_deltas", "exact_losses", "law_of_draws", "law_of_noise"]
+__all__ = ["exact_deltas", "exact_losses", "law_of_draws", "law_of_noise", "law_of_radius"]
 
 
 def exact_losses(mechanism: ExponentialMechanism[Any], ids: NDArray[np.int64]) -> list[Evidence]:
@@ -125,4 +125,27 @@ def law_of_noise(
         adjusted = float(min(1.0, min(chances) * len(chances)))
         about = "noise against the stated law"
         found.append(Evidence(about, name, name, 0.0, error / len(noisy), adjusted, quantity="p-value"))
+    return found
+
+
+def law_of_radius(
+    mechanism: Mechanism[Any], ids: NDArray[np.int64], draws: int, error: float, entropy: Entropy
+) -> list[Evidence]:
+    """Test that noisy points are as far from their words as the mechanism states (Kolmogorov-Smirnov).
+
+    A promise with room to spare hides noise that is somewhat too small; its law does not.
+    """
+    if not isinstance(mechanism, NoiseMechanism):
+        return []
+    chosen = ids[:: max(1, len(ids) // 3)][:3]
+    found = []
+    for word in chosen.tolist():
+        law = mechanism.radius_law(word)
+        if law is not None:
+            place = np.full(draws, word)
+            radii = mechanism.space.apart(mechanism.perturb(place, entropy), place)
+            chance = float(stats.kstest(np.asarray(radii, dtype=np.float64), law).pvalue)
+            name = mechanism.space.vocabulary[word]
+            about = "how far the noise goes, against the stated law"
+            found.append(Evidence(about, name, name, 0.0, error / len(chosen), chance, quantity="p-value"))
     return found

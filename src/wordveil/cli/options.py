@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from wordveil.mechanisms import Mechanism
 
 _NAMED = {"none": None, "true": True, "false": False}
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_MOST_DIGITS = 300  # Python refuses to read much longer ones, and no option has any
 
 __all__ = [
     "Epsilon",
@@ -136,6 +137,6 @@ def _parse(option: str) -> tuple[str, Any]:
         raise WordveilError("an --option must look like NAME=VALUE, such as k=5.")
     if value.lower() in _NAMED:
         return name, _NAMED[value.lower()]
-    if _NUMBER.fullmatch(value):
+    if _NUMBER.fullmatch(value) and len(value) <= _MOST_DIGITS:
         return name, int(value) if value.lstrip("+-").isdigit() else float(value)
     return name, value

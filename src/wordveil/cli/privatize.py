@@ -303,7 +303,7 @@ def _check_report(report: str | None, plan: Plan, output: str | None, *, replace
         raise WordveilError(f"the report {path} would replace an input; give another name.")
     if output is not None and path.resolve() == Path(output).resolve():
         raise WordveilError("the report and the output need different names.")
-    if path.exists() and not replace:
+    if path.is_file() and not replace:
         raise WordveilError(f"the report {path} is there already; give --overwrite to replace it.")
 
 
@@ -324,7 +324,8 @@ def _run(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int, qu
 def _write_report(facts: dict[str, Any], report: str) -> None:
     from wordveil.io.checkpoint import write_whole
 
-    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+    # A file name may be no UTF-8; JSON can still say it, as an escape.
+    text = json.dumps(facts, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n"
     if report == _STREAM:
         sys.stdout.write(text)
     else:

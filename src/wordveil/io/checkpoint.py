@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from wordveil.io.tally import Tally
 __all__ = ["Checkpoint", "Identity", "digest_of", "write_whole"]
 
 _LAYOUT = 1  # of the checkpoint file
+_MOST = 1 << 62  # bytes, records, seconds: no job has as many
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,27 @@ class Checkpoint:
             if plain.pop("layout") == _LAYOUT:
                 plain["identity"] = Identity(**plain["identity"])
                 plain["tally"] = Tally.from_dict(plain["tally"])
-                plain["position"] = plain["position"] and Position(**plain["position"])
-                return cls(**plain)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
+                plain["position"] = None if plain["position"] is None else Position(**plain["position"])
+                state = cls(**plain)
+                if all(map(_is_sound, (state, state.identity, state.tally, state.tally.counts, state.position))):
+                    return state
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
             pass
         raise WordveilError(
             f"{path} is no checkpoint of this version of wordveil; start again with --overwrite instead of --resume."
         )
+
+
+def _is_sound(record: object) -> bool:
+    """Whether a dataclass holds what its fields say: text, a truth, or a number of 0 or more."""
+    kinds: dict[str, type | tuple[type, ...]] = {"int": int, "str": str, "bool": bool, "float": (int, float)}
+    for one in fields(record) if is_dataclass(record) else ():  # a position may be missing
+        value, kind = getattr(record, one.name), kinds.get(str(one.type))
+        if kind is not None and (not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool)):
+            return False
+        if isinstance(value, (int, float)) and not 0 <= value < _MOST:
+            return False
+    return True
 
 
 def digest_of(value: Any) -> str:
@@ -115,10 +130,15 @@ def digest_of(value: Any) -> str:
 def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
     """Write a small file so that it is there whole, or as it was before, whatever happens.
 
-    The folder is not synced, which would take as long again: the file as it was before is as good.
+    The folder is not synced, which would take as long again: the file as it was before is as good. A link stays a
+    link, and a pipe or a device, which must not be replaced by a file, is written to.
     """
-    fresh = path.with_name(path.name + ".new")
     with told("write", path):
+        path = path.resolve()
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
+        fresh = path.with_name(path.name + ".new")
         try:
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
             with os.fdopen(handle, "w", encoding="utf-8") as file:

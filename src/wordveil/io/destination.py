@@ -68,7 +68,8 @@ class Destination:
         elif self.target.is_dir():
             raise WordveilError(f"{self.target} is a folder: give the name of a file.")
         elif self._exists(self.target) and not overwrite and (self._exists(self.part) or not going_on):
-            raise WordveilError(f"{self.target} is there already; give --overwrite to replace it.")
+            nothing_left = " and whole, so there is nothing left to resume" * (resume and not self._exists(self.part))
+            raise WordveilError(f"{self.target} is there already{nothing_left}; give --overwrite to replace it.")
         if self._exists(self.part) and not going_on and not overwrite:
             raise WordveilError(
                 f"{self.part} is left from a job that did not end; "

@@ -78,6 +78,8 @@ class _Job:
         if state.position is None:
             writer.append(reader.preamble)
         for done in run.crew.veil(reader.blocks(), piece.name, state.batch):
+            # Before anything of the block is kept: the end of a file that was cut short looks like the end of a record.
+            reader.check_unchanged()
             writer.append(done.content)
             size = writer.sync()
             state.tally.merge(done.tally)

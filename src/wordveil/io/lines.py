@@ -103,11 +103,15 @@ class Lines:
     def go_to(self, position: Position) -> None:
         """Go on at a position, after a check that what stands before it is what was read then."""
         left = position.offset - self._offset
+        last = b"\n"
         with told("read", self.name):
             while left > 0 and (chunk := self._file.read(min(left, _CHUNK))):
                 self._digest.update(chunk)
                 left -= len(chunk)
-        if left or self._digest.hexdigest() != position.fingerprint:
+                last = chunk[-1:]
+            # Where the file ended without a line break, and now goes on, the last record is another one.
+            goes_on = last != b"\n" and self._peek(1)
+        if left or goes_on or self._digest.hexdigest() != position.fingerprint:
             raise WordveilError(
                 f"{self.name} is not what it was when the job began, so it cannot be resumed; "
                 "start again with --overwrite instead of --resume."

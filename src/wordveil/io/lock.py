@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from pathlib import Path
 
 from wordveil.errors import WordveilError
@@ -13,6 +14,19 @@ if sys.platform != "win32":
     import fcntl
 
 __all__ = ["Lock"]
+
+_HELD: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _let_go_in_child() -> None:
+    # A lock lasts as long as any process has it open. A worker must not hold it longer than its parent, who alone
+    # writes: else a job that was killed could not be resumed until its workers have noticed.
+    for lock in list(_HELD):
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 class Lock:
@@ -42,6 +56,7 @@ class Lock:
         if is_taken:
             self.release()
             raise WordveilError(f"another job is writing {path}; wait until it is done.")
+        _HELD.add(self)
 
     def release(self) -> None:
         """Let go."""

@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
 
 from wordveil.errors import WordveilError
 from wordveil.io.failures import told
 from wordveil.io.reader import Reader, wrong_columns
 from wordveil.io.records import Block, Position, Reading
-from wordveil.io.writer import FileWriter, sync_folder
+from wordveil.io.writer import FileWriter
 from wordveil.text import Release
 
 __all__ = ["ParquetBlock", "ParquetReader", "ParquetWriter"]
 
 _ROWS_AT_ONCE = 4096
 _ENDS = 1 << 16  # bytes at both ends of the file that go into its fingerprint; the footer says where all the rest lies
+_MAGIC = b"PAR1"  # how a Parquet file begins, and no Arrow stream does
 _GROUP_BYTES = 1 << 26  # the most that the writer gathers for one row group
 
 
@@ -76,6 +78,15 @@ def _array(values: list[str | None], kind: Any) -> Any:
         # Encoded anew, so that no word of the old dictionary is carried along.
         return pa.array(values, kind.value_type).dictionary_encode()
     return pa.array(values, kind)
+
+
+def _check_dictionaries(batch: Any) -> None:
+    """Refuse places outside a dictionary, which the library reads from a damaged file without a look."""
+    for array in batch.columns:
+        if pa.types.is_dictionary(array.type):
+            ends = pa.compute.min_max(array.indices).as_py()
+            if ends["min"] is not None and not 0 <= ends["min"] <= ends["max"] < len(array.dictionary):
+                raise pa.ArrowInvalid("a place outside the dictionary")
 
 
 def _is_text(kind: Any) -> bool:
@@ -166,6 +177,7 @@ class ParquetReader(Reader):
                 weight = metadata.total_byte_size / rows
                 at_once = max(1, min(_ROWS_AT_ONCE, int(self._reading.batch_bytes / (weight + 1))))
                 for batch in self._file.iter_batches(batch_size=at_once, row_groups=[group]):
+                    _check_dictionaries(batch)
                     if left_out >= batch.num_rows:
                         left_out -= batch.num_rows
                         continue
@@ -189,7 +201,8 @@ class ParquetReader(Reader):
     def bytes_done(self, position: Position) -> int:
         """Return about how many bytes lie before `position`: the share of its rows."""
         rows = self._file.metadata.num_rows
-        return round(self._path.stat().st_size * position.offset / rows) if rows else 0
+        with told("read", self._path):
+            return round(self._path.stat().st_size * position.offset / rows) if rows else 0
 
     def check_unchanged(self) -> None:
         """Raise where the file was changed since it was opened."""
@@ -215,12 +228,20 @@ class ParquetWriter(FileWriter):
     """
 
     def __init__(self, part: Path, size: int, source: Path | None) -> None:
-        super().__init__(part, size)
         self._source = source
+        # A job that was stopped just before the end has left the Parquet file itself in the place of the streams.
+        self._is_whole = _begins_with(part, _MAGIC)
+        super().__init__(part, part.stat().st_size if self._is_whole else size)
 
     def finish(self, target: Path) -> None:
         """Write the Parquet file and give it its name."""
         self.sync()
+        if not self._is_whole:
+            self._make_whole(target)
+        super().finish(target)
+
+    def _make_whole(self, target: Path) -> None:
+        """Put the Parquet file in the place of the streams."""
         whole = self.part.with_name(self.part.name + ".parquet")
         with _understood(self._source or target), pq.ParquetFile(self._source) as source:
             schema, layout = source.schema_arrow, _Layout(source.metadata)
@@ -231,10 +252,8 @@ class ParquetWriter(FileWriter):
                     parquet.write_table(group, row_group_size=max(1, group.num_rows))
             with whole.open("rb") as written:
                 os.fsync(written.fileno())
-            whole.replace(target)
-            sync_folder(target.parent)
-            self.close()
-            self.part.unlink()
+            # The streams go in the same step as the file takes their place: at no moment are there both, or neither.
+            whole.replace(self.part)
 
 
 class _Layout:
@@ -285,6 +304,14 @@ def _stream_batches(streams: Any) -> Iterator[Any]:
     while streams.tell() < size:
         with pa.ipc.open_stream(streams) as stream:
             yield from stream
+
+
+def _begins_with(path: Path, start: bytes) -> bool:
+    with told("read", path):
+        if not path.exists():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(start)) == start
 
 
 def _fingerprint(path: Path) -> str:

@@ -40,7 +40,10 @@ class Piece:
     @property
     def size(self) -> int:
         """How many bytes it has now, 0 where that cannot be known."""
-        return 0 if self.source is None or self.is_stream else self.source.stat().st_size
+        try:
+            return 0 if self.source is None or self.is_stream else self.source.stat().st_size
+        except OSError:  # it was there a moment ago; whoever reads it says so
+            return 0
 
 
 @dataclass(frozen=True)

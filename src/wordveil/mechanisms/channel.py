@@ -20,11 +20,14 @@ from wordveil.mechanisms.rows import drawn_closely
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import Space
+from wordveil.spaces.formats.npz import ARCHIVE_DAMAGE, read_member
 from wordveil.spaces.space import Ids
 
 __all__ = ["Channel", "FromChannel", "channel_of"]
 
 _MOST = 1 << 28  # entries of an exact channel: 2 GiB of doubles
+_ARRAYS = ("words", "data", "indices", "indptr")
+_ROUNDING = 1e-6  # of the sum of a row
 
 
 class Channel:
@@ -94,7 +97,7 @@ class Channel:
         }
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             archive.writestr("channel.json", json.dumps(facts))
-            for name in ("words", "data", "indices", "indptr"):
+            for name in _ARRAYS:
                 part = io.BytesIO()
                 np.save(part, self.words if name == "words" else getattr(self.matrix, name))
                 archive.writestr(f"{name}.npy", part.getvalue())
@@ -105,16 +108,34 @@ class Channel:
         try:
             with zipfile.ZipFile(path) as archive:
                 facts = json.loads(archive.read("channel.json"))
-                parts = {
-                    name: np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-                    for name in ("words", "data", "indices", "indptr")
-                }
+                parts = {name: read_member(archive, name, Path(path)) for name in _ARRAYS}
             matrix = csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(facts["shape"]))
-            return cls(
+            matrix.check_format(full_check=True)
+            channel = cls(
                 parts["words"], matrix, facts["draws"], facts["mechanism"], Guarantee.from_dict(facts["guarantee"])
             )
-        except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile):
-            raise WordveilError(f"{Path(path).name} is not a channel that wordveil saved, or it is damaged.") from None
+            if channel._is_sound():
+                return channel
+        except (*ARCHIVE_DAMAGE, OSError, AttributeError, RecursionError, WordveilError):
+            pass
+        raise WordveilError(f"{Path(path).name} is not a channel that wordveil saved, or it is damaged.")
+
+    def _is_sound(self) -> bool:
+        """Whether the rows are probabilities of known words, and what is said of them has the form it must have."""
+        rows, columns = self.matrix.shape
+        words, data = self.words, self.matrix.data
+        return bool(
+            words.dtype.kind == "i"
+            and words.shape == (rows,)
+            and ((words >= 0) & (words < columns)).all()
+            and len(np.unique(words)) == rows
+            and data.dtype.kind == "f"
+            and (data >= 0).all()
+            and np.allclose(self.matrix.sum(axis=1), 1.0, atol=_ROUNDING)
+            and (self.draws is None or (isinstance(self.draws, int) and self.draws > 0))
+            and isinstance(self.mechanism["epsilon"], (int, float))
+            and isinstance(self.mechanism["space"]["checksum"], str)
+        )
 
 
 def channel_of(

@@ -27,11 +27,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from wordveil.cache import cached_folder
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import RadialMechanism, needs_vectors
+from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
 from wordveil.noise import Entropy, log_gamma_draws
 from wordveil.parallel import blocks, run
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
@@ -128,6 +129,11 @@ class Elastic(RadialMechanism[EuclideanSpace]):
         above = entropy.generator.standard_gamma(dimension, len(ids))
         log_below = log_gamma_draws(self.exponent - dimension, len(ids), entropy)
         return np.asarray(self.sizes[ids] * np.exp(np.log(above) - log_below))
+
+    def radius_law(self, word: int) -> RadiusLaw:
+        """Return the distribution function of the distance between a word and its noisy point."""
+        size, dimension = float(self.sizes[word]), self.space.dimension
+        return lambda radii: np.asarray(betainc(dimension, self.exponent - dimension, radii / (radii + size)))
 
 
 def _smooth(space: EuclideanSpace, k: int, beta: float) -> NDArray[np.float64]:

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincc
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms.mechanism import NoiseMechanism
+from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw
 from wordveil.noise import Entropy, directions, hyperbolic_radii
 from wordveil.spaces import PoincareSpace, Space
 from wordveil.spaces.hyperbolic_geometry import at_radius, mobius_add, to_hyperboloid
@@ -100,6 +101,12 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
         radii = hyperbolic_radii(len(ids), dimension, self.epsilon, entropy)
         noise = at_radius(directions(len(ids), dimension, entropy, np.float64), radii)
         return to_hyperboloid(mobius_add(self.space.ball(ids), noise))
+
+    def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
+        """Return the distribution function of the distance between a word and its noisy point."""
+        dimension = self.space.dimension
+        shape = 0.5 * (self.epsilon - dimension + 1.0)
+        return lambda radii: np.asarray(betaincc(shape, dimension, np.exp(-2.0 * radii)))
 
     def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:
         """Return the word nearest to each noisy point, moved towards the origin where that was asked for."""

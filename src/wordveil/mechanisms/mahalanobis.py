@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammainc
 
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import RadialMechanism, needs_vectors
+from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
 from wordveil.noise import Entropy, laplace_lengths
 from wordveil.spaces import MahalanobisSpace, Space
 from wordveil.spaces.space import Ids
@@ -68,3 +69,7 @@ class Mahalanobis(RadialMechanism[MahalanobisSpace]):
     def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
         """Draw the length of the noise of each word, before it is stretched."""
         return laplace_lengths(len(ids), self.space.dimension, self.epsilon, entropy)
+
+    def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
+        """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""
+        return lambda radii: np.asarray(gammainc(self.space.dimension, self.epsilon * radii))

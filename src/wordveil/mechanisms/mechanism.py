@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,11 @@ __all__ = [
     "Mechanism",
     "NoiseMechanism",
     "RadialMechanism",
+    "RadiusLaw",
     "needs_vectors",
 ]
 
+RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 # Beyond these, 32-bit floats hold neither the noise nor the weights.
 _SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
 
@@ -177,6 +179,13 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
         for part, source, points in zip(parts, sources, noisy, strict=True):
             drawn[part] = self.choose(points, source)
         return drawn
+
+    def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
+        """Return the distribution function of the distance between a word and its noisy point, where it is known.
+
+        For the audit, which holds what is drawn against it.
+        """
+        return None
 
     def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002 - others draw here
         """Return a word for each noisy point, from the point alone: the nearest."""

@@ -97,6 +97,9 @@ def _options(kind: type[Mechanism[Any]]) -> list[inspect.Parameter]:
     return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
+_LARGEST_WHOLE = 1 << 31  # a k or m beyond this overflows the arrays it sizes
+_LARGEST_REAL = 1e300
+
 #: How the type of an option is written, what may be given for it, and how people call that.
 _KINDS: dict[str, tuple[type, str]] = {
     "bool": (bool, "true or false"),
@@ -116,3 +119,6 @@ def _check_value(kind: type[Mechanism[Any]], option: str, value: Any) -> None:
     if not any(isinstance(value, of) and (of is bool or not isinstance(value, bool)) for of, _ in wanted):
         kinds = " or ".join(called for _, called in wanted)
         raise WordveilError(f"the option {option} of the mechanism {kind.name} must be {kinds}.")
+    largest = _LARGEST_WHOLE if "int" in written else _LARGEST_REAL
+    if isinstance(value, (int, float)) and not abs(value) < largest:  # also what is no number at all
+        raise WordveilError(f"the option {option} of the mechanism {kind.name} is beyond all measure.")

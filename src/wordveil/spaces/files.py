@@ -162,6 +162,8 @@ def write_vectors(
     words = list(words)
     kept = narrow(np.asarray(vectors), "the embedding to write")
     check(words, kept, Places("the embedding to write", "word"))
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise WordveilError(f"{path} is a device or a pipe, which an embedding cannot be written to; give a file.")
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as scratch:
             whole = Path(scratch, "whole")

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from wordveil.errors import WordveilError
 from wordveil.parallel import blocks, run
 from wordveil.spaces import hyperbolic_geometry as hyperbolic
+from wordveil.spaces.formats.checks import Places, check_words, split_words
+from wordveil.spaces.formats.npy import read_array
 from wordveil.spaces.products import BestProduct
 from wordveil.spaces.space import Ids, Points, PointSpace, Rows
 from wordveil.spaces.vocabulary import Vocabulary
@@ -92,17 +94,22 @@ class PoincareSpace(PointSpace):
     @classmethod
     def load(cls, folder: Path, name: str | None = None) -> PoincareSpace:
         """Open a space from the folder it was written to."""
+        damaged = WordveilError(f"the Poincaré space {folder} is cut short or damaged; train or fetch it again.")
+        places = Places(str(folder / _WORDS), "line")
         try:
-            words = (folder / _WORDS).read_text(encoding="utf-8").rstrip("\n").split("\n")
-            points = np.load(folder / _HYPERBOLOID, allow_pickle=False)
-            is_a = np.load(folder / _IS_A, allow_pickle=False) if (folder / _IS_A).exists() else None
+            words = split_words((folder / _WORDS).read_bytes(), places)
             facts = json.loads((folder / _META).read_text(encoding="utf-8")) if (folder / _META).exists() else {}
-        except (OSError, ValueError, EOFError):
-            raise WordveilError(
-                f"the Poincaré space {folder} is cut short or damaged; train or fetch it again."
-            ) from None
-        if len(set(words)) < len(words):
-            raise WordveilError(f"{folder / _WORDS} holds a word twice; train or fetch the space again.")
+        except WordveilError:
+            raise
+        except (OSError, ValueError, RecursionError):
+            raise damaged from None
+        if not words:
+            raise damaged
+        check_words(words, places)
+        points = read_array(folder / _HYPERBOLOID)
+        is_a = read_array(folder / _IS_A) if (folder / _IS_A).exists() else None
+        if not isinstance(facts, dict) or points.dtype.kind != "f" or not _are_pairs(is_a, len(words)):
+            raise damaged
         vocabulary = Vocabulary(words, forms=folder if (folder / _FORMS).exists() else None)
         return cls(name or folder.name, vocabulary, points, is_a=is_a, folder=folder, facts=facts)
 
@@ -249,6 +256,14 @@ class PoincareSpace(PointSpace):
     def describe(self) -> dict[str, Any]:
         """Say what the space is, in plain values."""
         return {**super().describe(), "dimension": self.dimension}
+
+
+def _are_pairs(is_a: NDArray[Any] | None, words: int) -> bool:
+    """Whether an array holds pairs of ids, if there is one."""
+    if is_a is None:
+        return True
+    is_table = is_a.ndim == 2 and is_a.shape[1] == 2 and is_a.dtype.kind in "iu"
+    return is_table and bool(((is_a >= 0) & (is_a < words)).all())
 
 
 def is_poincare_folder(path: Path) -> bool:

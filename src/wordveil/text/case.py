@@ -16,7 +16,10 @@ __all__ = ["CASES", "check_case", "copy_case", "starts_sentence"]
 
 CASES = ("sentence", "lower", "copy")
 
-_END = regex.compile(r"[.!?…。！？][\p{Pe}\p{Pf}\p{Po}\"']*\s+[\p{Ps}\p{Pi}\"'¿¡]*$|\n\s*\n\s*[\p{Ps}\p{Pi}\"']*$")
+# Matched from the end of the gap backwards, where each step is decided by the next character: forwards, a long row of
+# dots or line breaks would be tried from each of them anew.
+_END = regex.compile(r"(?r)[.!?…。！？][\p{Pe}\p{Pf}\p{Po}\"']*\s+[\p{Ps}\p{Pi}\"'¿¡]*$|\n\s*\n\s*[\p{Ps}\p{Pi}\"']*$")
+_CACHED_LENGTH = 64
 
 
 def check_case(case: str) -> str:
@@ -26,9 +29,13 @@ def check_case(case: str) -> str:
     return case
 
 
-@lru_cache(maxsize=4096)
 def starts_sentence(gap: str) -> bool:
     """Whether a word after this gap begins a sentence."""
+    return _short_gap(gap) if len(gap) <= _CACHED_LENGTH else _END.search(gap) is not None
+
+
+@lru_cache(maxsize=4096)
+def _short_gap(gap: str) -> bool:
     return _END.search(gap) is not None
 
 

@@ -34,6 +34,7 @@ _APOSTROPHE = regex.compile("(['’])")
 _CLITICS = {"s": "is", "re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}
 _BEFORE_NOT = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 _SINGLE = {"a": "an", "i": "me"}
+_LONGEST_COMPOSED = 256  # putting combining marks in order takes a time that grows with the square of their number
 
 
 class Tokens(NamedTuple):
@@ -68,8 +69,12 @@ def tokenise(text: str) -> Tokens:
 
 
 def lookup_key(word: str) -> str:
-    """Return what a word is looked up as: lower case and composed; invisible characters stay, as part of it."""
-    lowered = word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).lower()
+    """Return what a word is looked up as: lower case and composed; invisible characters stay, as part of it.
+
+    A run of more than 256 characters, which no vocabulary has, is only made lower case.
+    """
+    is_composed = word.isascii() or len(word) > _LONGEST_COMPOSED
+    lowered = word.lower() if is_composed else unicodedata.normalize("NFKC", word).lower()
     return _SINGLE.get(lowered, lowered) if len(lowered) == 1 else lowered
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -193,8 +194,8 @@ def read_pairs(path: Path | str) -> Pairs:
                 count = _count(fields, f"{path}, line {number}")
                 pair = fields[0], fields[1]
                 counts[pair] = counts.get(pair, 0.0) + count
-    except OSError:
-        raise WordveilError(f"cannot read {path}; give a file of IS-A pairs.") from None
+    except (OSError, EOFError, zlib.error):
+        raise WordveilError(f"cannot read {path}; give a file of IS-A pairs, whole.") from None
     except UnicodeDecodeError:
         raise WordveilError(f"{path} is not UTF-8 text; convert it.") from None
     pairs = Pairs.of(list(counts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import zlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -44,14 +45,14 @@ class WordNet:
 
     def _lines(self, name: str) -> Iterable[str]:
         plain, packed = self.folder / name, self.folder / f"{name}.gz"
-        if plain.is_file():
-            with plain.open(encoding="utf-8") as lines:
-                yield from lines
-        elif packed.is_file():
-            with gzip.open(packed, "rt", encoding="utf-8") as lines:
-                yield from lines
-        else:
+        if not plain.is_file() and not packed.is_file():
             raise WordveilError(f"{self.folder} lacks WordNet's file {name}; give the folder that holds it.")
+        try:
+            with plain.open("rb") if plain.is_file() else gzip.open(packed, "rb") as lines:
+                for line in lines:
+                    yield line.decode("utf-8")
+        except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+            raise WordveilError(f"{self.folder}: WordNet's file {name} is damaged; fetch it again.") from None
 
     @cached_property
     def _data(self) -> dict[str, tuple[dict[Synset, tuple[str, ...]], dict[Synset, tuple[Synset, ...]]]]:
@@ -73,10 +74,13 @@ class WordNet:
                 pointers = fields[5 + 2 * count :][: 4 * int(fields[4 + 2 * count])]
                 above = [int(to) for kind, to in zip(pointers[0::4], pointers[1::4], strict=True) if kind in _IS_A]
             except (IndexError, ValueError):
-                raise WordveilError(
-                    f"{self.folder}, data.{part}, line {number}: not a line of WordNet; fetch it again."
-                ) from None
+                raise self._strange(f"data.{part}", number) from None
             parents[synset] = tuple(Synset(part, to) for to in dict.fromkeys(above))
+        for synset, kinds_of in parents.items():
+            if any(one not in lemmas for one in kinds_of):
+                raise WordveilError(
+                    f"{self.folder}, data.{part}: the synset {synset.offset} is a kind of one that is not there."
+                )
         return lemmas, parents
 
     @cached_property
@@ -121,11 +125,17 @@ class WordNet:
 
     def _index(self, part: str) -> dict[str, list[Synset]]:
         senses = {}
-        for line in self._lines(f"index.{part}"):
+        for number, line in enumerate(self._lines(f"index.{part}"), 1):
             if not line.startswith(" "):
-                fields = line.split()
-                senses[fields[0]] = [Synset(part, int(offset)) for offset in fields[-int(fields[2]) :]]
+                try:
+                    fields = line.split()
+                    senses[fields[0]] = [Synset(part, int(offset)) for offset in fields[-int(fields[2]) :]]
+                except (IndexError, ValueError):
+                    raise self._strange(f"index.{part}", number) from None
         return senses
+
+    def _strange(self, name: str, number: int) -> WordveilError:
+        return WordveilError(f"{self.folder}, {name}, line {number}: not a line of WordNet; fetch it again.")
 
     def senses(self, word: str) -> list[Synset]:
         """Return the meanings of a word (lower case): nouns first, each part from the most common to the rarest."""
@@ -142,11 +152,14 @@ class WordNet:
             return {}
         part_of = {number: part for part, (_, number) in PARTS.items()}
         counts = {}
-        for line in self._lines("cntlist.rev"):
-            key, sense, count = line.split()
-            lemma, _, rest = key.partition("%")
-            if rest[0] in part_of:
-                counts[part_of[rest[0]], lemma, int(sense)] = int(count)
+        for number, line in enumerate(self._lines("cntlist.rev"), 1):
+            try:
+                key, sense, count = line.split()
+                lemma, _, rest = key.partition("%")
+                if rest[0] in part_of:
+                    counts[part_of[rest[0]], lemma, int(sense)] = int(count)
+            except (IndexError, ValueError):  # noqa: PERF203 - to say which line it is
+                raise self._strange("cntlist.rev", number) from None
         return counts
 
     def frequency(self, word: str, synset: Synset) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from wordveil.errors import WordveilError
 from wordveil.spaces.formats.checks import Places, Vectors, check, narrow, split_words
-from wordveil.spaces.formats.npy import PARSER_FAILURES, check_array_header, without_warnings
+from wordveil.spaces.formats.npy import read_array
 from wordveil.spaces.formats.source import is_folder, opened
 
 __all__ = ["read_folder", "write_folder"]
@@ -37,25 +37,12 @@ def read_folder(path: Path, *, trusted: bool = False) -> tuple[list[str], Vector
     places = Places(str(path / _WORDS), "line")
     with opened(path / _WORDS) as handle:
         words = split_words(handle.read(), places)
-    vectors = _map(path / _VECTORS)
+    vectors = narrow(read_array(path / _VECTORS, mapped=True), path / _VECTORS)
     if not trusted:
         check(words, vectors, places)
     elif len(words) != len(vectors):
         raise WordveilError(f"{path} holds {len(words)} words but {len(vectors)} vectors; make it again.")
     return words, vectors
-
-
-def _map(path: Path) -> Vectors:
-    try:
-        with path.open("rb") as handle:
-            check_array_header(handle, path.stat().st_size, path)
-        with without_warnings():
-            mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except WordveilError:
-        raise
-    except (*PARSER_FAILURES, OSError):
-        raise WordveilError(f"{path} is cut short or damaged; make it again.") from None
-    return narrow(mapped, path)
 
 
 def write_folder(path: Path, words: list[str], vectors: Vectors) -> None:

@@ -7,14 +7,16 @@ import tokenize
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 
-__all__ = ["PARSER_FAILURES", "check_array_header", "without_warnings"]
+__all__ = ["PARSER_FAILURES", "check_array_header", "read_array", "without_warnings"]
 
 # What numpy's and Python's own parsers raise on damaged input, beside classes of their own.
 PARSER_FAILURES = (
@@ -36,6 +38,29 @@ def without_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def read_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
+    """Read an array file, or map it, and refuse what is damaged.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    mapped : bool
+        Whether to leave the numbers on the disk until they are used.
+    """
+    mode: Literal["r"] | None = "r" if mapped else None
+    try:
+        with path.open("rb") as handle:
+            check_array_header(handle, path.stat().st_size, path)
+        with without_warnings():
+            array: NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)
+    except WordveilError:
+        raise
+    except (*PARSER_FAILURES, OSError):
+        raise WordveilError(f"{path} is cut short or damaged; make it again.") from None
+    return array
 
 
 def check_array_header(handle: IO[bytes], available: int, source: object) -> None:

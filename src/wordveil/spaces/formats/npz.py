@@ -17,9 +17,10 @@ from wordveil.spaces.formats.checks import Places, Vectors, check, narrow, split
 from wordveil.spaces.formats.npy import PARSER_FAILURES, check_array_header, without_warnings
 from wordveil.spaces.formats.source import DEFLATE_RATIO, plain_file
 
-__all__ = ["read_npz", "write_npz"]
+__all__ = ["ARCHIVE_DAMAGE", "read_member", "read_npz", "write_npz"]
 
-_DAMAGE = (*PARSER_FAILURES, zipfile.BadZipFile, zlib.error, struct.error)
+# What the parsers of archives and arrays raise on damaged input.
+ARCHIVE_DAMAGE = (*PARSER_FAILURES, zipfile.BadZipFile, zlib.error, struct.error)
 
 
 def read_npz(path: Path) -> tuple[list[str], Vectors]:
@@ -28,17 +29,18 @@ def read_npz(path: Path) -> tuple[list[str], Vectors]:
     with plain_file(path) as plain:
         try:
             with without_warnings(), zipfile.ZipFile(plain) as archive:
-                words = _words(_array(archive, "words", path), places)
-                vectors = narrow(_array(archive, "vectors", path), path)
+                words = _words(read_member(archive, "words", path), places)
+                vectors = narrow(read_member(archive, "vectors", path), path)
         except WordveilError:
             raise
-        except _DAMAGE:
+        except ARCHIVE_DAMAGE:
             raise WordveilError(f"{path} is not a whole .npz archive; fetch or save it again.") from None
     check(words, vectors, places)
     return words, vectors
 
 
-def _array(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
+def read_member(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
+    """Read one array of an archive, after a look at its header."""
     source = f"the array '{name}' of {path}"
     member = f"{name}.npy"
     if member not in archive.namelist():

@@ -1,0 +1,438 @@
+"""Try to make a real job lose, repeat or reveal records: ``python -m benchmarks.faults [--kills 200] [FAULT …]``.
+
+Every record of the input has the same text and a number of its own. The mechanism draws almost uniformly, so that two
+records whose new texts are the same, 24 words of them, were drawn with the same random numbers; and a word outside the
+vocabulary, which no draw can give, shows what came out raw. After each fault the job is resumed, and what is there at
+the end is compared with the input, record by record. A new fault is one function and one line in `FAULTS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from wordveil.spaces.files import write_vectors
+
+__all__ = ["CANARY", "FAULTS", "Found", "Job", "kills", "main"]
+
+CANARY = "zqxvcanary"
+_WORDS = [f"w{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(300)]
+_TEXT = " ".join([*_WORDS[:24], CANARY])
+_SENTENCE_ENDS = 1  # lines on the error stream
+
+
+@dataclass
+class Found:
+    """What was counted over all trials of one fault."""
+
+    trials: int = 0
+    records: int = 0
+    lost: int = 0
+    repeated: int = 0
+    misplaced: int = 0
+    raw: int = 0
+    reused: int = 0
+    unclear: int = 0
+    redone: int = 0
+    left_behind: list[str] = field(default_factory=list)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing went wrong, in any trial, and there were some."""
+        wrong = self.lost, self.repeated, self.misplaced, self.raw, self.reused, self.unclear
+        return self.trials > 0 and not any(wrong) and not self.left_behind
+
+
+class Job:
+    """A real ``wordveil privatize`` on a file of records that are all alike.
+
+    Parameters
+    ----------
+    folder : Path
+        Where everything lies.
+    form : {"csv", "jsonl", "parquet"}
+        The format.
+    records : int
+        How many records there are.
+    workers : int
+        How many processes veil.
+    """
+
+    def __init__(self, folder: Path, form: str, records: int, workers: int = 1) -> None:
+        self.folder, self.form, self.records = folder, form, records
+        self.source, self.out = folder / f"in.{form}", folder / f"out.{form}"
+        space = folder / "space.npz"
+        if not space.exists():
+            write_vectors(space, _WORDS, np.random.default_rng(0).normal(size=(len(_WORDS), 4)))
+        _write(self.source, form, records)
+        self.command = [
+            sys.executable, "-m", "wordveil", "privatize", str(self.source), "-o", str(self.out), "--column", "text",
+            "--space", str(space), "--mechanism", "exponential", "--epsilon", "0.001", "--select", "all",
+            "--batch-words", "1500", "--quiet", *(["--workers", str(workers)] if workers > 1 else []),
+        ]  # fmt: skip
+        self.drawn: dict[str, int] = {}
+
+    @property
+    def part(self) -> Path:
+        """The output in the making."""
+        return self.out.with_name(self.out.name + ".part")
+
+    @property
+    def checkpoint(self) -> Path:
+        """How far it is."""
+        return self.out.with_name(self.out.name + ".part.json")
+
+    def start(self, *more: str, limit: int | None = None) -> subprocess.Popen[str]:
+        """Start the command; with a limit its files may not grow beyond so many bytes, as on a full disk."""
+
+        def restrict() -> None:
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        return subprocess.Popen(
+            [*self.command, *more], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+            preexec_fn=restrict,  # noqa: PLW1509 - there are no threads here
+            start_new_session=True, env={**os.environ, "WORDVEIL_CACHE": str(self.folder / "cache")},
+        )  # fmt: skip
+
+    def resume(self) -> subprocess.Popen[str]:
+        """Go on."""
+        return self.start("--resume")
+
+    def wait_for_progress(self, running: subprocess.Popen[str], share: float = 0.2) -> None:
+        """Wait until this share of the records is done."""
+        while running.poll() is None:
+            try:
+                position = json.loads(self.checkpoint.read_text(encoding="utf-8"))["position"]
+                if position and position["record"] >= share * self.records:
+                    return
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.01)
+
+    def note(self, found: Found) -> None:
+        """Look at what lies in the file in the making: draws that are never released, but must not come again."""
+        if self.part.exists():
+            for number, text in _records(self.part, self.form, whole=False):
+                self._see(number, text, found)
+
+    def _see(self, number: int, text: str, found: Found) -> None:
+        found.raw += CANARY in text or text.startswith(_TEXT[:40])
+        before = self.drawn.setdefault(text, number)
+        found.reused += before != number
+
+    def check(self, running: subprocess.Popen[str], found: Found) -> None:
+        """Compare what is there at the end with the input."""
+        told = running.communicate(timeout=120)[1]
+        found.trials += 1
+        is_done = running.returncode == 2 and "nothing left to resume" in told  # it was killed on its way out
+        if not is_done and (running.returncode != 0 or told):
+            found.unclear += 1
+            print(f"    the last run ended with {running.returncode}: {told.strip()[-300:]}", file=sys.stderr)
+            return
+        numbers = []
+        for number, text in _records(self.out, self.form, whole=True):
+            numbers.append(number)
+            self._see(number, text, found)
+        found.records += len(numbers)
+        found.lost += len(set(range(self.records)) - set(numbers))
+        found.repeated += len(numbers) - len(set(numbers))
+        found.misplaced += sum(left > right for left, right in pairwise(numbers))
+        # A text that was seen in the making of one number and released for the same is the one that was kept; more
+        # texts than records are records that were drawn anew.
+        found.redone += len(self.drawn) - len(set(numbers))
+        expected = {self.source.name, self.out.name, "space.npz", "cache"}
+        found.left_behind += sorted({path.name for path in self.folder.iterdir()} - expected)
+
+    def refused(self, running: subprocess.Popen[str], found: Found) -> None:
+        """Check that a run ended with one sentence that gives nothing away, and released nothing."""
+        told = running.communicate(timeout=120)[1]
+        is_clear = running.returncode == 2 and told.startswith("wordveil: ") and told.count("\n") == _SENTENCE_ENDS
+        is_silent = CANARY not in told and _WORDS[0] + " " not in told
+        if not (is_clear and is_silent) or self.out.exists():
+            found.unclear += 1
+            print(f"    ended with {running.returncode}: {told.strip()[-300:]}", file=sys.stderr)
+
+
+def _write(path: Path, form: str, records: int) -> None:
+    if form == "parquet":
+        table = pa.table({"id": range(records), "text": [_TEXT] * records})
+        pq.write_table(table, path, row_group_size=max(1, records // 7))
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if form == "csv":
+            writer = csv.writer(file)
+            writer.writerows([["id", "text"], *([number, _TEXT] for number in range(records))])
+        else:
+            file.writelines(json.dumps({"id": number, "text": _TEXT}) + "\n" for number in range(records))
+
+
+def _records(path: Path, form: str, *, whole: bool) -> Iterator[tuple[int, str]]:
+    """Give the records of an output; of one in the making, as many as can be read."""
+    if form == "parquet":
+        yield from _arrow_records(path, whole=whole)
+        return
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = [line for line in file if line.endswith("\n")]  # the last one may be half written
+    if form == "csv":
+        for number, text in list(csv.reader(lines))[1:]:
+            yield int(number), text
+    else:
+        for line in lines:
+            record = json.loads(line)
+            yield record["id"], record["text"]
+
+
+def _arrow_records(path: Path, *, whole: bool) -> Iterator[tuple[int, str]]:
+    if whole or path.read_bytes()[:4] == b"PAR1":
+        tables = [pq.read_table(path)]
+    else:
+        tables = []
+        with path.open("rb") as streams:
+            while streams.tell() < path.stat().st_size:
+                try:
+                    with pa.ipc.open_stream(streams) as stream:
+                        tables.append(stream.read_all())
+                except (pa.ArrowException, OSError):  # noqa: PERF203 - half a stream
+                    break
+    for table in tables:
+        yield from zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True)
+
+
+def kills(form: str, workers: int, count: int, records: int, seed: int, folder: Path) -> Found:
+    """Kill a job, and each resume of it, at random moments; begin another when it gets through.
+
+    Parameters
+    ----------
+    form : str
+        The format.
+    workers : int
+        How many processes veil.
+    count : int
+        How many kills in all.
+    records : int
+        How many records a job has.
+    seed : int
+        For the moments.
+    folder : Path
+        Where the jobs lie.
+    """
+    chance = random.Random(seed)  # noqa: S311 - for moments, not for privacy
+    found, done, number = Found(), 0, 0
+    longest = 0.0
+    while done < count:
+        number += 1
+        place = folder / f"job-{number}"
+        place.mkdir()
+        job = Job(place, form, records, workers)
+        if not longest:
+            started = time.perf_counter()
+            job.start().communicate()
+            longest = time.perf_counter() - started
+            job.out.unlink()
+        running = job.start()
+        while done < count:
+            try:
+                running.wait(chance.uniform(0.3, 1.0) * longest)
+                break  # it got through
+            except subprocess.TimeoutExpired:
+                running.send_signal(signal.SIGKILL)
+                running.communicate()
+                done += 1
+                job.note(found)
+                running = job.resume()
+        else:
+            running.wait()
+        job.check(running, found)
+    found.trials = done
+    return found
+
+
+def full_disk(form: str, folder: Path, records: int) -> Found:
+    """Let the output hit a limit, several times at different sizes, then lift it."""
+    found = Found()
+    size = _size(form, folder, records)
+    for number, share in enumerate((0.1, 0.5, 0.9)):
+        place = folder / f"full-{number}"
+        place.mkdir()
+        job = Job(place, form, records)
+        stopped = job.start(limit=int(share * size))
+        job.refused(stopped, found)
+        job.note(found)
+        job.check(job.resume() if job.part.exists() else job.start(), found)
+    return found
+
+
+def _size(form: str, folder: Path, records: int) -> int:
+    """Return how many bytes the output has when nothing goes wrong."""
+    place = folder / "measured"
+    place.mkdir()
+    job = Job(place, form, records)
+    job.start().communicate()
+    return job.out.stat().st_size
+
+
+def full_file_system(form: str, folder: Path, records: int) -> Found:
+    """Write to a file system of its own that is too small, then make it larger; needs to be root."""
+    found = Found()
+    place = folder / "small"
+    place.mkdir()
+    room = f"size={_size(form, folder, records) // 2048}k"
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", room, "none", str(place)], check=False, capture_output=True)
+    if mounted.returncode:
+        print("    no file system could be mounted, so this fault was not tried", file=sys.stderr)
+        return found
+    try:
+        outside = folder / "outside"
+        outside.mkdir()
+        job = Job(outside, form, records)
+        job.out = place / job.out.name
+        job.command[job.command.index("-o") + 1] = str(job.out)
+        job.refused(job.start(), found)
+        job.note(found)
+        subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+        job.refused(job.resume(), found)
+        subprocess.run(["mount", "-o", "remount,rw,size=100m", str(place)], check=True)
+        job.check(job.resume() if job.part.exists() else job.start(), found)
+        found.left_behind += sorted({path.name for path in place.iterdir()} - {job.out.name})
+    finally:
+        subprocess.run(["umount", str(place)], check=False)
+    return found
+
+
+def cut_input(form: str, folder: Path, records: int) -> Found:
+    """Cut the input short in the middle of a record while it is read, and put it right again."""
+    found = Found()
+    job = Job(folder, form, records)
+    content, times = job.source.read_bytes(), job.source.stat()
+    running = job.start()
+    job.wait_for_progress(running)
+    os.truncate(job.source, len(content) * 3 // 4 + 5)
+    job.refused(running, found)
+    job.note(found)
+    job.source.write_bytes(content)
+    os.utime(job.source, ns=(times.st_atime_ns, times.st_mtime_ns))
+    job.check(job.resume(), found)
+    return found
+
+
+def changed_input(form: str, folder: Path, records: int) -> Found:
+    """Change a byte of the input that was read already: the job must stop, must not go on, and can begin again."""
+    found = Found()
+    job = Job(folder, form, records)
+    running = job.start()
+    job.wait_for_progress(running)
+    content = bytearray(job.source.read_bytes())
+    place = content.index(CANARY.encode()) if form != "parquet" else len(content) - 100
+    content[place] ^= 1
+    with job.source.open("r+b") as file:
+        file.write(content)
+    job.refused(running, found)
+    job.refused(job.resume(), found)
+    job.note(found)
+    _write(job.source, form, records)
+    job.check(job.start("--overwrite"), found)
+    return found
+
+
+def dead_worker(form: str, folder: Path, records: int) -> Found:
+    """Kill one of two workers."""
+    found = Found()
+    job = Job(folder, form, records, workers=2)
+    running = job.start()
+    job.wait_for_progress(running)
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text(encoding="ascii").split()
+    os.kill(int(children[0]), signal.SIGKILL)
+    job.refused(running, found)
+    job.note(found)
+    job.check(job.resume(), found)
+    return found
+
+
+def terminated(form: str, folder: Path, records: int) -> Found:
+    """Send the signals that a supervisor, a closed terminal and a person send."""
+    found = Found()
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        place = folder / number.name
+        place.mkdir()
+        job = Job(place, form, records)
+        running = job.start()
+        job.wait_for_progress(running)
+        running.send_signal(number)
+        running.communicate()
+        job.note(found)
+        job.check(job.resume(), found)
+    return found
+
+
+Fault = Callable[[str, Path, int], Found]
+
+FAULTS: dict[str, Fault] = {
+    "full disk (limit)": full_disk,
+    "full, then read-only file system": full_file_system,
+    "input cut in mid-job": cut_input,
+    "input changed in mid-job": changed_input,
+    "dead worker": dead_worker,
+    "SIGTERM, SIGHUP, SIGINT": terminated,
+}
+
+
+def main() -> None:
+    """Try every fault on every format and print what was counted."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("faults", nargs="*", help="which faults: kill, or a part of a name below; all if none is named")
+    parser.add_argument("--kills", type=int, default=200, help="kill -9 in all")
+    parser.add_argument("--records", type=int, default=6000, help="records of each input")
+    parser.add_argument("--forms", nargs="+", default=["csv", "jsonl", "parquet"])
+    parser.add_argument("--seed", type=int, default=0, help="for the moments of the kills")
+    arguments = parser.parse_args()
+    wanted = [name.lower() for name in arguments.faults]
+    chosen = {name: fault for name, fault in FAULTS.items() if not wanted or any(one in name.lower() for one in wanted)}
+    print(f"{'fault':<34} {'format':<8} {'times':>5} {'records':>8} {'drawn anew':>10} {'lost':>5} {'twice':>5} "
+          f"{'moved':>5} {'raw':>4} {'reused':>6} {'unclear':>7} {'left':>4}")  # fmt: skip
+    is_good = True
+    with tempfile.TemporaryDirectory(prefix="wordveil-faults-") as name:
+        if not wanted or "kill" in wanted:
+            ways = [(form, workers) for form in arguments.forms for workers in (1, 2)]
+            for number, (form, workers) in enumerate(ways):
+                count = arguments.kills * (number + 1) // len(ways) - arguments.kills * number // len(ways)
+                place = Path(name) / f"kill-{number}"
+                place.mkdir()
+                found = kills(form, workers, count, arguments.records, arguments.seed + number, place)
+                is_good &= _show(f"kill -9, {workers} process{'es' * (workers > 1)}", form, found)
+        for number, (fault, act) in enumerate(chosen.items()):
+            for form in arguments.forms:
+                place = Path(name) / f"{number}-{form}"
+                place.mkdir()
+                is_good &= _show(fault, form, act(form, place, arguments.records))
+    sys.exit(0 if is_good else 1)
+
+
+def _show(fault: str, form: str, found: Found) -> bool:
+    print(f"{fault:<34} {form:<8} {found.trials:>5} {found.records:>8,} {found.redone:>10,} {found.lost:>5} "
+          f"{found.repeated:>5} {found.misplaced:>5} {found.raw:>4} {found.reused:>6} {found.unclear:>7} "
+          f"{len(found.left_behind):>4}", flush=True)  # fmt: skip
+    if found.left_behind:
+        print(f"    left behind: {', '.join(sorted(set(found.left_behind)))}", file=sys.stderr)
+    return found.is_good or found.trials == 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Deliberately wrong builds of every mechanism, held against the audit: ``python -m benchmarks.mutants``.
+
+A mutant that survives is a fault the audit would not find; the command then ends with 1.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import lru_cache
+
+import numpy as np
+from tests.audit.doubles import MUTANTS, Mutant
+from tests.conftest import make_poincare, make_space
+
+from wordveil.audit import Auditor, Verdict
+from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Space, Vocabulary
+
+__all__ = ["convict", "main"]
+
+
+@lru_cache(maxsize=4)
+def _space(kind: str) -> Space:
+    vectors = make_space(150, 4, seed=12)
+    if kind == "disk":
+        return make_poincare(80, 2, seed=1)
+    if kind == "stretched":
+        matrix = vectors.matrix * np.array([4.0, 1.0, 1.0, 0.25], dtype=np.float32)
+        return EuclideanSpace("stretched", Vocabulary(vectors.vocabulary.words), matrix)
+    return {"vectors": vectors, "graph": GraphSpace.of(vectors, 3), "ring": RingSpace.of(vectors)}[kind]
+
+
+def convict(mutant: Mutant) -> Verdict:
+    """Audit a mutant at the small size that the suite uses."""
+    kind, options = mutant.kind, mutant.options
+    return Auditor(words=60, draws=20_000, repeat=True).examine(
+        kind(_space(mutant.space), mutant.epsilon, **options),
+        lambda smaller: kind(smaller, mutant.epsilon, **options),
+    )
+
+
+def main() -> None:
+    """Audit every mutant and print who was convicted of what."""
+    started, survivors = time.perf_counter(), 0
+    print(f"{'mechanism':<18} {'mutant':<26} {'verdict':<9} {'allowed':>9} {'found':>9}  what gave it away")
+    for mutant in MUTANTS:
+        verdict = convict(mutant)
+        worst = next((one for one in verdict.on_promise if one.breaks), verdict.worst)
+        assert worst is not None
+        survivors += verdict.verdict != "broken"
+        print(
+            f"{mutant.kind.name:<18} {mutant.kind.__name__:<26} {verdict.verdict:<9} {worst.allowed:>9.3g} "
+            f"{worst.measured:>9.3g}  {worst.quantity}: {worst.about}",
+            flush=True,
+        )
+    print(f"{len(MUTANTS)} mutants, {survivors} survived, {time.perf_counter() - started:.0f} s")
+    sys.exit(1 if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,345 @@
+"""What is fuzzed: one function each, which takes any bytes and may raise nothing.
+
+A target may refuse its bytes with a `WordveilError` of one sentence; whatever else comes out of it is a bug. Where
+something is read, the target also checks what must then hold. `tools/fuzz.py` drives the targets with coverage; the
+test suite replays the kept inputs. A new target is one function and one line in `TARGETS`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gzip
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.conftest import make_space
+from wordveil.cli.options import build_mechanism, parse_options
+from wordveil.errors import WordveilError
+from wordveil.io import Destination, FileJob, Reading, Veils, format_named, make_plan
+from wordveil.mechanisms import MECHANISMS, Channel, FromChannel, Mechanism, mechanism
+from wordveil.noise import Entropy
+from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary
+from wordveil.spaces.files import read_vectors
+from wordveil.text import SELECTIONS, Document, Veil, tokenise
+from wordveil.text.case import CASES
+from wordveil.text.outside import POLICIES
+from wordveil.training.pairs import read_pairs
+from wordveil.training.wordnet import WordNet
+
+__all__ = ["TARGETS", "Target", "scratch"]
+
+Target = Callable[[bytes], None]
+
+_COLUMNS = ("text", "a.b")
+_WORDS = ["ship", "harbour", "sail", "Wind", "is", "not", "an", "me", "zürich", "7", "anchor", "o"]
+
+
+@lru_cache(maxsize=1)
+def scratch() -> Path:
+    """Return a folder for the files that the targets read."""
+    folder = Path(tempfile.mkdtemp(prefix="wordveil-fuzz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@lru_cache(maxsize=1)
+def _space() -> EuclideanSpace:
+    vectors = np.random.default_rng(0).normal(size=(len(_WORDS), 3)).astype(np.float32)
+    return EuclideanSpace("tiny", Vocabulary(_WORDS), vectors)
+
+
+@lru_cache(maxsize=1)
+def _drawing() -> Mechanism[Any]:
+    return mechanism("exponential", _space(), epsilon=1.0)
+
+
+@lru_cache(maxsize=64)
+def _veil(select: str, oov: str, case: str) -> Veil:
+    words = ["new york", "ship", "O'Brien"] if select == "words" else None
+    return Veil(_drawing(), select=select, words=words, oov=oov, case=case, seed=1)
+
+
+@lru_cache(maxsize=1)
+def _idle() -> Veils:
+    return Veils(lambda seed: Veil(_drawing(), select="words", words=[], seed=seed))
+
+
+def _one_sentence(error: WordveilError) -> None:
+    sentence = str(error)
+    assert sentence, "an error without a sentence"
+    assert len(sentence) < 40_000, "an error of many sentences"  # a long option is quoted as it was given
+
+
+def _written(content: bytes, name: str = "file") -> Path:
+    path = scratch() / name
+    path.write_bytes(content)
+    return path
+
+
+def veil(data: bytes) -> None:
+    """Any text, under every selection, policy and case."""
+    select = SELECTIONS[data[0] % len(SELECTIONS)] if data else "all"
+    oov = POLICIES[data[1] % len(POLICIES)] if len(data) > 1 else "replace"
+    case = CASES[data[2] % len(CASES)] if len(data) > 2 else "sentence"
+    # UTF-16 makes every pair of bytes a character, half surrogate pairs among them.
+    rest = data[3:]
+    if rest[:1] == b"\xff":
+        text = rest[1:].decode("utf-16-le", "surrogatepass" if len(rest) % 2 else "replace")
+    else:
+        text = rest.decode("utf-8", "replace")
+    tokens = tokenise(text)
+    assert "".join(tokens.pieces) == text
+    assert len(tokens.pieces) == 2 * len(tokens.keys) + 1
+    spans = ((0, len(text) // 2), (len(text) // 3, len(text))) if select == "spans" else None
+    try:
+        release = _veil(select, oov, case)(text, spans=spans)
+    except WordveilError as error:
+        _one_sentence(error)
+        return
+    counts = release.counts
+    parts = counts.left_alone, counts.drawn, counts.outside, counts.numbers, counts.dropped, counts.kept_raw
+    assert counts.words == sum(parts)
+    for left, right in pairwise(release.replacements):
+        assert left.start <= left.end <= right.start
+        assert left.new_start <= left.new_end <= right.new_start
+    if select == "all" and oov == "replace":
+        # Outside of what was replaced nothing spells: no letter and no digit is left raw.
+        raw, at = [], 0
+        for change in release.replacements:
+            raw.append(release.text[at : change.new_start])
+            at = change.new_end
+        raw.append(release.text[at:])
+        assert not any(character.isalnum() for character in "".join(raw))
+
+
+def _vectors(form: str | None, name: str = "file") -> Target:
+    def read(data: bytes) -> None:
+        packed, content = data[:1] == b"\x01", data[1:]
+        path = _written(gzip.compress(content, 1) if packed else content, name)
+        try:
+            words, vectors = read_vectors(path, format=form)
+        except WordveilError as error:
+            _one_sentence(error)
+            return
+        assert len(words) == len(set(words)) == len(vectors) > 0
+        assert "" not in words
+        assert vectors.ndim == 2
+        assert np.isfinite(vectors).all()
+
+    return read
+
+
+def folder(data: bytes) -> None:
+    """An embedding as a folder: the words, a separator, the array."""
+    words, _, array = data.partition(b"\xff\xff")
+    place = scratch() / "folder"
+    place.mkdir(exist_ok=True)
+    (place / "words.txt").write_bytes(words)
+    (place / "vectors.npy").write_bytes(array)
+    try:
+        found, vectors = read_vectors(place)
+    except WordveilError as error:
+        _one_sentence(error)
+        return
+    assert len(found) == len(set(found)) == len(vectors)
+    assert np.isfinite(vectors).all()
+
+
+def poincare(data: bytes) -> None:
+    """A Poincaré space: words, meta data, coordinates, pairs."""
+    parts = [*data.split(b"\xff\xfe\xff", 3), b"", b"", b""]
+    place = scratch() / "poincare"
+    place.mkdir(exist_ok=True)
+    for name, content in zip(("words.txt", "meta.json", "hyperboloid.npy", "is_a.npy"), parts, strict=False):
+        (place / name).write_bytes(content)
+        if not content:
+            (place / name).unlink()
+    try:
+        space = PoincareSpace.load(place)
+        distances = space.distances(np.array([0]))
+        space.describe()
+    except WordveilError as error:
+        _one_sentence(error)
+        return
+    assert np.isfinite(distances).all()
+    assert (distances >= 0).all()
+    assert space.is_a is None or ((space.is_a >= 0) & (space.is_a < len(space))).all()
+
+
+def channel(data: bytes) -> None:
+    """A saved channel, and draws from it."""
+    path = _written(data, "channel")
+    try:
+        read = Channel.load(path)
+        made = FromChannel(_space(), read)
+        drawn = made.draw(np.arange(len(_space())), Entropy(1))
+        read.row(0)
+    except WordveilError as error:
+        _one_sentence(error)
+        return
+    assert ((drawn >= 0) & (drawn < len(_space()))).all()
+
+
+def _reader(form: str) -> Target:
+    """A file through its reader and a veil that selects nothing: what comes out must be what went in."""
+
+    def read(data: bytes) -> None:
+        if not data:
+            return
+        how = data[0]
+        columns = () if form == "text" else _COLUMNS[: 1 + how % 2]
+        spans = "s" if form == "jsonl" and how & 4 and len(columns) == 1 else None
+        reading = Reading(columns, spans, "replace" if how & 8 else "strict", 4 if how & 16 else 100)
+        path = _written(data[1:], f"file.{form}")
+        out = path.with_name(f"out.{form}")
+        try:
+            records = _through(path, out, form, reading)
+        except WordveilError as error:
+            _one_sentence(error)
+            return
+        assert _through(out, path.with_name(f"again.{form}"), form, reading) == records
+
+    return read
+
+
+def _through(path: Path, out: Path, form: str, reading: Reading) -> list[list[str | Document]]:
+    records: list[list[str | Document]] = []
+    kind = format_named(form)
+    out.unlink(missing_ok=True)
+    with kind.open_reader(path, reading) as reader:
+        writer = kind.open_writer(out.with_suffix(".part"), 0, path)
+        try:
+            writer.append(reader.preamble)
+            for number, block in enumerate(reader.blocks()):
+                records += block.records
+                writer.append(block.render(_idle().veil(block, "", number)))
+            writer.finish(out)
+        finally:
+            writer.close()
+    return records
+
+
+def options(data: bytes) -> None:
+    """What people give as options of mechanisms."""
+    kind = list(MECHANISMS)[data[0] % len(MECHANISMS)] if data else "graph"
+    given = data[1:].decode("utf-8", "replace").split("\n")
+    try:
+        chosen = parse_options([option for option in given if option])
+        made = mechanism(kind, _option_space(), epsilon=chosen.pop("epsilon", 1.0), **chosen)
+        json.dumps(made.describe(), allow_nan=False)
+        made.guarantee.sentence()
+        made.draw(np.arange(3), Entropy(1))
+    except WordveilError as error:
+        _one_sentence(error)
+
+
+@lru_cache(maxsize=1)
+def _option_space() -> EuclideanSpace:
+    return make_space(12, 3)
+
+
+def names(data: bytes) -> None:
+    """Names of mechanisms and spaces, as the command line takes them."""
+    mechanism_name, _, space = data.decode("utf-8", "surrogateescape").partition("\n")
+    with suppress(WordveilError):
+        build_mechanism(mechanism_name or "laplace", 1.0, space.replace("glove-50k", ""), False, None)
+
+
+def checkpoint(data: bytes) -> None:
+    """The checkpoint of a job that is resumed: whatever stands in it, nothing is lost and nothing comes out twice."""
+    place = scratch() / "job"
+    place.mkdir(exist_ok=True)
+    source, out = place / "in.txt", place / "out.txt"
+    lines = b"".join(b"line %d of the ship\n" % number for number in range(6))
+    if not source.exists():
+        source.write_bytes(lines)
+    out.unlink(missing_ok=True)
+    identity = _identity(source, out)
+    (place / "out.txt.part").write_bytes(lines[:60])
+    (place / "out.txt.part.json").write_bytes(data.replace(b'"@"', identity))
+    plan = make_plan(source)
+    try:
+        job = FileJob(plan, Reading(batch_words=4), Destination.of(out, plan), resume=True)
+        job.check()
+        job.run(_idle())
+        job.forget()
+    except WordveilError as error:
+        _one_sentence(error)
+        assert not out.exists()
+
+
+@lru_cache(maxsize=1)
+def _identity(source: Path, out: Path) -> bytes:
+    """Return the identity that a checkpoint of this job has, so that the fuzzer need not find digests."""
+    plan = make_plan(source)
+    job = FileJob(plan, Reading(batch_words=4), Destination.of(out, plan))
+    seen: list[bytes] = []
+
+    def stop(*_: object) -> None:
+        seen.append(out.with_name("out.txt.part.json").read_bytes())
+
+    job.run(_idle(), stop)
+    job.forget()
+    out.unlink()
+    return json.dumps(json.loads(seen[0])["identity"]).encode()
+
+
+def pairs(data: bytes) -> None:
+    """A file of IS-A pairs."""
+    packed, content = data[:1] == b"\x01", data[1:]
+    path = _written(gzip.compress(content, 1) if packed else content, "pairs.gz" if packed else "pairs.tsv")
+    if data[:1] == b"\x02":
+        path = _written(content, "pairs.gz")
+    try:
+        found = read_pairs(path)
+    except WordveilError as error:
+        _one_sentence(error)
+        return
+    assert len(found.child) == len(found.parent) == len(found.counts)
+
+
+def wordnet(data: bytes) -> None:
+    """A data file of WordNet."""
+    place = scratch() / "wordnet"
+    place.mkdir(exist_ok=True)
+    (place / "data.noun").write_bytes(data)
+    try:
+        net = WordNet(place)
+        for synset in net.synsets("noun"):
+            net.lemmas(synset)
+            net.ancestors(synset)
+    except WordveilError as error:
+        _one_sentence(error)
+
+
+TARGETS: dict[str, Target] = {
+    "veil": veil,
+    "glove": _vectors("glove"),
+    "word2vec": _vectors("word2vec"),
+    "word2vec-binary": _vectors("word2vec-binary"),
+    "npz": _vectors("npz"),
+    "safetensors": _vectors("safetensors"),
+    "detected": _vectors(None, "file.vec"),
+    "folder": folder,
+    "poincare": poincare,
+    "channel": channel,
+    "text": _reader("text"),
+    "csv": _reader("csv"),
+    "tsv": _reader("tsv"),
+    "jsonl": _reader("jsonl"),
+    "parquet": _reader("parquet"),
+    "options": options,
+    "names": names,
+    "checkpoint": checkpoint,
+    "pairs": pairs,
+    "wordnet": wordnet,
+}
