@@ -8,15 +8,20 @@ from typing import Any
 import typer
 
 from wordveil.cli import (
+    attack,
     audit,
     calibrate,
+    compare,
     demo,
     explain,
     geometry,
     lac,
     match,
     mechanisms,
+    plot,
     privatize,
+    reproduce,
+    serve,
     spaces,
     train,
     vectors,
@@ -35,7 +40,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (privatize, explain, mechanisms, spaces, calibrate, match, geometry, audit, vectors, train, lac, demo):
+for command in (
+    privatize,
+    explain,
+    mechanisms,
+    spaces,
+    calibrate,
+    match,
+    compare,
+    geometry,
+    audit,
+    attack,
+    vectors,
+    train,
+    plot,
+    reproduce,
+    lac,
+    serve,
+    demo,
+):
     command.register(app)
 
 # The command-line library's own errors (a missing argument, an unknown option); which class it is has moved.

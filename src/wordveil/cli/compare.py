@@ -1,0 +1,226 @@
+"""``wordveil compare``: mechanisms at the same success of the adversary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.cli.calibrate import ProgressOf, Quiet, check_writable
+from wordveil.cli.options import Json, parse_options, stdout
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from wordveil.experiments.frontier import Contender, Frontier, Point
+    from wordveil.spaces import EuclideanSpace, Space
+
+__all__ = ["register"]
+
+_MECHANISMS = (
+    "graph", "graph:k=5", "graph:k=10", "graph:k=0", "ring", "exponential", "exponential:prior=frequency", "truncated",
+    "knn-truncated", "laplace", "vickrey", "mahalanobis", "density", "elastic", "gaussian",
+)  # fmt: skip
+_QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(compare)
+
+
+def compare(
+    data: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The folder of data sets.")],
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mechanism",
+            "-m",
+            metavar="NAME[:OPTION=VALUE,…][@SPACE]",
+            help="A mechanism, such as graph:k=5; may be repeated. If not given, all that suit the space.",
+        ),
+    ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", "-t", help="A task; may be repeated. TREC-6, MR and CR if not given.")
+    ] = None,
+    level: Annotated[
+        list[float] | None,
+        typer.Option("--level", metavar="P", help="A success of the adversary; may be repeated. .05 .1 .25 .4 else."),
+    ] = None,
+    prior: Annotated[
+        str, typer.Option("--prior", help="What the adversary knows of word frequencies: text, uniform or both.")
+    ] = "text",
+    space: Annotated[str, typer.Option("--space", "-s", help="The space of mechanisms that name none.")] = "glove-50k",
+    words: Annotated[
+        int, typer.Option("--words", min=10, help="How many of the most frequent words to use; fewer is faster.")
+    ] = 20_000,
+    select: Annotated[str, typer.Option("--select", help="Which words are veiled: all, or content words.")] = "all",
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often each task is done.")] = 2,
+    draws: Annotated[
+        int, typer.Option("--draws", min=1000, help="Draws the adversary learns from where no probabilities are known.")
+    ] = 150_000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Which random numbers.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Few examples and draws: a first look in minutes.")] = False,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the frontier: a .png or .svg file.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write JSON to this file, anew after each mechanism."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare mechanisms where the best guess of a word is right equally often.
+
+    For each it prints the ε, the near loss (how well similar words are told apart) and what the texts are still good
+    for, as a share of the way from random words to clean text, with 95% intervals. Tasks are trained and tested on
+    veiled text. On a full run the mechanisms with noise take minutes each.
+
+    For example:
+
+      wordveil compare --data ../shared/data --quick
+
+      wordveil compare --data ../shared/data -m graph -m graph:k=5 -m laplace --level 0.25 --figure frontier.png
+
+      wordveil compare --data ../shared/data -m graph -m ring --task subj --task mpqa --prior both
+    """
+    from wordveil.experiments.adversary import PRIORS
+    from wordveil.experiments.frontier import compare as measure
+    from wordveil.io.checkpoint import write_whole
+    from wordveil.spaces import load_space
+    from wordveil.tasks import AveragedVectors, DataFolder, Reader, load_task
+
+    check_writable(output, picture=figure)
+    levels = _levels(level or [0.05, 0.1, 0.25, 0.4])
+    if prior not in (*PRIORS, "both"):
+        raise WordveilError("--prior must be text, uniform or both.")
+    if select not in ("all", "content"):
+        raise WordveilError("--select must be all or content here.")
+    folder = DataFolder(data)
+    tasks = [load_task(name, folder) for name in dict.fromkeys(task or ["trec6", "mr", "cr"])]
+    if quick:
+        tasks, draws, repeats = [one.limited(_QUICK_EXAMPLES) for one in tasks], min(draws, _QUICK_DRAWS), 1
+    opened: dict[str, Space] = {name: _first(load_space(name), words) for name in dict.fromkeys([space])}
+    contenders = [_contender(given, space, opened, words) for given in mechanism or _MECHANISMS]
+    reading = opened[space] if _has_vectors(opened[space]) else _first(load_space("glove-50k"), words)
+    told = {"seed": seed, "words": words, "select": select, "repeats": repeats, "quick": quick}
+
+    def keep(so_far: Frontier) -> None:
+        if output is not None:
+            write_whole(output, json.dumps({**told, **so_far.to_dict()}, indent=2, ensure_ascii=False) + "\n")
+
+    with ProgressOf("comparing", quiet=quiet) as progress:
+        found = measure(
+            contenders,
+            tasks,
+            AveragedVectors(Reader(_vectors(reading))),
+            levels,
+            priors=PRIORS if prior == "both" else (prior,),
+            repeats=repeats,
+            draws=draws,
+            seed=seed,
+            select=select,
+            watch=progress.watch,
+            keep=keep,
+        )
+    if figure is not None:
+        _draw(found, figure)
+    if as_json:
+        typer.echo(json.dumps({**told, **found.to_dict()}, indent=2, ensure_ascii=False))
+    else:
+        _show(found)
+
+
+def _levels(given: list[float]) -> list[float]:
+    if not all(0.0 < one < 1.0 for one in given):
+        raise WordveilError("a --level is a probability between 0 and 1, such as 0.25.")
+    return sorted(set(given))
+
+
+def _first(space: Space, words: int) -> Space:
+    import numpy as np
+
+    from wordveil.spaces import EuclideanSpace
+
+    return space.restrict(np.arange(words)) if isinstance(space, EuclideanSpace) and len(space) > words else space
+
+
+def _has_vectors(space: Space) -> bool:
+    from wordveil.spaces import EuclideanSpace
+
+    return isinstance(space, EuclideanSpace)
+
+
+def _vectors(space: Space) -> EuclideanSpace:
+    from wordveil.mechanisms.mechanism import needs_vectors
+
+    return needs_vectors("compare", space)
+
+
+def _contender(given: str, space: str, opened: dict[str, Space], words: int) -> Contender:
+    """Read NAME[:OPTION=VALUE,…][@SPACE]."""
+    from wordveil.calibration import maker
+    from wordveil.experiments.frontier import Contender
+    from wordveil.spaces import load_space
+
+    told, _, where = given.partition("@")
+    name, _, options = told.partition(":")
+    where = where or space
+    if where not in opened:
+        opened[where] = _first(load_space(where), words)
+    chosen = parse_options([one for one in options.split(",") if one])
+    return Contender(given, maker(name, opened[where], **chosen), opened[where])
+
+
+def _draw(found: Frontier, path: Path) -> None:
+    from wordveil.experiments.frontier_figure import draw_frontier
+    from wordveil.plots.canvas import save
+
+    priors = list(dict.fromkeys(point.prior for point in found.points))
+    for prior in priors:
+        where = path if len(priors) == 1 else path.with_name(f"{path.stem}-{prior}{path.suffix}")
+        save(draw_frontier(found, prior), where)
+
+
+def _show(found: Frontier) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = stdout()
+    tasks = list(found.bounds)
+    for prior in dict.fromkeys(point.prior for point in found.points):
+        for level in dict.fromkeys(point.level for point in found.points):
+            knows = "word frequencies" if prior == "text" else "no word frequencies"
+            table = Table(
+                title=f"The best guess is right {100 * level:g}% of the time (adversary knows {knows})",
+                title_justify="left",
+            )
+            table.add_column("mechanism", overflow="fold")
+            for heading in ("ε", "guess right", "words kept", "near loss", "mean share", *tasks):
+                table.add_column(heading, justify="right")
+            points = [point for point in found.points if point.prior == prior and point.level == level]
+            for point in sorted(points, key=lambda one: -(one.mean_share or -1.0)):
+                table.add_row(escape(point.label), *_cells(point, tasks))
+            console.print(table)
+        console.print(f"Always guessing the likeliest word is right {100 * found.floors[prior]:.1f}% of the time.")
+    for name, (random, clean) in found.bounds.items():
+        console.print(f"{escape(name)}: random words {random.value:.3f}, clean text {clean.value:.3f}.")
+
+
+def _cells(point: Point, tasks: list[str]) -> list[str]:
+    if point.epsilon is None or point.adversary is None:
+        return ["not reached", *["-"] * (4 + len(tasks))]
+    loss: Any = point.near_loss
+    return [
+        f"{point.epsilon:.3g}",
+        f"{100 * point.adversary.low:.1f}%",
+        f"{100 * (point.kept or 0.0):.1f}%",
+        "none" if loss is None else f"{'≤ ' if point.near_loss_is_bound else ''}{loss:.1f}",
+        f"{point.mean_share:.2f}",
+        *(
+            f"{point.shares[name].value:.2f} [{point.shares[name].low:.2f}, {point.shares[name].high:.2f}]"
+            for name in tasks
+        ),
+    ]

@@ -1,0 +1,147 @@
+"""``wordveil reproduce``: the tables and figures of the papers, done again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.options import Json, stderr, stdout
+from wordveil.errors import WordveilError
+
+if TYPE_CHECKING:
+    from wordveil.experiments.result import Result
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    name: Annotated[list[str] | None, typer.Argument(metavar="NAME…", help="The tables and figures.")] = None,
+    data: Annotated[Path | None, typer.Option("--data", metavar="FOLDER", help="The folder of data sets.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List what can be reproduced, and stop.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Reproduce everything.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer words, examples and repetitions.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Which random numbers.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Write NAME.json and NAME.png there.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", metavar="FILE", help="Write the section of each into this Markdown page.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Do a table or figure of a paper again, beside the paper's own figures.
+
+    For example:
+
+      wordveil reproduce --list
+
+      wordveil reproduce icdm-fig3 wsdm-table1 --output results
+
+      wordveil reproduce --all --quick --data ../shared/data --output docs/results --page docs/results.md
+    """
+    from wordveil.experiments.registry import EXPERIMENTS, run_experiment
+    from wordveil.experiments.result import Setting
+
+    if listed:
+        _list(as_json)
+        return
+    names = list(EXPERIMENTS) if everything else list(dict.fromkeys(name or []))
+    if not names:
+        raise WordveilError("name a table or figure, or give --all; `wordveil reproduce --list` shows what there is.")
+    for one in names:
+        if one not in EXPERIMENTS:
+            raise WordveilError(f"there is no experiment {one!r}; `wordveil reproduce --list` shows what there is.")
+        if EXPERIMENTS[one].needs_data and data is None:
+            raise WordveilError(f"the experiment {one} needs data sets; give their folder with --data.")
+    _check_places(output, page)
+    done = []
+    for number, one in enumerate(names):
+        if not quiet:
+            stderr().print(f"{one} ({number + 1} of {len(names)})")
+        with ProgressOf("reproducing", quiet=quiet) as progress:
+            result, facts = run_experiment(one, Setting(data, quick, seed, progress.watch))
+        _write(result, facts, output, page)
+        done.append(facts)
+        if not as_json:
+            _show(result, facts)
+    if as_json:
+        typer.echo(json.dumps(done if len(done) > 1 else done[0], indent=2, ensure_ascii=False))
+
+
+def _check_places(output: Path | None, page: Path | None) -> None:
+    if output is not None:
+        from wordveil.calibration.figures import check_installed
+
+        check_installed()
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            raise WordveilError(f"cannot make the folder {output}.") from None
+    if page is not None and not page.resolve().parent.is_dir():
+        raise WordveilError(f"cannot write {page}: its folder is not there.")
+
+
+def _write(result: Result, facts: dict[str, Any], output: Path | None, page: Path | None) -> None:
+    from wordveil.experiments.page import put_section
+    from wordveil.io.checkpoint import write_whole
+
+    pictures: list[Path] = []
+    if output is not None:
+        from wordveil.plots.canvas import save
+
+        write_whole(output / f"{facts['name']}.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        for part, figure in sorted(result.figures.items()):
+            pictures.append(output / f"{facts['name']}{f'-{part}' if part else ''}.png")
+            save(figure, pictures[-1])
+    if page is not None:
+        here = page.resolve().parent
+        seen = [path.resolve() for path in pictures if path.resolve().is_relative_to(here)]
+        put_section(page, result, facts, [path.relative_to(here).as_posix() for path in seen])
+
+
+def _list(as_json: bool) -> None:
+    from rich.table import Table
+
+    from wordveil.experiments.registry import EXPERIMENTS
+
+    if as_json:
+        facts = [{**vars(one), "paper": one.paper} for one in EXPERIMENTS.values()]
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    table = Table(title="Tables and figures", title_justify="left")
+    for heading in ("name", "what it shows", "paper", "data"):
+        table.add_column(heading, overflow="fold")
+    for one in EXPERIMENTS.values():
+        table.add_row(one.name, one.title, one.paper, "--data" if one.needs_data else "-")
+    stdout().print(table)
+
+
+def _show(result: Result, facts: dict[str, Any]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from wordveil.experiments.result import written
+
+    console = stdout()
+    console.print(escape(f"{facts['name']}: {facts['paper']}. {facts['title']}."))
+    if result.changed:
+        console.print(escape(f"Changed: {result.changed}"), soft_wrap=True)
+    for one in result.tables:
+        table = Table(title=escape(one.title), title_justify="left")
+        for place, heading in enumerate(one.columns):
+            table.add_column(escape(heading), overflow="fold", justify="left" if place == 0 else "right")
+        for row in one.rows:
+            table.add_row(*(escape(written(cell)) for cell in row))
+        console.print(table)
+    console.print(escape(result.reading), soft_wrap=True)
+    console.print(f"Took {facts['seconds']:,.1f} s; seed {facts['seed']}.")

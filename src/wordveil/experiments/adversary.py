@@ -1,0 +1,155 @@
+"""How often the best guess of a token is right, on real text.
+
+The adversary knows the mechanism and how often each word occurs in the text, and sees one token at a time. Where the
+mechanism states its probabilities his success is exact: the sum over outputs of the largest ``π(w)·Pr[M(w)=y]``. Where
+it does not, he learns his guesses from draws, and his success is counted on fresh ones, so that it is not flattered;
+what he would have with endless draws lies a little above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.calibration import Adversary, Meter, Settings, meter_for
+from wordveil.calibration.meter import Maker
+from wordveil.calibration.settings import Watch, ignore
+from wordveil.errors import WordveilError
+from wordveil.noise import Entropy
+from wordveil.spaces import Space
+from wordveil.text import stop_words, tokenise
+
+__all__ = ["PRIORS", "TokenAdversary", "word_chances"]
+
+#: What the adversary may know of the words: nothing, or how often each occurs in the text.
+PRIORS = ("text", "uniform")
+
+_KEPT = 20_000  # draws that tell how many words stay
+
+
+def word_chances(texts: Iterable[str], space: Space, *, select: str = "all") -> NDArray[np.float64]:
+    """Return how often each word of a space occurs among the veiled words of some texts.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The texts.
+    space : Space
+        The words.
+    select : {"all", "content"}
+        Which words are veiled.
+    """
+    counts = np.zeros(len(space))
+    get = space.vocabulary.ids.get
+    left = stop_words() if select == "content" else frozenset()
+    for text in texts:
+        pieces, keys = tokenise(text)
+        for word, key in zip(pieces[1::2], keys, strict=True):
+            place = get(word, get(key))
+            if place is not None and key not in left:
+                counts[place] += 1
+    if not counts.any():
+        raise WordveilError("no word of the texts is in the vocabulary, so there is nothing to guess.")
+    return counts / counts.sum()
+
+
+@dataclass(frozen=True)
+class TokenAdversary:
+    """Measures the best guess against one mechanism, at any ε.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the mechanism for an ε.
+    space : Space
+        The space it was asked for on.
+    chances : array of float
+        The probability of every word as input.
+    prior : {"text", "uniform"}
+        What the adversary knows of them; with ``uniform``, every word of the vocabulary is as likely an input.
+    draws : int
+        How many draws are learnt from, and how many fresh ones are tested on, where the probabilities are not known.
+    seed : int
+        Which random numbers.
+    watch : callable, optional
+        Told how far it is.
+    """
+
+    make: Maker
+    space: Space
+    chances: NDArray[np.float64]
+    prior: str = "text"
+    draws: int = 150_000
+    seed: int = 0
+    watch: Watch = ignore
+
+    def meter(self) -> Meter:
+        """Return what else measures the mechanism, told of the same prior."""
+        meter = meter_for(self.make, self.space, Settings(seed=self.seed), self.watch)
+        if meter.exact and self.prior == "text":
+            meter.tell("text", self.chances)
+        return meter
+
+    @property
+    def floor(self) -> float:
+        """The success of always guessing the likeliest word, below which no mechanism can press it."""
+        return float(self._prior.max())
+
+    def __call__(self, epsilon: float, meter: Meter) -> Adversary:
+        """Return how often the best guess is right.
+
+        Parameters
+        ----------
+        epsilon : float
+            The privacy parameter.
+        meter : Meter
+            From `meter`; what it looked up once serves every ε.
+        """
+        if meter.exact:
+            return meter.adversary([epsilon], self.prior)[0]
+        return self._learnt(epsilon)
+
+    def _learnt(self, epsilon: float) -> Adversary:
+        mechanism = self.make(epsilon)
+        chances = self._prior
+        learning, testing = Entropy(self.seed).spawn(2)
+        inputs = _inputs(chances, self.draws, learning)
+        guesses = _guesses(inputs, mechanism.draw(inputs, learning), chances)
+        inputs = _inputs(chances, self.draws, testing)
+        right = guesses[mechanism.draw(inputs, testing)] == inputs
+        success, floor = float(right.mean()), self.floor
+        error = float(np.sqrt(success * (1 - success) / self.draws))
+        return Adversary(max(success, floor), max(success, floor), error, int((chances > 0).sum()))
+
+    def kept(self, epsilon: float) -> float:
+        """Return how many of the texts' words stay what they are, from draws."""
+        entropy = Entropy(self.seed)
+        inputs = _inputs(self.chances, _KEPT, entropy)
+        return float((self.make(epsilon).draw(inputs, entropy) == inputs).mean())
+
+    @property
+    def _prior(self) -> NDArray[np.float64]:
+        return self.chances if self.prior == "text" else np.full(len(self.space), 1.0 / len(self.space))
+
+
+def _inputs(chances: NDArray[np.float64], count: int, entropy: Entropy) -> NDArray[np.int64]:
+    sums = np.cumsum(chances)
+    return np.minimum(np.searchsorted(sums, entropy.uniform(count) * sums[-1], side="right"), len(chances) - 1)
+
+
+def _guesses(inputs: NDArray[np.int64], outputs: NDArray[np.int64], chances: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the best guess for every output, from what was seen."""
+    words = len(chances)
+    pairs, counts = np.unique(outputs * words + inputs, return_counts=True)
+    output, source = pairs // words, pairs % words
+    # One sighting teaches little: it does not outdo the guess that the word stayed, where it is a word of the text.
+    value = counts - ((output != source) & (chances[output] > 0)) + 0.5 * (output == source)
+    order = np.lexsort((value, output))
+    last = order[np.append(np.diff(output[order]) != 0, True)]
+    guesses = np.where(chances > 0, np.arange(words), int(chances.argmax()))
+    learnt = last[value[last] > 0]
+    guesses[output[learnt]] = source[learnt]
+    return guesses

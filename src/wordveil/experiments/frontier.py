@@ -1,0 +1,230 @@
+"""Mechanisms at the same success of the adversary: what they promise between similar words, and what stays useful."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wordveil.calibration import Adversary, Meter
+from wordveil.calibration.meter import Maker
+from wordveil.calibration.settings import Watch, ignore
+from wordveil.experiments.adversary import TokenAdversary, word_chances
+from wordveil.experiments.matched import matched
+from wordveil.spaces import Space
+from wordveil.tasks import Interval, Model, Task, evaluate, random_words, share_of_the_way, veiled
+
+__all__ = ["Contender", "Frontier", "Point", "compare"]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A mechanism that takes part.
+
+    Attributes
+    ----------
+    label : str
+        What it is called in tables.
+    make : callable
+        Makes it for an ε.
+    space : Space
+        The space it was asked for on.
+    """
+
+    label: str
+    make: Maker
+    space: Space
+
+
+@dataclass(frozen=True)
+class Point:
+    """One mechanism at one level of the adversary's success.
+
+    Attributes
+    ----------
+    label, prior : str
+        The mechanism, and what the adversary knows.
+    level : float
+        The success that was asked for.
+    epsilon : float or None
+        The ε at which it is reached; None where none does, and then nothing else is known.
+    adversary : Adversary, optional
+        The success measured there.
+    exact : bool
+        Whether that is exact.
+    near_loss : float, optional
+        The median over words of the largest log-ratio between a word and its ten most similar words.
+    near_loss_is_bound : bool
+        Whether that is what is promised, and not computed.
+    kept : float, optional
+        The share of the texts' words that stay what they are.
+    scores, shares : dict
+        For each task its score, and how far that is on the way from random words to clean text.
+    """
+
+    label: str
+    prior: str
+    level: float
+    epsilon: float | None
+    adversary: Adversary | None = None
+    exact: bool = False
+    near_loss: float | None = None
+    near_loss_is_bound: bool = False
+    kept: float | None = None
+    scores: dict[str, Interval] = field(default_factory=dict)
+    shares: dict[str, Interval] = field(default_factory=dict)
+
+    @property
+    def mean_share(self) -> float | None:
+        """The mean of the shares over the tasks."""
+        return float(np.mean([share.value for share in self.shares.values()])) if self.shares else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "mechanism": self.label,
+            "prior": self.prior,
+            "level": self.level,
+            "epsilon": self.epsilon,
+            "adversary": None if self.adversary is None else self.adversary.low,
+            "adversary_error": None if self.adversary is None else self.adversary.error,
+            "exact": self.exact,
+            "near_loss_median": self.near_loss,
+            "near_loss_is_bound": self.near_loss_is_bound,
+            "kept": self.kept,
+            "mean_share": self.mean_share,
+            "scores": {name: found.to_dict() for name, found in self.scores.items()},
+            "shares": {name: found.to_dict() for name, found in self.shares.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    points : list of Point
+        Every mechanism at every level.
+    bounds : dict
+        For each task the score of random words and of clean text.
+    floors : dict
+        For each prior the success of always guessing the likeliest word.
+    """
+
+    points: list[Point]
+    bounds: dict[str, tuple[Interval, Interval]]
+    floors: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        bounds = {
+            name: {"random": random.to_dict(), "clean": clean.to_dict()}
+            for name, (random, clean) in self.bounds.items()
+        }
+        return {"points": [point.to_dict() for point in self.points], "bounds": bounds, "floors": self.floors}
+
+
+def compare(
+    contenders: Sequence[Contender],
+    tasks: Sequence[Task],
+    model: Model,
+    levels: Sequence[float],
+    *,
+    priors: Sequence[str] = ("text",),
+    repeats: int = 2,
+    draws: int = 150_000,
+    seed: int = 0,
+    select: str = "all",
+    watch: Watch = ignore,
+    keep: Callable[[Frontier], None] | None = None,
+) -> Frontier:
+    """Measure mechanisms at matched success of the adversary.
+
+    Parameters
+    ----------
+    contenders : sequence of Contender
+        The mechanisms.
+    tasks : sequence of Task
+        What the texts are used for; their texts are also those that the adversary guesses at.
+    model : Model
+        What learns the tasks.
+    levels : sequence of float
+        The successes at which to measure.
+    priors : sequence of str
+        What the adversary knows: ``text`` (word frequencies of the texts), ``uniform``, or both in turn.
+    repeats, draws, seed : int
+        How often each task is done, how many draws the adversary sees of a mechanism that does not state its
+        probabilities, and which random numbers.
+    select : {"all", "content"}
+        Which words are veiled.
+    watch : callable, optional
+        Told how far it is.
+    keep : callable, optional
+        Given what was found so far after each mechanism, so that a long run that is stopped was not in vain.
+    """
+    watch("clean text and random words", 0.0)
+    clean = [evaluate(task, model, seed=seed) for task in tasks]
+    bottom = random_words(model.reader.space, select=select)
+    random = [evaluate(task, model, bottom, repeats=repeats, seed=seed) for task in tasks]
+    texts = [text for task in tasks for column in task.columns for text in column]
+    bounds = {
+        task.name: (low.interval(), high.interval()) for task, low, high in zip(tasks, random, clean, strict=True)
+    }
+    points: list[Point] = []
+    floors: dict[str, float] = {}
+    for number, contender in enumerate(contenders):
+        chances = word_chances(texts, contender.space, select=select)
+        for place, prior in enumerate(priors):
+            start = (number + place / len(priors)) / len(contenders)
+            watch(f"{contender.label}, adversary", start)
+            adversary = TokenAdversary(contender.make, contender.space, chances, prior, draws, seed)
+            floors[prior] = max(adversary.floor, floors.get(prior, 0.0))
+            meter = adversary.meter()
+            for level, (epsilon, success) in _epsilons(adversary, meter, levels).items():
+                if epsilon is None or success is None:
+                    points.append(Point(contender.label, prior, level, None))
+                    continue
+                watch(f"{contender.label}, tasks at {level:.0%}", start)
+                rewrite = veiled(contender.make(epsilon), select=select)
+                outcomes = [evaluate(task, model, rewrite, repeats=repeats, seed=seed) for task in tasks]
+                loss = meter.near_loss([epsilon])[0]
+                median = float(np.median(loss.values))
+                points.append(
+                    Point(
+                        contender.label,
+                        prior,
+                        level,
+                        epsilon,
+                        success,
+                        meter.exact,
+                        median if np.isfinite(median) else None,
+                        loss.bound,
+                        adversary.kept(epsilon),
+                        {outcome.task.name: outcome.interval() for outcome in outcomes},
+                        {
+                            outcome.task.name: share_of_the_way(outcome, low, high)
+                            for outcome, low, high in zip(outcomes, random, clean, strict=True)
+                        },
+                    )
+                )
+        if keep is not None:
+            keep(Frontier(points, bounds, floors))
+    return Frontier(points, bounds, floors)
+
+
+def _epsilons(
+    adversary: TokenAdversary, meter: Meter, levels: Sequence[float]
+) -> dict[float, tuple[float | None, Adversary | None]]:
+    seen: dict[float, Adversary] = {}
+
+    def success(epsilon: float) -> float:
+        seen[epsilon] = adversary(epsilon, meter)
+        return seen[epsilon].low
+
+    reachable = [level for level in levels if level > adversary.floor * 1.02]
+    found = matched(success, reachable, meter.probe.epsilon) if reachable else {}
+    epsilons = {level: found.get(level) for level in levels}
+    return {level: (one, None if one is None else seen[one]) for level, one in epsilons.items()}

@@ -1,0 +1,33 @@
+"""Downstream tasks: what text is still good for after it was veiled."""
+
+from wordveil.tasks.catalogue import TASKS, load_task
+from wordveil.tasks.evaluation import WHEN, evaluate
+from wordveil.tasks.folder import DataFolder
+from wordveil.tasks.models import AveragedVectors, BiLstm, Model
+from wordveil.tasks.outcome import Interval, Outcome, share_of_the_way
+from wordveil.tasks.rewriting import RandomWords, Rewriter, random_words, veiled
+from wordveil.tasks.task import CLASSES, ODD, SIMILARITY, Task
+from wordveil.tasks.vectors import Reader
+
+__all__ = [
+    "CLASSES",
+    "ODD",
+    "SIMILARITY",
+    "TASKS",
+    "WHEN",
+    "AveragedVectors",
+    "BiLstm",
+    "DataFolder",
+    "Interval",
+    "Model",
+    "Outcome",
+    "RandomWords",
+    "Reader",
+    "Rewriter",
+    "Task",
+    "evaluate",
+    "load_task",
+    "random_words",
+    "share_of_the_way",
+    "veiled",
+]

@@ -1,0 +1,99 @@
+"""How well a task was done, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.tasks.task import Task
+
+__all__ = ["Interval", "Outcome", "share_of_the_way"]
+
+_RESAMPLES = 400
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure and where it lies with 95% confidence.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The figure and the ends.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return it as plain values."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answers to a task's tested examples, in every repetition.
+
+    Attributes
+    ----------
+    task : Task
+        The task.
+    answers : array of shape (repetitions, examples)
+        See `Task.score`.
+    """
+
+    task: Task
+    answers: NDArray[np.float64]
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The score of each repetition."""
+        return np.array([self.task.score(row) for row in self.answers])
+
+    @property
+    def score(self) -> float:
+        """The mean score."""
+        return float(self.scores.mean())
+
+    def resampled(self, generator: np.random.Generator, chosen: NDArray[np.int64]) -> float:
+        """Score the examples chosen, in as many repetitions drawn with replacement."""
+        rows = generator.integers(0, len(self.answers), len(self.answers))
+        return float(np.mean([self.task.score(self.answers[row], chosen) for row in rows]))
+
+    def interval(self, seed: int = 0) -> Interval:
+        """Return the mean score with an interval, from examples and repetitions drawn again (bootstrap)."""
+        generator = np.random.default_rng(seed)
+        count = self.answers.shape[1]
+        found = [self.resampled(generator, _drawn(generator, count)) for _ in range(_RESAMPLES)]
+        return Interval(self.score, *np.quantile(found, [0.025, 0.975]).tolist())
+
+
+def share_of_the_way(outcome: Outcome, random: Outcome, clean: Outcome, seed: int = 0) -> Interval:
+    """Return how far an outcome is on the way from random words to clean text, with an interval.
+
+    All three are scored on the same drawn examples, so that what is easy for all of them cancels.
+
+    Parameters
+    ----------
+    outcome, random, clean : Outcome
+        Of one task.
+    seed : int
+        Which examples are drawn.
+    """
+    generator = np.random.default_rng(seed)
+    count = outcome.answers.shape[1]
+    found = []
+    for _ in range(_RESAMPLES):
+        chosen = _drawn(generator, count)
+        low, high = random.resampled(generator, chosen), clean.resampled(generator, chosen)
+        found.append((outcome.resampled(generator, chosen) - low) / (high - low) if high != low else np.nan)
+    way = clean.score - random.score
+    ends = np.nanquantile(found, [0.025, 0.975]) if not np.all(np.isnan(found)) else np.array([np.nan, np.nan])
+    return Interval((outcome.score - random.score) / way if way else np.nan, *ends.tolist())
+
+
+def _drawn(generator: np.random.Generator, count: int) -> NDArray[np.int64]:
+    return generator.integers(0, count, size=(count,))
