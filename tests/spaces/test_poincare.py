@@ -75,7 +75,7 @@ def test_saved_and_loaded_without_loss(tmp_path: Path) -> None:
     with pytest.raises(WordveilError, match="normalised"):
         load_space(tmp_path / "mine", normalise=True)
     (tmp_path / "mine" / "hyperboloid.npy").write_bytes(b"nothing")
-    with pytest.raises(WordveilError, match="damaged"):
+    with pytest.raises(WordveilError, match="not an array"):
         load_space(tmp_path / "mine")
 
 
