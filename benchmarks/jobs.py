@@ -101,7 +101,9 @@ def draws() -> list[Row]:
     for name, epsilon, target in (("graph", 3.0, 1_000_000), ("ring", 0.3, None), ("exponential", 3.0, 300_000)):
         made = mechanism(name, space, epsilon=epsilon)
         made.draw(ids[:100])  # the space is loaded
-        rate = len(ids) / best_of(1, lambda made=made: made.draw(ids))  # type: ignore[misc]
+        # `exponential` keeps rows, so that only its first draw is one from nothing; the others keep none
+        times = 1 if name == "exponential" else 3
+        rate = len(ids) / best_of(times, lambda made=made: made.draw(ids))  # type: ignore[misc]
         met = None if target is None else rate >= target
         aim = "" if target is None else f"≥ {target:,}"
         rows.append(Row(f"{name}, 1M Zipfian words", "words/s", rate, target=aim, met=met, note=distinct))
