@@ -350,9 +350,15 @@ static int search_hops(const int32_t *indptr, const int32_t *indices, int64_t wo
     uint32_t *seen = calloc((size_t)words, sizeof(uint32_t));
     int done = queue && levels && seen;
     for (int64_t source = 0; done == 1 && source < count; source++) {
-        int64_t deepest = 0;
-        for (int64_t draw = starts[source]; draw < starts[source + 1]; draw++)
-            deepest = hops[draw] > deepest ? hops[draw] : deepest;
+        int64_t deepest = 0, wanted = 0; /* of the deepest level only so many are looked for */
+        for (int64_t draw = starts[source]; draw < starts[source + 1]; draw++) {
+            if (hops[draw] > deepest) {
+                deepest = hops[draw];
+                wanted = 0;
+            }
+            if (hops[draw] == deepest && ranks[draw] >= wanted)
+                wanted = ranks[draw] < words ? ranks[draw] + 1 : words; /* more there are not */
+        }
         uint32_t mark = (uint32_t)source + 1;
         int64_t depth = 0, end = 1;
         queue[0] = (int32_t)sources[source];
@@ -360,7 +366,8 @@ static int search_hops(const int32_t *indptr, const int32_t *indices, int64_t wo
         levels[0] = 0;
         levels[1] = 1;
         while (depth < deepest && levels[depth] < levels[depth + 1]) {
-            for (int64_t place = levels[depth]; place < levels[depth + 1]; place++)
+            int64_t enough = depth + 1 == deepest ? levels[depth + 1] + wanted : words + 1;
+            for (int64_t place = levels[depth]; place < levels[depth + 1] && end < enough; place++)
                 for (int32_t edge = indptr[queue[place]]; edge < indptr[queue[place] + 1]; edge++) {
                     int32_t word = indices[edge];
                     queue[end] = word; /* overwritten unless it is new: no branch to guess */
