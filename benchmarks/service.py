@@ -87,8 +87,8 @@ def show(what: str, outcome: Outcome) -> None:
     )
 
 
-async def watch_memory(port: int, process: int, texts: list[str], minutes: float) -> tuple[float, float]:
-    """Load the service and return what it held after a tenth of the time, and the most after that."""
+async def watch_memory(port: int, process: int, texts: list[str], minutes: float) -> tuple[Outcome, float, float]:
+    """Load the service and return what came back, what it held after a quarter of the time, and the most after that."""
     load = asyncio.get_running_loop().create_task(at_rate(port, texts, _WANTED / 2, 60 * minutes))
     seen = []
     step = max(2.0, 6 * minutes)
@@ -96,9 +96,10 @@ async def watch_memory(port: int, process: int, texts: list[str], minutes: float
         await asyncio.wait([load], timeout=step)
         seen.append(memory_of(process))
         print(f"  memory {seen[-1]:.0f} MB", flush=True)
-    show(f"{minutes:g} min at {_WANTED / 2:g}/s", await load)
+    outcome = await load
+    show(f"{minutes:g} min at {_WANTED / 2:g}/s", outcome)
     settled = seen[len(seen) // 4]
-    return settled, max(seen[len(seen) // 4 :])
+    return outcome, settled, max(seen[len(seen) // 4 :])
 
 
 def main() -> None:
@@ -127,11 +128,12 @@ def main() -> None:
         show(f"half the wanted load, {_WANTED / 2:g}/s", half)
         twice = asyncio.run(at_rate(port, texts, 2 * full.rate, asked.seconds, 2048))
         show(f"twice saturation, {2 * full.rate:,.0f}/s offered", twice)
-        settled, most = asyncio.run(watch_memory(port, process, texts, asked.minutes))
+        long, settled, most = asyncio.run(watch_memory(port, process, texts, asked.minutes))
     verdicts = {
         f"at least {_WANTED:,.0f} answers/s": full.rate >= _WANTED and not full.errors,
         "p99 under 100 ms at half of that": half.percentile(99) < 100.0 and not half.errors and not half.refused,
         "no error at twice saturation": not twice.errors,
+        f"no error in {asked.minutes:g} min": not long.errors and not long.refused,
         f"memory flat ({settled:.0f} MB, at most {most:.0f} MB after)": most <= 1.1 * settled + 10,
     }
     for what, held in verdicts.items():
