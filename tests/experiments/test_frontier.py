@@ -15,7 +15,7 @@ from tests.tasks.made_data import make_data, topic_space
 from wordveil.calibration import maker
 from wordveil.errors import WordveilError
 from wordveil.experiments.adversary import TokenAdversary, word_chances
-from wordveil.experiments.frontier import Contender, compare
+from wordveil.experiments.comparison import Contender, compare
 from wordveil.experiments.matched import matched
 from wordveil.spaces import EuclideanSpace
 from wordveil.tasks import AveragedVectors, Reader, load_task

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.conftest import ALPHA, make_space, names
+from wordveil.errors import WordveilError
 from wordveil.mechanisms import Exponential, ExponentialMechanism, Graph, Ring, mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Vocabulary
@@ -17,6 +18,8 @@ from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Vocabulary
 MAKERS: dict[str, Callable[[EuclideanSpace, float], ExponentialMechanism[Any]]] = {
     "graph": Graph,
     "tree": lambda space, epsilon: Graph(space, epsilon, k=0),
+    "plain hops": lambda space, epsilon: Graph(space, epsilon, k=3, first=1.0),
+    "a flat top": lambda space, epsilon: Graph(space, epsilon, k=3, first=0.0),
     "ring": Ring,
     "exponential": Exponential,
     "frequency": lambda space, epsilon: Exponential(space, epsilon, prior="frequency"),
@@ -117,7 +120,7 @@ def test_a_seed_repeats_and_no_seed_does_not(toy: EuclideanSpace) -> None:
 
 
 def test_graph_on_the_bundled_space_follows_its_law(glove: EuclideanSpace) -> None:
-    # Shells of every size, from the nearest words to the thousands at nine hops, drawn by listing and by guessing.
+    # Shells of every size, from the nearest words to the thousands at six hops, drawn by listing and by guessing.
     made = mechanism("graph", glove, epsilon=1.5)
     assert isinstance(made, Graph)
     place = glove.vocabulary.id("harbour")
@@ -133,7 +136,7 @@ def test_graph_on_the_bundled_space_follows_its_law(glove: EuclideanSpace) -> No
         ).pvalue
         > ALPHA
     )
-    for hop in (1, 2, 7, 9):  # uniform inside a shell: the ids in it, cut in twenty
+    for hop in (1, 2, 4, 6):  # uniform inside a shell: the ids in it, cut in twenty
         inside = np.flatnonzero(hops == hop)
         bins = np.searchsorted(inside, drawn[hops[drawn] == hop]) * 20 // len(inside)
         weights = np.bincount(np.arange(len(inside)) * 20 // len(inside), minlength=20)
@@ -148,7 +151,21 @@ def test_rare_shells_have_their_probability() -> None:
     made = Graph(line, 20.0)
     chances = made.probabilities(0)
     assert (chances > 0).all()
-    assert chances[39] == pytest.approx(np.exp(-10.0 * 39), rel=1e-3)
+    assert chances[39] == pytest.approx(np.exp(-10.0 * 38.5) / (1 + np.exp(-5.0)), rel=1e-3)
+
+
+@pytest.mark.parametrize("first", [0.0, 0.25, 0.5, 1.0])
+def test_the_first_hop_costs_what_it_is_told_to_and_every_other_one(first: float) -> None:
+    line = GraphSpace("path", Vocabulary(names(6)), *_path(6))
+    chances = Graph(line, 3.0, first=first).probabilities(0)
+    assert np.log(chances[:-1] / chances[1:]) == pytest.approx([1.5 * first, 1.5, 1.5, 1.5, 1.5])
+
+
+@pytest.mark.parametrize("first", [-0.1, 1.1, float("nan")])
+def test_a_first_hop_that_costs_more_than_a_hop_is_refused(first: float, toy: EuclideanSpace) -> None:
+    # For the proof a hop may cost at most 1: with more, neighbours would be told apart by more than ε.
+    with pytest.raises(WordveilError, match="first hop"):
+        Graph(toy, 1.0, first=first)
 
 
 def _path(words: int) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,6 @@ from wordveil.attacks.priors import Prior
 from wordveil.attacks.watching import run_watched
 from wordveil.calibration.settings import Watch, ignore
 from wordveil.mechanisms import ExponentialMechanism, Graph, Mechanism, Ring
-from wordveil.mechanisms.mechanism import LOG_FLOOR
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 
@@ -95,8 +94,7 @@ class _ByHops(Likelihood):
         watch("counting words by hops", 0.0)
         if isinstance(mechanism, Graph):
             sizes = mechanism.space.shell_sizes(suspects)
-            falls = np.maximum(-0.5 * mechanism.epsilon * np.arange(sizes.shape[1]), LOG_FLOOR)
-            self._log_sums = np.log(sizes @ np.exp(falls))
+            self._log_sums = np.log(sizes @ np.exp(mechanism.log_falls(sizes.shape[1])))
         else:  # every word of a ring has the same sum
             own = np.asarray(mechanism.log_weights(suspects[:1])[0], dtype=np.float64)
             self._log_sums = np.full(len(suspects), np.logaddexp.reduce(own))

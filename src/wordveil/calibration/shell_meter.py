@@ -1,9 +1,10 @@
 """Exact figures for mechanisms whose probabilities depend on a number of hops alone: graph and ring.
 
 A word's law is known from how many words lie at each number of hops. The best guess of an input is found by a search
-instead of a table of all pairs: ``max_w π(w)·e^{-rate·d(w,y)}/Z(w)`` is, in logarithms, the largest of ``a(w) -
-rate·d(w,y)``, and a value at one word bounds those at its neighbours by ``a - rate``. Handing values on along the
-edges until nothing changes gives the maximum for every output at once.
+instead of a table of all pairs: ``max_w π(w)·e^{-rate·c(w,y)}/Z(w)`` is, in logarithms, the largest of ``a(w) -
+rate·c(w,y)``, and a value at one word bounds those at its neighbours by ``a - rate``. Handing values on along the
+edges until nothing changes gives the maximum for every output at once, were every hop to cost 1; the first one, which
+may cost less, is handed on by itself at the end.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from wordveil.calibration.columns import alike_inputs, resolving_inputs
 from wordveil.calibration.meter import Maker, Meter
@@ -28,6 +30,7 @@ from wordveil.spaces import GraphSpace, RingSpace, Space
 __all__ = ["ShellMeter"]
 
 _OUTPUTS = 64
+_PAIRS = 1024
 
 
 class ShellMeter(Meter):
@@ -45,6 +48,7 @@ class ShellMeter(Meter):
             raise TypeError("only the mechanisms graph and ring are measured by shells")
         self.hops: GraphSpace | RingSpace = probe.space
         self._factor = 0.5 if isinstance(probe, Graph) else 1.0  # a ring needs no ½: see its proof
+        self._first = probe.first if isinstance(probe, Graph) else 1.0
 
     @cached_property
     def _shells(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -84,8 +88,9 @@ class ShellMeter(Meter):
         return rows.astype(np.int16 if rows.max() < 2**15 else np.int32)
 
     def _falls(self, epsilon: float) -> NDArray[np.float64]:
-        hops = np.arange(self._shells[0].shape[1])
-        return np.maximum(-self._factor * epsilon * hops, LOG_FLOOR)
+        hops = self._shells[0].shape[1]
+        costs = self.probe.costs(hops) if isinstance(self.probe, Graph) else np.arange(hops)
+        return np.maximum(-self._factor * epsilon * costs, LOG_FLOOR)
 
     def _log_sums(self, epsilon: float) -> NDArray[np.float64]:
         """Return the logarithm of every word's normaliser."""
@@ -133,17 +138,50 @@ class ShellMeter(Meter):
     def near_loss(self, epsilons: Sequence[float]) -> list[PerWord]:
         """Return at each ε the largest log-ratio between a word and its most similar words.
 
-        Between ``w`` and ``w'`` it is reached at the output ``w`` or ``w'`` itself: by the triangle inequality no
-        other output has weights that differ by more than those at distance ``d(w,w')``.
+        The weights of an output ``y`` from ``w`` and ``w'`` differ most at ``y = w``, by the triangle inequality, if
+        every hop costs the same. If the first costs less, they differ more at a neighbour of ``w`` that is one hop
+        farther from ``w'`` than ``w`` is, where there is one: from 1 hop to one more than between ``w`` and ``w'``.
         """
         around = self.surroundings
         near, hops = around.near[:, : self.settings.similar], self._near_hops[:, : self.settings.similar]
+        onward, back = self._past
         found = []
         for epsilon in epsilons:
-            sums = self._log_sums(epsilon)
-            losses = -self._falls(epsilon)[hops] + np.abs(sums[around.ids][:, None] - sums[near])
+            falls, sums = self._falls(epsilon), self._log_sums(epsilon)
+            between = sums[near] - sums[around.ids][:, None]
+            plain, past = -falls[hops], falls[1:2] - falls[np.minimum(hops + 1, len(falls) - 1)]
+            losses = np.maximum(np.where(onward, past, plain) + between, np.where(back, past, plain) - between)
             found.append(PerWord(around.ids, losses.max(axis=1, initial=0.0)))
         return found
+
+    @cached_property
+    def _past(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether a word has a neighbour farther from a similar word than it is itself, and whether that has one."""
+        near, hops = self.surroundings.near[:, : self.settings.similar], self._near_hops[:, : self.settings.similar]
+        ids = np.broadcast_to(self.surroundings.ids[:, None], near.shape)
+        if self._first == 1.0:  # it makes no difference
+            return np.zeros(near.shape, dtype=np.bool_), np.zeros(near.shape, dtype=np.bool_)
+        return self._leads_away(ids, near, hops), self._leads_away(near, ids, hops)
+
+    def _leads_away(
+        self, ids: NDArray[np.int64], others: NDArray[np.int64], hops: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Return whether each word has a neighbour farther from the other word than it is itself."""
+        starts, neighbours = self._edges
+        indptr = np.append(starts, len(neighbours))
+        one, other, far = ids.ravel(), others.ravel(), hops.ravel()
+        joined = csr_array((np.ones(len(neighbours), dtype=np.int32), neighbours, indptr), shape=(len(starts),) * 2)
+        # of two neighbours: one that they do not share, beside the other itself
+        found = np.asarray(np.diff(indptr)[one] > (joined[one] * joined[other]).sum(axis=1) + 1)
+        apart = np.flatnonzero(far > 1)
+        apart = apart[np.argsort(other[apart], kind="stable")]
+        for part in blocks(len(apart), _PAIRS):
+            distinct, row = np.unique(other[apart[part]], return_inverse=True)
+            away = self.hops.distances(distinct)
+            for pair, own in zip(apart[part].tolist(), row.tolist(), strict=True):
+                around = neighbours[indptr[one[pair]] : indptr[one[pair] + 1]]
+                found[pair] = (away[own, around] > far[pair]).any()
+        return found.reshape(ids.shape)
 
     def adversary(self, epsilons: Sequence[float], prior: str) -> list[Adversary]:
         """Return at each ε how often the best guess is right."""
@@ -151,25 +189,31 @@ class ShellMeter(Meter):
         for epsilon in epsilons:
             best = np.full(len(self.space), -np.inf)
             best[self.suspects] = self.log_prior(prior, self.suspects) - self._log_sums(epsilon)[self.suspects]
-            right = float(np.exp(self._spread(best, self._factor * epsilon)).sum())
+            right = float(np.exp(self._best_guess(best, self._factor * epsilon)).sum())
             found.append(Adversary(right, right, words=len(self.suspects)))
         return found
 
-    def _spread(self, best: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
-        if len(best) == 1:
-            return best
-        if isinstance(self.hops, RingSpace):
-            starts = 2 * np.arange(len(best))
-            tour = self.hops.tour
-            both = np.stack([np.roll(tour, 1), np.roll(tour, -1)], axis=1)
-            neighbours = both[self.hops.place].ravel()
-        else:
-            starts, neighbours = self.hops.indptr[:-1], self.hops.indices
+    @cached_property
+    def _edges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where each word's neighbours begin, and the neighbours."""
+        if not isinstance(self.hops, RingSpace):
+            return self.hops.indptr[:-1].astype(np.int64), self.hops.indices.astype(np.int64)
+        tour = self.hops.tour
+        both = np.stack([np.roll(tour, 1), np.roll(tour, -1)], axis=1)
+        return 2 * np.arange(len(tour)), both[self.hops.place].ravel()
+
+    def _best_guess(self, own: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+        if len(own) == 1:
+            return own
+        starts, neighbours = self._edges
+        best = own
         while True:
             handed = np.maximum(best, np.maximum.reduceat(best[neighbours], starts) - rate)
             if np.array_equal(handed, best):
-                return best
+                break
             best = handed
+        # What comes back to where it started has cost more than a hop there, and does not outdo what was there.
+        return np.maximum(own, np.maximum.reduceat(best[neighbours], starts) - self._first * rate)
 
     def _shares(self, epsilon: float) -> tuple[Share, Share, Share]:
         around = self.surroundings

@@ -13,7 +13,7 @@ from wordveil.cli.options import Json, parse_options, stdout
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
-    from wordveil.experiments.frontier import Contender, Frontier, Point
+    from wordveil.experiments.comparison import Contender, Frontier, Point
     from wordveil.spaces import EuclideanSpace, Space
 
 __all__ = ["register"]
@@ -87,7 +87,7 @@ def compare(
       wordveil compare --data ../shared/data -m graph -m ring --task subj --task mpqa --prior both
     """
     from wordveil.experiments.adversary import PRIORS
-    from wordveil.experiments.frontier import compare as measure
+    from wordveil.experiments.comparison import compare as measure
     from wordveil.io.checkpoint import write_whole
     from wordveil.spaces import load_space
     from wordveil.tasks import AveragedVectors, DataFolder, Reader, load_task
@@ -162,7 +162,7 @@ def _vectors(space: Space) -> EuclideanSpace:
 def _contender(given: str, space: str, opened: dict[str, Space], words: int) -> Contender:
     """Read NAME[:OPTION=VALUE,…][@SPACE]."""
     from wordveil.calibration import maker
-    from wordveil.experiments.frontier import Contender
+    from wordveil.experiments.comparison import Contender
     from wordveil.spaces import load_space
 
     told, _, where = given.partition("@")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wordveil.calibration import maker
-from wordveil.experiments.frontier import Contender, compare
+from wordveil.experiments.comparison import Contender, compare
 from wordveil.experiments.frontier_figure import draw_frontier
 from wordveil.experiments.result import Cell, Result, Setting, Table
 from wordveil.spaces import load_space

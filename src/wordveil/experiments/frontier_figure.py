@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wordveil.experiments.frontier import Frontier
+from wordveil.experiments.comparison import Frontier
 from wordveil.plots.canvas import new_figure
 
 if TYPE_CHECKING:

@@ -1,9 +1,11 @@
 """The default mechanism: exponential draws on the hops of a neighbour graph.
 
-Proof. As for `exponential`, with ``d`` the number of hops, a metric because the graph is undirected and connected.
-The word is drawn in two steps: first the number of hops ``h`` with probability ∝ ``n_h·e^{-εh/2}``, where ``n_h``
-words lie ``h`` hops away, then one of those words uniformly. Each of them thus has probability ∝ ``e^{-εh/2}``, the
-same law. ∎
+Proof. As for `exponential`, with ``d`` the number of hops, a metric because the graph is undirected and connected, and
+the cost ``c = d - 1 + first`` for words that differ, 0 for the word itself. As a function of ``d`` it grows by
+`first` and then by 1 a hop, never by more than 1, so ``|c(w,u) - c(w',u)| <= |d(w,u) - d(w',u)| <= d(w,w')``.
+The word is drawn in two steps: first the number of hops ``h`` with probability ∝ ``n_h·e^{-εc/2}``, where ``n_h``
+words lie ``h`` hops away at the cost ``c``, then one of those words uniformly. Each of them thus has probability ∝
+``e^{-εc/2}``, the same law. ∎
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from wordveil.guarantee import Guarantee
 from wordveil.kernels import choose
 from wordveil.mechanisms.batch import Batch
 from wordveil.mechanisms.mechanism import DRAWN_FINELY, LOG_FLOOR, ExponentialMechanism
+from wordveil.mechanisms.rows import rate_of
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import GraphSpace, PointSpace, Space
@@ -25,7 +28,8 @@ from wordveil.spaces.space import Ids, Rows
 
 __all__ = ["Graph"]
 
-_NEIGHBOURS = 3
+_NEIGHBOURS = 10
+_FIRST = 0.5
 _TOKENS = 1 << 20
 
 
@@ -39,7 +43,10 @@ class Graph(ExponentialMechanism[GraphSpace]):
     epsilon : float
         The privacy loss per hop.
     k : int, optional
-        To how many most similar words each word is joined (3 if not given); 0 for a spanning tree alone.
+        To how many most similar words each word is joined (10 if not given); 0 for a spanning tree alone.
+    first : float
+        What the first hop costs, from 0 to 1 where every further hop costs 1. Less than 1 moves probability from the
+        word itself to its neighbours, at no cost in privacy; 1 is the plain exponential mechanism.
     """
 
     name = "graph"
@@ -47,7 +54,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     promises = "ε per hop, for every two words"
     source = "McSherry & Talwar 2007, on a graph"
 
-    def __init__(self, space: Space, epsilon: float, *, k: int | None = None) -> None:
+    def __init__(self, space: Space, epsilon: float, *, k: int | None = None, first: float = _FIRST) -> None:
         if isinstance(space, GraphSpace):
             if k is not None:
                 raise WordveilError("this space is a graph already, so k cannot be chosen.")
@@ -57,25 +64,47 @@ class Graph(ExponentialMechanism[GraphSpace]):
             graph = GraphSpace.of(space, k)
         else:
             raise WordveilError(f"the mechanism {self.name} needs a space of vectors or a neighbour graph.")
+        if not 0.0 <= first <= 1.0:
+            raise WordveilError("the cost of the first hop must be from 0 to 1.")
         super().__init__(graph, epsilon)
         self.k = k
+        self.first = first
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""
-        return {"k": self.k}
+        return {"k": self.k, "first": self.first}
 
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         return self.promise(caveats=(DRAWN_FINELY,))
 
-    def _log_falls(self, hops: int) -> NDArray[np.float64]:
-        return np.maximum(-0.5 * self.epsilon * np.arange(hops), LOG_FLOOR)
+    def costs(self, hops: int) -> NDArray[np.float64]:
+        """Return what 0, 1, 2, … hops cost, so many of them; each costs at most 1 more than the one before.
+
+        Parameters
+        ----------
+        hops : int
+            How many numbers to return.
+        """
+        costs = np.arange(hops, dtype=np.float64)
+        costs[1:] -= 1.0 - self.first
+        return costs
+
+    def log_falls(self, hops: int) -> NDArray[np.float64]:
+        """Return the logarithms of the weights of one word at 0, 1, 2, … hops.
+
+        Parameters
+        ----------
+        hops : int
+            How many numbers to return.
+        """
+        return np.maximum(-rate_of(self.epsilon) * self.costs(hops), LOG_FLOOR)
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
         hops = self.space.distances(ids).astype(np.int64)
-        return self._log_falls(int(hops.max()) + 1)[hops]
+        return self.log_falls(int(hops.max()) + 1)[hops]
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its probabilities."""
@@ -90,7 +119,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         # Summed from the far end, where the weights are smallest: each shell then has its probability to a relative
         # error of about 1e-10, however rare it is (docs/guarantees.md, "Numbers").
         sizes = self.space.shell_sizes(batch.words)
-        weights = sizes.astype(np.float64) * np.exp(self._log_falls(sizes.shape[1]))
+        weights = sizes.astype(np.float64) * np.exp(self.log_falls(sizes.shape[1]))
         falling = choose(weights[:, ::-1], batch.starts, entropy.uniform(len(batch)))
         hops = sizes.shape[1] - 1 - falling
         ranks = entropy.below(sizes[np.repeat(np.arange(len(sizes)), batch.counts), hops])
