@@ -22,7 +22,7 @@ AXES = {
     "dimension": (10, 30, 100, 300),
 }
 
-_EPSILONS = {"graph": 3.0, "ring": 0.3, "exponential": 3.0, "laplace": 10.0}
+_EPSILONS = {"graph": 6.0, "ring": 0.3, "exponential": 3.0, "laplace": 10.0}
 _LONGEST = 15.0  # seconds for one point
 _FITTED = 3  # the last points, where fixed costs no longer hide the growth
 _BUILT = 16_000  # words up to which a graph and a tour are made for this

@@ -46,7 +46,7 @@ class Outcome:
 
 
 def _request(text: str, port: int) -> bytes:
-    body = json.dumps({"text": text, "epsilon": 3.0}).encode()
+    body = json.dumps({"text": text, "epsilon": 6.0}).encode()
     head = f"POST /v1/privatize HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 

@@ -45,7 +45,7 @@ def workers() -> list[Row]:
     words = sum(len(tokenise(line).keys) for line in path.read_text(encoding="utf-8").splitlines())
     program = str(Path(sys.executable).parent / "wordveil")
     rows: list[Row] = []
-    for name, epsilon, lines in (("graph", "3", None), ("laplace", "10", 2500)):
+    for name, epsilon, lines in (("graph", "6", None), ("laplace", "10", 2500)):
         with tempfile.TemporaryDirectory() as folder:
             source, out = path, Path(folder) / "out.txt"
             if lines is not None:

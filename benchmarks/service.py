@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1.0, help="of watching memory; 10 for the whole")
     asked = parser.parse_args()
     texts = sentences()
-    print(f"{len(texts):,} different sentences of {_WORDS} words, graph, ε = 3, {os.cpu_count()} cores", flush=True)
+    print(f"{len(texts):,} different sentences of {_WORDS} words, graph, ε = 6, {os.cpu_count()} cores", flush=True)
     with running(asked.workers) as (port, process):
         asyncio.run(flat_out(port, texts, 64, 3.0))  # warm
         server, generator = seconds_of(process), time.process_time()

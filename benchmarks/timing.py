@@ -63,7 +63,7 @@ def main() -> None:
         _show(f"{name}: one of {len(ids)} words, drawn alone", times(made.draw, cases, arguments.rounds))
     channel = mechanism("exponential", space, epsilon=3.0).channel([space.vocabulary[int(word)] for word in ids])
     _show("a saved channel: the same", times(FromChannel(space, channel).draw, cases, arguments.rounds))
-    veil = Veil(mechanism("graph", space, epsilon=3.0), select="all")
+    veil = Veil(mechanism("graph", space, epsilon=6.0), select="all")
     words = [space.vocabulary[int(word)] for word in ids]
     texts = {
         "a word in or out of the vocabulary": ["harbour", "zyqxcanary"],

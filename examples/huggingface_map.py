@@ -26,7 +26,7 @@ def veil_dataset(dataset: Dataset, column: str, veil: wordveil.Veil) -> Dataset:
 def main() -> None:
     """Veil a small dataset."""
     dataset = Dataset.from_dict({"text": ["The ship left the harbour.", "Rain fell on the city."], "label": [0, 1]})
-    veil = wordveil.Veil(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=3.0))
+    veil = wordveil.Veil(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=6.0))
     for row in veil_dataset(dataset, "text", veil):
         print(row)
 

@@ -22,7 +22,7 @@ def main() -> None:
             "answer": ["The nurses were kind.", None, "We waited four hours for a doctor."],
         }
     )
-    veil = wordveil.Veil(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=3.0))
+    veil = wordveil.Veil(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=6.0))
     print(veil_column(table, "answer", veil).to_string(index=False))
     print(veil.guarantee.sentence())
 

@@ -2,7 +2,7 @@
 
 >>> import wordveil
 >>> space = wordveil.load_space("glove-50k")
->>> veil = wordveil.Veil(wordveil.mechanism("graph", space, epsilon=3.0))
+>>> veil = wordveil.Veil(wordveil.mechanism("graph", space, epsilon=6.0))
 >>> release = veil("The committee met in Paris.")
 """
 

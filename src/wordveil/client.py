@@ -2,7 +2,7 @@
 
 >>> from wordveil.client import Client
 >>> client = Client("http://127.0.0.1:8765", key="wv_…")  # doctest: +SKIP
->>> client.privatize("The committee met in Paris.", epsilon=3.0).text  # doctest: +SKIP
+>>> client.privatize("The committee met in Paris.", epsilon=6.0).text  # doctest: +SKIP
 """
 
 from __future__ import annotations

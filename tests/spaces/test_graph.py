@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree, sh
 
 from tests.conftest import make_space, names
 from wordveil.errors import WordveilError
+from wordveil.kernels import compiled
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary
 from wordveil.spaces.hops import HopSearch
 
@@ -88,6 +89,12 @@ def test_search_on_any_graph(words: int, data: st.DataObject) -> None:
         reached = full[source][full[source] >= 0].astype(int)
         assert np.array_equal(sizes[: reached.max() + 1], np.bincount(reached))
         assert not sizes[reached.max() + 1 :].any()
+    if compiled():
+        hops = np.array(data.draw(st.lists(st.integers(0, words - 1), min_size=len(sources), max_size=len(sources))))
+        guesses = np.array([np.random.default_rng(place).permutation(words) for place in range(len(sources))])
+        right = np.take_along_axis(full[sources], guesses, axis=1) == hops[:, None]
+        first = np.take_along_axis(guesses, right.argmax(axis=1)[:, None], axis=1)[:, 0]
+        assert np.array_equal(search.first_at(sources, hops, guesses), np.where(right.any(axis=1), first, -1))
 
 
 @pytest.mark.parametrize("words", [1, 2, 3])
@@ -131,6 +138,18 @@ def test_ranks_run_through_the_words_at_each_distance(code: str | None, monkeypa
             graph.search.at_hops(one, two, np.array([hop]), np.array([rank]))
     with pytest.raises(ValueError, match="begin where"):
         graph.search.at_hops(one, np.array([0, 2]), np.array([0]), np.array([0]))
+
+
+@pytest.mark.skipif(compiled() is None, reason="guesses are tested by compiled code")
+def test_guesses_are_refused_that_are_no_words() -> None:
+    search = GraphSpace.of(make_space(50, 3, seed=1), 2).search
+    one = np.array([3])
+    for source, hop, guess in ((50, 1, 0), (3, -1, 0), (3, 1, 50), (3, 1, -1)):
+        with pytest.raises(IndexError, match="no such word"):
+            search.first_at(np.array([source]), np.array([hop]), np.array([[guess]]))
+    with pytest.raises(ValueError, match="for each draw"):
+        search.first_at(one, np.array([1, 1]), np.array([[0]]))
+    assert search.first_at(one[:0], one[:0], np.empty((0, 4), dtype=np.int64)).shape == (0,)
 
 
 @settings(max_examples=25, deadline=None)

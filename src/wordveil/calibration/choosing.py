@@ -50,8 +50,8 @@ def meter_for(make: Maker, space: Space, settings: Settings | None = None, watch
     >>> import wordveil
     >>> space = wordveil.load_space("glove-50k")
     >>> meter = meter_for(maker("graph", space), space)
-    >>> round(meter.stays([2.5])[0].worst, 2)
-    0.5
+    >>> round(meter.stays([5.0])[0].worst, 2)
+    0.23
     """
     probe = _probe(make)
     kind: type[Meter] = DrawMeter

@@ -63,7 +63,7 @@ def audit(
 
     Examples:
 
-      wordveil audit --mechanism graph --epsilon 3
+      wordveil audit --mechanism graph --epsilon 6
 
       wordveil audit --all --json
 

@@ -122,7 +122,7 @@ def calibrate(
 
       wordveil calibrate
 
-      wordveil calibrate --epsilon 2 --epsilon 3
+      wordveil calibrate --epsilon 4 --epsilon 6
 
       wordveil calibrate --stays 0.5 --adversary 0.2 --html report.html
 

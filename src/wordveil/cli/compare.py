@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _MECHANISMS = (
-    "graph", "graph:k=5", "graph:k=10", "graph:k=0", "ring", "exponential", "exponential:prior=frequency", "truncated",
-    "knn-truncated", "laplace", "vickrey", "mahalanobis", "density", "elastic", "gaussian",
+    "graph", "graph:first=1", "graph:k=3,first=1", "graph:k=0,first=1", "ring", "exponential",
+    "exponential:prior=frequency", "truncated", "knn-truncated", "laplace", "vickrey", "mahalanobis", "density", "elastic",
+    "gaussian",
 )  # fmt: skip
 _QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
 
@@ -82,7 +83,7 @@ def compare(
 
       wordveil compare --data ../shared/data --quick
 
-      wordveil compare --data ../shared/data -m graph -m graph:k=5 -m laplace --level 0.25 --figure frontier.png
+      wordveil compare --data ../shared/data -m graph -m graph:k=3 -m laplace --level 0.25 --figure frontier.png
 
       wordveil compare --data ../shared/data -m graph -m ring --task subj --task mpqa --prior both
     """

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    epsilon: Epsilon = 3.0,
+    epsilon: Epsilon = 6.0,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
@@ -49,7 +49,7 @@ def demo(
 
       wordveil demo
 
-      wordveil demo --epsilon 2 --svg demo.svg
+      wordveil demo --epsilon 4 --svg demo.svg
 
       wordveil demo --save speeches.csv
     """

@@ -42,11 +42,11 @@ def explain(
 
     Examples:
 
-      wordveil explain harbour --epsilon 3
+      wordveil explain harbour --epsilon 6
 
       wordveil explain harbour --epsilon 10 --mechanism laplace --top 5
 
-      wordveil explain harbour --epsilon 3 --option k=5 --json
+      wordveil explain harbour --epsilon 6 --option k=5 --json
     """
     from wordveil.calibration.outputs import outputs_of
     from wordveil.text.tokens import lookup_key

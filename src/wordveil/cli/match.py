@@ -61,11 +61,11 @@ def match(
 
     For example:
 
-      wordveil match --mechanism graph --epsilon 3 --mechanism laplace
+      wordveil match --mechanism graph --epsilon 6 --mechanism laplace
 
       wordveil match -m graph -e 3 -m ring -m exponential --by adversary
 
-      wordveil match -m graph -e 3 -m graph --option 2:k=5 --by mean
+      wordveil match -m graph -e 6 -m graph --option 2:k=5 --by mean
     """
     from wordveil import calibration
 

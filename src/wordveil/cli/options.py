@@ -86,7 +86,7 @@ def check_epsilon(epsilon: float | None) -> float:
     """Return an epsilon that makes sense, or say how to choose one."""
     if epsilon is None:
         raise WordveilError(
-            "give --epsilon, for no value is right for everyone: try `wordveil explain WORD --epsilon 3` to see what "
+            "give --epsilon, for no value is right for everyone: try `wordveil explain WORD --epsilon 6` to see what "
             "one does (with the mechanism graph, 2 hides well and 4 keeps most words)."
         )
     if not (math.isfinite(epsilon) and epsilon > 0):

@@ -132,13 +132,13 @@ def privatize(
 
     Examples:
 
-      echo "The committee met in Paris." | wordveil privatize --epsilon 3
+      echo "The committee met in Paris." | wordveil privatize --epsilon 6
 
-      wordveil privatize letters.txt -o veiled.txt --epsilon 3 --report report.json
+      wordveil privatize letters.txt -o veiled.txt --epsilon 6 --report report.json
 
-      wordveil privatize survey.csv -o veiled.csv --epsilon 2.5 --column answer --column remarks
+      wordveil privatize survey.csv -o veiled.csv --epsilon 5 --column answer --column remarks
 
-      wordveil privatize exports/ -o veiled/ --epsilon 3 --column text --resume
+      wordveil privatize exports/ -o veiled/ --epsilon 6 --column text --resume
     """
     check_epsilon(epsilon)
     select = _selection(select, spans)

@@ -14,7 +14,7 @@ from wordveil.calibration.settings import Watch, ignore
 from wordveil.experiments.adversary import TokenAdversary, word_chances
 from wordveil.experiments.matched import matched
 from wordveil.spaces import Space
-from wordveil.tasks import Interval, Model, Task, evaluate, random_words, share_of_the_way, veiled
+from wordveil.tasks import Interval, Model, Outcome, Task, evaluate, random_words, share_of_the_way, veiled
 
 __all__ = ["Contender", "Frontier", "Point", "compare"]
 
@@ -62,6 +62,8 @@ class Point:
         The share of the texts' words that stay what they are.
     scores, shares : dict
         For each task its score, and how far that is on the way from random words to clean text.
+    outcomes : dict
+        For each task the answers that this comes from.
     """
 
     label: str
@@ -75,6 +77,7 @@ class Point:
     kept: float | None = None
     scores: dict[str, Interval] = field(default_factory=dict)
     shares: dict[str, Interval] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict, repr=False)
 
     @property
     def mean_share(self) -> float | None:
@@ -208,6 +211,7 @@ def compare(
                             outcome.task.name: share_of_the_way(outcome, low, high)
                             for outcome, low, high in zip(outcomes, random, clean, strict=True)
                         },
+                        {outcome.task.name: outcome for outcome in outcomes},
                     )
                 )
         if keep is not None:

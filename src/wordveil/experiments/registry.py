@@ -17,6 +17,7 @@ _PAPERS = {
     "wsdm": "Feyisetan, Balle, Drake & Diethe, WSDM 2020",
     "nadp": "Bollegala, Otake, Machide & Kawarabayashi 2023 (NADP)",
     "challenges": "Feyisetan, Aggarwal, Xu & Teissier 2021 (challenges)",
+    "frontier": "This project",
 }
 
 
@@ -72,6 +73,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("nadp-fig4", "Fig. 4: histograms of the estimated p(x|M(x))", False),
         ("nadp-table1", "Table 1: nearest words of noisy vectors", False),
         ("challenges", "Section 6: each proposal against the plain mechanism at equal adversary success", True),
+        ("frontier", "How the default mechanism was chosen, and tasks that were not used to choose it", True),
     )
 }
 

@@ -424,6 +424,94 @@ static PyObject *at_hops(PyObject *self, PyObject *args)
     return result;
 }
 
+/* For each draw the first of its guesses that is exactly so many hops from its source, or -1. A search from the source goes
+   half of the way, and one from each guess the rest: the ways meet first where the second search has gone as far as the
+   hops ask, or they are not so many. Draws of one source and number of hops that follow one another share the first search.
+   Returns 1, or 0 where there is no memory. */
+static int search_between(const int32_t *indptr, const int32_t *indices, int64_t words, const int64_t *sources,
+                          const int64_t *hops, int64_t draws, const int64_t *guesses, int64_t tries, int64_t *out)
+{
+    int32_t *queue = malloc(sizeof(int32_t) * (size_t)(words + 1)); /* one more, for the last word seen again */
+    uint64_t *seen = calloc((size_t)words, sizeof(uint64_t));
+    uint64_t *around = calloc((size_t)words, sizeof(uint64_t)); /* the source, up to half of the way */
+    uint64_t mark = 0, own = 0;
+    int done = queue && seen && around;
+    for (int64_t draw = 0; done && draw < draws; draw++) {
+        int64_t half = hops[draw] / 2, rest = hops[draw] - half;
+        if (draw == 0 || sources[draw] != sources[draw - 1] || hops[draw] != hops[draw - 1]) {
+            int64_t begin = 0, end = 1;
+            own = ++mark;
+            queue[0] = (int32_t)sources[draw];
+            around[queue[0]] = own;
+            for (int64_t depth = 0; depth < half && begin < end; depth++) {
+                int64_t level = end;
+                for (; begin < level; begin++)
+                    for (int32_t edge = indptr[queue[begin]]; edge < indptr[queue[begin] + 1]; edge++) {
+                        int32_t word = indices[edge];
+                        queue[end] = word;
+                        end += around[word] != own;
+                        around[word] = own;
+                    }
+            }
+        }
+        out[draw] = -1;
+        for (int64_t attempt = 0; attempt < tries && out[draw] < 0; attempt++) {
+            int64_t guess = guesses[draw * tries + attempt], met = around[guess] == own ? 0 : -1;
+            int64_t begin = 0, end = 1;
+            uint64_t trial = ++mark;
+            queue[0] = (int32_t)guess;
+            seen[guess] = trial;
+            for (int64_t depth = 1; met < 0 && depth <= rest && begin < end; depth++) {
+                int64_t level = end;
+                for (; met < 0 && begin < level; begin++)
+                    for (int32_t edge = indptr[queue[begin]]; edge < indptr[queue[begin] + 1]; edge++) {
+                        int32_t word = indices[edge];
+                        if (around[word] == own)
+                            met = depth;
+                        queue[end] = word;
+                        end += seen[word] != trial;
+                        seen[word] = trial;
+                    }
+            }
+            if (met == rest) /* with no hops at all, only the source lies around itself */
+                out[draw] = guess;
+        }
+    }
+    free(queue);
+    free(seen);
+    free(around);
+    return done;
+}
+
+static PyObject *first_at(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *indptr_of, *indices_of, *sources_of, *hops_of, *guesses_of, *out_of;
+    long long words, edges, draws, tries;
+    if (!PyArg_ParseTuple(args, "OOLLOOLOLO", &indptr_of, &indices_of, &words, &edges, &sources_of, &hops_of, &draws,
+                          &guesses_of, &tries, &out_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    const int32_t *indptr, *indices;
+    const int64_t *sources, *hops, *guesses;
+    int64_t *out;
+    PyObject *result = NULL;
+    if ((indptr = memory(&buffers, indptr_of, words + 1, 4, 0)) &&
+        (indices = memory(&buffers, indices_of, edges, 4, 0)) &&
+        (sources = memory(&buffers, sources_of, draws, 8, 0)) && (hops = memory(&buffers, hops_of, draws, 8, 0)) &&
+        (guesses = memory(&buffers, guesses_of, draws * tries, 8, 0)) &&
+        (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, draws, words) &&
+        all_below(hops, draws, words) && all_below(guesses, draws * tries, words)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = search_between(indptr, indices, words, sources, hops, draws, guesses, tries, out);
+        Py_END_ALLOW_THREADS;
+        result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
 static PyMethodDef METHODS[] = {
     {"kinds", kinds, METH_NOARGS, "The kinds of code that this processor runs, the fastest first."},
     {"block_sums", block_sums, METH_VARARGS, "Add up falling weights over blocks of words, for some words."},
@@ -431,6 +519,7 @@ static PyMethodDef METHODS[] = {
     {"pick", pick, METH_VARARGS, "Finish draws inside their blocks."},
     {"choose", choose, METH_VARARGS, "Search cumulated rows."},
     {"at_hops", at_hops, METH_VARARGS, "Take words of given ranks at given hops."},
+    {"first_at", first_at, METH_VARARGS, "Take the first of some guesses that lies at given hops."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.kernels import choose
+from wordveil.kernels import choose, compiled
 from wordveil.mechanisms.batch import Batch
 from wordveil.mechanisms.mechanism import DRAWN_FINELY, LOG_FLOOR, ExponentialMechanism
 from wordveil.mechanisms.rows import rate_of
@@ -31,6 +31,8 @@ __all__ = ["Graph"]
 _NEIGHBOURS = 10
 _FIRST = 0.5
 _TOKENS = 1 << 20
+_GUESSES = 4  # at once for a word that is far away
+_TRIES = 100  # where it would take more guesses on average, none are made
 
 
 class Graph(ExponentialMechanism[GraphSpace]):
@@ -122,5 +124,34 @@ class Graph(ExponentialMechanism[GraphSpace]):
         weights = sizes.astype(np.float64) * np.exp(self.log_falls(sizes.shape[1]))
         falling = choose(weights[:, ::-1], batch.starts, entropy.uniform(len(batch)))
         hops = sizes.shape[1] - 1 - falling
-        ranks = entropy.below(sizes[np.repeat(np.arange(len(sizes)), batch.counts), hops])
-        return self.space.search.at_hops(batch.words, batch.starts, hops, ranks)
+        row = np.repeat(np.arange(len(sizes)), batch.counts)
+        drawn = np.empty(len(batch), dtype=np.int64)
+        far = _better_guessed(sizes)[row, hops] if compiled() else np.zeros(len(batch), dtype=np.bool_)
+        drawn[far] = self._guess(batch.ids[far], hops[far], entropy)
+        row, hops = row[~far], hops[~far]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(sizes)))])
+        drawn[~far] = self.space.search.at_hops(batch.words, starts, hops, entropy.below(sizes[row, hops]))
+        return drawn
+
+    def _guess(self, ids: NDArray[np.int64], hops: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+        """Return for each word one so many hops away, by drawing from all words until one is."""
+        found = np.full(len(ids), -1, dtype=np.int64)
+        left = np.lexsort((hops, ids))
+        while left.size:
+            guesses = entropy.below(np.full((len(left), _GUESSES), len(self.space)))
+            found[left] = self.space.search.first_at(ids[left], hops[left], guesses)
+            left = left[found[left] < 0]
+        return found
+
+
+def _better_guessed(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return from which words it costs less to guess a word so many hops away than to list those on the way.
+
+    Listing looks at the neighbours of every nearer word. A guess looks at those within half of the way, at both ends;
+    what lies around a guess is taken to be as much as lies around the word.
+    """
+    nearer = np.cumsum(sizes, axis=1) - sizes  # words at fewer hops
+    hops = np.arange(sizes.shape[1])
+    tries = sizes.sum(axis=1, keepdims=True) / np.maximum(sizes, 1)
+    guessing = nearer[:, hops // 2] + tries * nearer[:, hops - hops // 2]
+    return (sizes > 0) & (tries <= _TRIES) & (guessing < 0.5 * nearer)

@@ -175,6 +175,37 @@ class HopSearch:
 
         run(search, enumerate(blocks(len(sources), SOURCES)))
 
+    def first_at(
+        self, sources: NDArray[np.int64], hops: NDArray[np.int64], guesses: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return for each draw the first of its guesses that is so many hops from its source; -1 where none is.
+
+        Far away there are many words, so that a random one is soon right, and to see that takes two short searches, one
+        from either end. Needs compiled code.
+
+        Parameters
+        ----------
+        sources, hops : array of int
+            For each draw from where, and how far. Those of one source best follow one another.
+        guesses : array of shape (draws, tries)
+            The words to try.
+        """
+        native = compiled()
+        if not native:
+            raise RuntimeError("there is no compiled code here")
+        sources, hops, guesses = (np.ascontiguousarray(one, dtype=np.int64) for one in (sources, hops, guesses))
+        if not len(sources) == len(hops) == len(guesses):
+            raise ValueError("there must be a source, a number of hops and guesses for each draw")
+        indptr, indices = self._graph
+        found = np.empty(len(sources), dtype=np.int64)
+
+        def search(part: slice) -> None:
+            own = sources[part], hops[part], part.stop - part.start, guesses[part], guesses.shape[1], found[part]
+            native.first_at(indptr, indices, len(self), len(indices), *own)
+
+        run(search, blocks(len(sources), _ALONE))
+        return found
+
     def sizes(self, sources: NDArray[Any]) -> list[NDArray[np.int64]]:
         """Return for each source how many words there are at 0, 1, 2, … hops."""
 

@@ -4,7 +4,7 @@ from wordveil.tasks.catalogue import TASKS, load_task
 from wordveil.tasks.evaluation import WHEN, evaluate
 from wordveil.tasks.folder import DataFolder
 from wordveil.tasks.models import AveragedVectors, BiLstm, Model
-from wordveil.tasks.outcome import Interval, Outcome, share_of_the_way
+from wordveil.tasks.outcome import Interval, Outcome, lead, mean_of, share_of_the_way
 from wordveil.tasks.rewriting import RandomWords, Rewriter, random_words, veiled
 from wordveil.tasks.task import CLASSES, ODD, SIMILARITY, Task
 from wordveil.tasks.vectors import Reader
@@ -26,7 +26,9 @@ __all__ = [
     "Rewriter",
     "Task",
     "evaluate",
+    "lead",
     "load_task",
+    "mean_of",
     "random_words",
     "share_of_the_way",
     "veiled",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from wordveil.tasks.task import Task
 
-__all__ = ["Interval", "Outcome", "share_of_the_way"]
+__all__ = ["Interval", "Outcome", "lead", "mean_of", "share_of_the_way"]
 
 _RESAMPLES = 400
 
@@ -93,6 +94,40 @@ def share_of_the_way(outcome: Outcome, random: Outcome, clean: Outcome, seed: in
     way = clean.score - random.score
     ends = np.nanquantile(found, [0.025, 0.975]) if not np.all(np.isnan(found)) else np.array([np.nan, np.nan])
     return Interval((outcome.score - random.score) / way if way else np.nan, *ends.tolist())
+
+
+def lead(one: Outcome, other: Outcome, seed: int = 0) -> Interval:
+    """Return by how much one outcome's score exceeds another's, with an interval.
+
+    Both are scored on the same drawn examples, so that what is easy for both cancels.
+
+    Parameters
+    ----------
+    one, other : Outcome
+        Of one task.
+    seed : int
+        Which examples are drawn.
+    """
+    generator = np.random.default_rng(seed)
+    count = one.answers.shape[1]
+    found = []
+    for _ in range(_RESAMPLES):
+        chosen = _drawn(generator, count)
+        found.append(one.resampled(generator, chosen) - other.resampled(generator, chosen))
+    return Interval(one.score - other.score, *np.quantile(found, [0.025, 0.975]).tolist())
+
+
+def mean_of(intervals: Sequence[Interval]) -> Interval:
+    """Return the mean of figures that were measured apart, with an interval as wide as chance makes it.
+
+    Parameters
+    ----------
+    intervals : sequence of Interval
+        The figures.
+    """
+    value = float(np.mean([one.value for one in intervals]))
+    half = float(np.sqrt(np.sum([(0.5 * (one.high - one.low)) ** 2 for one in intervals]))) / len(intervals)
+    return Interval(value, value - half, value + half)
 
 
 def _drawn(generator: np.random.Generator, count: int) -> NDArray[np.int64]:

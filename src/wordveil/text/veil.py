@@ -51,7 +51,7 @@ class Veil:
     --------
     >>> import wordveil
     >>> space = wordveil.load_space("glove-50k")
-    >>> veil = wordveil.Veil(wordveil.mechanism("graph", space, epsilon=3.0))
+    >>> veil = wordveil.Veil(wordveil.mechanism("graph", space, epsilon=6.0))
     >>> release = veil("The ship left the harbour.")
     >>> release.text.startswith("The "), release.guarantee.unit
     (True, 'hop')

@@ -66,7 +66,7 @@ def authors(
 
     Examples:
 
-      wordveil attack authors mail.csv --epsilon 3
+      wordveil attack authors mail.csv --epsilon 6
 
       wordveil attack authors mail.csv --unknown leak.csv --author-column from -e 2 -e 4 --method svm --json
     """

@@ -76,7 +76,7 @@ def membership(
 
     Examples:
 
-      wordveil attack membership queries.csv --author-column user --epsilon 3
+      wordveil attack membership queries.csv --author-column user --epsilon 6
 
       wordveil attack membership queries.csv --scrambler incognito --epochs 30 --json
     """

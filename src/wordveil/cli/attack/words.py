@@ -66,7 +66,7 @@ def bayes(
 
     Examples:
 
-      wordveil attack bayes letters.txt --epsilon 3
+      wordveil attack bayes letters.txt --epsilon 6
 
       wordveil attack bayes letters.txt -e 2 -e 3 -e 4 --reference public.txt --figure success.svg
 
@@ -147,7 +147,7 @@ def sentence(
 
     Examples:
 
-      wordveil attack sentence letters.txt --reference public.txt --epsilon 3
+      wordveil attack sentence letters.txt --reference public.txt --epsilon 6
 
       wordveil attack sentence reviews.csv --reference old.csv --column text -e 2 -e 3 -e 4 --figure context.svg
     """

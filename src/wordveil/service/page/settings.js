@@ -4,8 +4,8 @@ const SIDES = { a: ["m", "e"], b: ["vs", "ve"] };
 const PLAIN = { space: "s", select: "w", oov: "o", case: "c" };
 
 export const settings = {
-  a: { mechanism: "", epsilon: 3 },
-  b: { mechanism: "", epsilon: 3 },
+  a: { mechanism: "", epsilon: 6 },
+  b: { mechanism: "", epsilon: 6 },
   comparing: false,
   space: "",
   select: "content",
