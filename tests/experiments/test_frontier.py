@@ -12,13 +12,17 @@ from scipy.stats import norm
 import wordveil
 from tests.conftest import ALPHA
 from tests.tasks.made_data import make_data, topic_space
-from wordveil.calibration import maker
+from wordveil.calibration import maker, meter_for
 from wordveil.errors import WordveilError
+from wordveil.experiments import frontier
 from wordveil.experiments.adversary import TokenAdversary, word_chances
 from wordveil.experiments.comparison import Contender, compare
 from wordveil.experiments.matched import matched
+from wordveil.experiments.registry import run_experiment
+from wordveil.experiments.result import Setting
+from wordveil.mechanisms import mechanism
 from wordveil.spaces import EuclideanSpace
-from wordveil.tasks import AveragedVectors, Reader, load_task
+from wordveil.tasks import AveragedVectors, Interval, Outcome, Reader, lead, load_task, mean_of
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +137,44 @@ def test_compare_ranks_a_useful_mechanism_above_a_useless_one(data: Path, topics
     random, clean = found.bounds["TREC-6"]
     assert clean.value > 0.95
     assert random.value < 0.5
+
+
+def test_the_default_is_shown_beside_the_former_one(
+    data: Path, topics: EuclideanSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frontier, "load_space", lambda _: topics)
+    result, facts = run_experiment("frontier", Setting(data, quick=True))
+    chosen, held_out = result.tables
+    default = mechanism("graph", topics, epsilon=1.0).options()
+    assert f"graph, k={default['k']}, first hop {default['first']} (the default)" in [row[0] for row in held_out.rows]
+    for table, tasks in ((chosen, ("TREC-6", "MR", "CR")), (held_out, ("MPQA", "SUBJ", "SST-2", "Snips"))):
+        assert set(tasks) <= set(table.columns)
+        place = {name: number for number, name in enumerate(table.columns)}
+        former, *others = [row for row in table.rows if row[place["ε"]] is not None]
+        assert former[place["more than the first"]] is None
+        assert all(row[place["more than the first"]] is not None for row in others)
+        made = maker("graph", topics, k=3, first=1.0)
+        meter = meter_for(made, topics)
+        epsilon = float(former[place["ε"]] or 0.0)
+        assert former[place["guess right, uniform prior"]] == meter.adversary([epsilon], "uniform")[0].low
+        assert former[place["near loss, of 10"]] == f"{np.median(meter.near_loss([epsilon])[0].values):.1f}"
+        assert float(str(former[place["of 1"]])) <= float(str(former[place["near loss, of 10"]]))
+    assert set(facts["facts"]) == {"chosen", "held_out"}
+    assert "Above the former default" in result.reading
+
+
+def test_a_lead_is_seen_where_there_is_one_and_only_there(data: Path) -> None:
+    task = load_task("mr", data)
+    generator = np.random.default_rng(0)
+    count = len(task.tested)
+    hard = generator.random(count) < 0.5  # examples that both get wrong
+    good = Outcome(task, np.stack([np.where(hard, 0.0, generator.random(count) < 0.95) for _ in range(3)]))
+    bad = Outcome(task, np.stack([np.where(hard, 0.0, generator.random(count) < 0.5) for _ in range(3)]))
+    found = lead(good, bad)
+    assert found.value == pytest.approx(good.score - bad.score)
+    assert 0 < found.low < found.value < found.high
+    nothing = lead(good, good)
+    assert nothing.low <= nothing.value == 0.0 <= nothing.high
+    both = mean_of([Interval(0.2, 0.1, 0.3), Interval(0.4, 0.3, 0.5)])
+    assert both.value == pytest.approx(0.3)
+    assert both.high - both.low == pytest.approx(0.2 / np.sqrt(2))

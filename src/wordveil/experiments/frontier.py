@@ -44,7 +44,8 @@ _HEADINGS = (
 
 def run(setting: Setting) -> Result:
     """Compare the contenders where they were chosen, and the last few again on other tasks."""
-    space = load_space("glove-50k").restrict(np.arange(setting.pick(8000, 20_000)))
+    space = load_space("glove-50k")
+    space = space.restrict(np.arange(min(len(space), setting.pick(8000, 20_000))))
     everyone = [Contender(label, maker(name, space, **options), space) for label, name, options in _CONTENDERS]
     exact = [one for one in everyone if one.label not in ("ring", "laplace")] if setting.quick else everyone
     chosen = _compared(exact, _CHOSEN_ON, space, setting)
