@@ -73,8 +73,8 @@ class GraphWithoutHalf(Graph):
 class GraphDrawsOtherwise(Graph):
     """A graph mechanism that states one law and draws from another."""
 
-    def _log_falls(self, hops: int) -> NDArray[np.float64]:
-        return np.asarray(-0.6 * self.epsilon * np.arange(hops, dtype=np.float64))
+    def log_falls(self, hops: int) -> NDArray[np.float64]:
+        return np.asarray(-0.6 * self.epsilon * self.costs(hops))
 
     def log_weights(self, ids: Ids) -> Rows:
         return Graph(self.space, self.epsilon).log_weights(ids)

@@ -34,8 +34,8 @@ def run(setting: Setting) -> Result:
     for one in _EPSILONS:
         made = mechanism("hyperbolic-icdm19", space, epsilon=one)
         plans.append(("hyperbolic-icdm19", one, veiled(made, select="content")))
-    graph = mechanism("graph", load_space("glove-50k"), epsilon=2.5)
-    plans.append(("graph", 2.5, veiled(graph, select="content")))
+    graph = mechanism("graph", load_space("glove-50k"), epsilon=5.0)
+    plans.append(("graph", 5.0, veiled(graph, select="content")))
     for number, (name, epsilon, rewrite) in enumerate(plans):
         setting.watch(f"{name} {epsilon or ''}", number / len(plans))
         cells: list[Cell] = []

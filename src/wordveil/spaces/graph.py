@@ -63,7 +63,7 @@ class GraphSpace(Space):
         self._lock = threading.Lock()
 
     @classmethod
-    def of(cls, space: PointSpace, k: int = 3) -> GraphSpace:
+    def of(cls, space: PointSpace, k: int = 10) -> GraphSpace:
         """Build the neighbour graph of an embedding, or take it from the cache.
 
         Parameters
