@@ -20,8 +20,8 @@ __all__ = ["register"]
 
 _MECHANISMS = (
     "graph", "graph:first=1", "graph:k=3,first=1", "graph:k=0,first=1", "ring", "exponential",
-    "exponential:prior=frequency", "truncated", "knn-truncated", "laplace", "vickrey", "mahalanobis", "density", "elastic",
-    "gaussian",
+    "exponential:prior=frequency", "truncated", "knn-truncated", "laplace", "vickrey", "mahalanobis", "density",
+    "elastic", "gaussian",
 )  # fmt: skip
 _QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
 
