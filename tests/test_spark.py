@@ -124,6 +124,7 @@ def test_mistakes_are_told_before_anything_runs(local: SparkSession, tmp_path: P
         lambda: engine.privatize(data, ["text"], epsilon=-3.0, store=store),
         lambda: engine.privatize(data, ["text"], epsilon=3.0, store=store, mechanism="magic"),
         lambda: engine.privatize(data, ["text"], epsilon=3.0, store=store, select="spans"),
+        lambda: engine.privatize(data, ["text"], epsilon=3.0, store=store, select="rare"),
         lambda: engine.subsample(data, 0.0, store=store),
         lambda: engine.shuffle(data, store=store, drop=["nothing"]),
         lambda: engine.k_threshold(data, ["text"], 0, 0.5, store=store),

@@ -75,7 +75,7 @@ def privatize(
     """
     if mechanism not in MECHANISMS:
         raise WordveilError(f"there is no mechanism {mechanism!r}; choose one of {', '.join(MECHANISMS)}.")
-    if select in ("spans", "words"):
+    if select in ("spans", "words", "rare"):
         raise WordveilError("on Spark, select one of all, content and marked.")
     _check_columns(frame, columns, of_strings=True)
     recipe = (mechanism, epsilon, space, tuple(sorted((options or {}).items())))

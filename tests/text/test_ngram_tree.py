@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from numpy.typing import NDArray
+from scipy.stats import binomtest, chisquare
 
 import wordveil
-from tests.conftest import ALPHA, make_space
+from tests.conftest import ALPHA, make_space, names
 from wordveil.errors import WordveilError
+from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
 from wordveil.spaces import Vocabulary
-from wordveil.text.ngram_tree import NgramTree, RareWords
+from wordveil.text import NgramTree, RareWords, plain_words, report
 
 WORDS = ["the", "sea", "ship", "left", "harbour", "whale"]
 
 
-def tree(texts: list[str], *, epsilon: float = 20.0, longest: int = 3, words: int = 5, seed: int = 0) -> NgramTree:
+def tree(
+    texts: Sequence[str | list[str]], *, epsilon: float = 20.0, longest: int = 3, words: int = 5, seed: int = 0
+) -> NgramTree:
     return NgramTree(Vocabulary(WORDS), epsilon=epsilon, longest=longest, words=words).grow(texts, Entropy(seed))
 
 
@@ -69,9 +75,11 @@ def test_no_path_spends_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> 
     noisy = NgramTree._noisy
     order: list[float] = []
 
-    def recording(self: NgramTree, counts: dict[int, int], share: float, entropy: Entropy) -> dict[int, int]:
+    def recording(
+        self: NgramTree, words: NDArray[np.int64], counts: NDArray[np.int64], share: float, entropy: Entropy
+    ) -> dict[int, int]:
         order.append(share)
-        return noisy(self, counts, share, entropy)
+        return noisy(self, words, counts, share, entropy)
 
     monkeypatch.setattr(NgramTree, "_noisy", recording)
     made = NgramTree(Vocabulary(WORDS), epsilon=9.0, longest=4, words=4)
@@ -92,26 +100,99 @@ def test_no_path_spends_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> 
     assert any(len(gram) == 3 for gram in spent)
 
 
-def test_rare_words_are_marked_and_veiled() -> None:
+def test_several_texts_of_a_record_count_together_and_are_not_joined() -> None:
+    found = tree([["the ship", "left harbour", "whale"]] * 3000, words=4)
+    assert found.transition(["the"], "ship") > 0.9
+    assert found.transition(["ship"], "left") == pytest.approx(found.transition([], "left"), abs=0.02)
+    assert found.transition([], "harbour") > 0.2
+    assert found.transition([], "whale") == 0.0
+
+
+def test_what_was_not_kept_is_shared_out_by_the_shorter_context() -> None:
+    """Half of what follows "ship" is spread so thin that nothing of it is kept: the words' own shares decide there."""
+    found = tree(["ship left"] * 2000 + ["ship"] * 2000 + ["sea"] * 4000, longest=2, words=2)
+    assert found.transition(["ship"], "left") == pytest.approx(0.5, abs=0.03)
+    assert found.transition(["ship"], "sea") == pytest.approx(0.5 * found.transition([], "sea"), abs=0.02)
+
+
+def test_a_stored_tree_is_the_same_tree() -> None:
+    made = tree(["the ship left"] * 3000 + ["the sea left"] * 1000)
+    again = NgramTree.from_dict(json.loads(json.dumps(made.to_dict())), made.vocabulary)
+    assert again.to_dict() == made.to_dict()
+    assert len(again) == len(made) > 5
+    assert RareWords(again).fingerprint == RareWords(made).fingerprint != RareWords(made, below=0.5).fingerprint
+    assert [again.transition(["the"], word) for word in WORDS] == [made.transition(["the"], word) for word in WORDS]
+
+
+def test_no_one_record_decides_what_is_common() -> None:
+    """A phrase of one record passes about as often as one of the words that do not occur, not more."""
+    vocabulary = Vocabulary(names(400))
+    records = [vocabulary[0]] * 300
+    one = " ".join(vocabulary[place] for place in range(1, 21))
+    passed = 0
+    for seed in range(400):
+        made = NgramTree(vocabulary, epsilon=1.0, longest=1, words=20).grow([*records, one], Entropy(seed))
+        passed += sum(made.transition([], vocabulary[place]) > 0 for place in range(1, 21))
+    # Each of the 20 words passes with probability exp(-(threshold - 1)·ε/L)/(1 + exp(-ε/L)).
+    threshold = math.ceil(20 * math.log(401 / 2))
+    chance = math.exp(-(threshold - 1) / 20) / (1 + math.exp(-1 / 20))
+    assert binomtest(passed, 400 * 20, chance).pvalue > ALPHA
+    assert chance < 0.003
+
+
+def test_a_shared_phrase_is_left_alone_and_a_phrase_of_one_is_veiled() -> None:
     space = make_space(60)
-    common = " ".join(space.vocabulary[place] for place in range(3))
-    made = NgramTree(space.vocabulary, epsilon=20.0, longest=2, words=4).grow([common] * 3000, Entropy(0))
-    odd = space.vocabulary[50]
-    text = f"{space.vocabulary[0]} {odd}, {space.vocabulary[1]} {space.vocabulary[2]}"
-    document = RareWords(made, below=0.1).mark(text)
-    assert [text[start:end] for start, end in document.spans or ()] == [odd]
-    veil = wordveil.Veil(wordveil.mechanism("graph", space, epsilon=0.1), select="spans", case="lower", seed=1)
-    release = veil.together([document])[0]
-    assert release.text.startswith(space.vocabulary[0])
-    assert release.counts.drawn == len(document.spans or ())
+    shared = " ".join(space.vocabulary[place] for place in range(3))
+    secret = " ".join(space.vocabulary[place] for place in range(50, 53))
+    made = NgramTree(space.vocabulary, epsilon=1.0, longest=2, words=6).grow([shared] * 3000 + [secret], Entropy(0))
+    rare = RareWords(made)
+    mechanism = wordveil.mechanism("graph", space, epsilon=0.1)
+    veil = wordveil.Veil(mechanism, select="rare", rare=rare, case="lower", seed=1)
+    release = veil(f"{shared}; {secret}!")
+    assert release.text.startswith(f"{shared}; ")
+    assert (release.counts.left_alone, release.counts.drawn) == (3, 3)
+    assert secret not in release.text
+    assert veil(shared).text == shared
 
 
-def test_a_fresh_word_after_anything_is_rare_and_the_usual_is_not() -> None:
-    made = tree(["the ship left"] * 5000)
-    assert RareWords(made).mark("the ship left").spans == ()
-    text = "the whale left"
-    spans = RareWords(made).mark(text).spans or ()
-    assert "whale" in {text[start:end] for start, end in spans}
+def test_a_choice_looks_at_nothing_that_is_hidden_but_the_word() -> None:
+    """Put any other rare word in the place of a rare one: which words are veiled stays the same."""
+    made = tree(["the ship left"] * 5000 + ["sea harbour"] * 5000)
+    rare = RareWords(made, below=0.15)
+    texts = [f"the {first} {second} left harbour ship".split() for first in WORDS for second in WORDS]
+    for keys in texts:
+        chosen = rare.choose(keys)
+        for place, is_rare in enumerate(chosen):
+            for other in WORDS if is_rare else ():
+                swapped = [*keys[:place], other, *keys[place + 1 :]]
+                again = rare.choose(swapped)
+                assert not again[place] or again == chosen
+    assert any(any(rare.choose(keys)) and not all(rare.choose(keys)) for keys in texts)
+
+
+def test_unknown_words_are_rare_however_frequent_they_are() -> None:
+    made = tree(["the Zyxxyplugh"] * 5000)
+    assert made.transition(["the"], "zyxxyplugh") > 0.9
+    assert RareWords(made).choose(["the", "zyxxyplugh"]) == [False, True]
+
+
+def test_the_veil_says_both_promises_and_goes_by_them() -> None:
+    space = make_space(60)
+    mechanism = wordveil.mechanism("graph", space, epsilon=1.0)
+    grown = NgramTree(space.vocabulary, epsilon=0.5).grow([space.vocabulary[0]] * 10)
+    veil = wordveil.Veil(mechanism, select="rare", rare=RareWords(grown))
+    assert veil.guarantee.notion is Notion.METRIC
+    assert "e^0.5" in " ".join(veil.guarantee.caveats)
+    facts = report(veil, veil("one").counts, 1)
+    assert facts["rare"]["tree_epsilon_per_record"] == 0.5
+    assert any("released as it is" in line for line in facts["not_protected"])
+    assert facts["rare"]["promise"] in plain_words(facts)
+    seeded = NgramTree(space.vocabulary, epsilon=0.5).grow([space.vocabulary[0]] * 10, Entropy(1))
+    assert wordveil.Veil(mechanism, select="rare", rare=RareWords(seeded)).guarantee.notion is Notion.NONE
+    other = NgramTree(space.vocabulary, epsilon=0.5).grow([space.vocabulary[1]] * 1000)
+    assert wordveil.Veil(mechanism, select="rare", rare=RareWords(other)).fingerprint != veil.fingerprint
+    with pytest.raises(WordveilError, match="model of all texts"):
+        wordveil.Veil(mechanism, select="rare")
 
 
 @pytest.mark.parametrize(

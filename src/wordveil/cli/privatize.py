@@ -23,6 +23,14 @@ from wordveil.cli.options import (
     parse_options,
 )
 from wordveil.cli.progress import ProgressBar
+from wordveil.cli.rare_words import (
+    RareBelow,
+    TreeEpsilon,
+    TreeHeight,
+    TreeWords,
+    common_options,
+    learn_rare_words,
+)
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -67,7 +75,8 @@ def privatize(
         str | None,
         typer.Option(
             "--select",
-            help="Which words to veil: content (default), all, spans, marked (\\[\\[so]]) or words.",
+            help="Which words to veil: content (default), all, spans, marked (\\[\\[so]]), words, or rare: those that "
+            "are unlikely where they stand, by what the whole input says.",
         ),
     ] = None,
     words: Annotated[
@@ -77,6 +86,10 @@ def privatize(
         str | None,
         typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with \\[\\[start, end], ...]."),
     ] = None,
+    rare_below: RareBelow = None,
+    tree_epsilon: TreeEpsilon = None,
+    tree_height: TreeHeight = None,
+    tree_words: TreeWords = None,
     oov: Annotated[
         str,
         typer.Option("--oov", help="What becomes of unknown words: replace, drop, or keep (no guarantee)."),
@@ -139,9 +152,12 @@ def privatize(
       wordveil privatize survey.csv -o veiled.csv --epsilon 5 --column answer --column remarks
 
       wordveil privatize exports/ -o veiled/ --epsilon 6 --column text --resume
+
+      wordveil privatize tickets.csv -o veiled.csv --epsilon 6 --column text --select rare --tree-epsilon 1
     """
     check_epsilon(epsilon)
     select = _selection(select, spans)
+    common = common_options(select, rare_below, tree_epsilon, tree_height, tree_words)
     if encoding_errors not in ("strict", "replace"):
         raise WordveilError(f"there is no --encoding-errors {encoding_errors!r}; choose strict or replace.")
     if seed is not None and seed < 0:
@@ -153,6 +169,7 @@ def privatize(
         refused = {
             "--spans": spans, "--words": words, "--normalise": normalise, "--seed": seed is not None,
             "--report": report, "--resume": resume, "--overwrite": overwrite, "--workers": workers > 1,
+            "--select rare": common,
         }  # fmt: skip
         for name, is_given in refused.items():
             if is_given:
@@ -170,9 +187,10 @@ def privatize(
         job.check()
         _check_report(report, plan, output, replace=resume or overwrite)
         made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index)
+        rare = None if common is None else learn_rare_words(job, plan, made, common, seed, quiet=quiet)
 
         def veil(seed: int | None) -> Veil:
-            return Veil(made, select=select, words=listed, oov=oov, case=case, seed=seed)
+            return Veil(made, select=select, words=listed, rare=rare, oov=oov, case=case, seed=seed)
 
         veils = Veils(veil, seed)
         tally = _run(job, veils, plan, workers=workers, quiet=quiet)
@@ -339,4 +357,6 @@ def _summarise(facts: dict[str, Any], tally: Tally) -> None:
         f"in {tally.seconds:.1f} s ({tally.words_per_second:,.0f} words a second).",
         err=True,
     )
-    typer.echo(f"wordveil: {facts['guarantee']['sentence']} More with --report FILE.", err=True)
+    choice = [facts["rare"]["promise"]] if "rare" in facts else []
+    told = " ".join([facts["guarantee"]["sentence"], *choice, *facts["not_protected"][1 : 1 + len(choice)]])
+    typer.echo(f"wordveil: {told} More with --report FILE.", err=True)

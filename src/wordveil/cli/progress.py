@@ -24,10 +24,12 @@ class ProgressBar:
         The bytes of the whole input, 0 where that cannot be known.
     quiet : bool
         Show nothing.
+    what : str
+        What the job is at.
     """
 
-    def __init__(self, total: int, *, quiet: bool) -> None:
-        self._total = total
+    def __init__(self, total: int, *, quiet: bool, what: str = "veiling") -> None:
+        self._total, self._what = total, what
         self._console = stderr()
         self._progress: Progress | None = None
         self._is_shown = not quiet and self._console.is_terminal
@@ -36,17 +38,16 @@ class ProgressBar:
         if self._is_shown:
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-            speed = TextColumn("{task.fields[words]:,} words, {task.fields[speed]:,} a second")
             self._progress = Progress(
-                TextColumn("veiling"),
+                TextColumn(self._what),
                 BarColumn(),
                 TaskProgressColumn(),
-                speed,
+                TextColumn("{task.fields[told]}"),
                 TimeRemainingColumn(),
                 console=self._console,
                 transient=True,
             )
-            self._task = self._progress.add_task("", total=self._total or None, words=0, speed=0)
+            self._task = self._progress.add_task("", total=self._total or None, told="")
             self._progress.start()
         return self
 
@@ -56,8 +57,13 @@ class ProgressBar:
         if self._progress:
             self._progress.stop()
 
+    def move(self, bytes_done: int) -> None:
+        """Move the bar of a pass that counts nothing."""
+        if self._progress:
+            self._progress.update(self._task, completed=bytes_done)
+
     def show(self, tally: Tally, bytes_done: int) -> None:
         """Move the bar."""
         if self._progress:
-            words, speed = tally.counts.words, round(tally.words_per_second)
-            self._progress.update(self._task, completed=bytes_done, words=words, speed=speed)
+            told = f"{tally.counts.words:,} words, {tally.words_per_second:,.0f} a second"
+            self._progress.update(self._task, completed=bytes_done, told=told)

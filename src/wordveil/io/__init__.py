@@ -1,5 +1,6 @@
 """Text, CSV, JSON lines and Parquet in and out: streaming, and resumable."""
 
+from wordveil.io.common_words import learn_common_words
 from wordveil.io.destination import Destination
 from wordveil.io.formats import FORMATS, Format, format_named, format_of
 from wordveil.io.job import FileJob, StreamJob, Watch
@@ -32,5 +33,6 @@ __all__ = [
     "format_named",
     "format_of",
     "job_report",
+    "learn_common_words",
     "make_plan",
 ]

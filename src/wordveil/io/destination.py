@@ -20,7 +20,8 @@ __all__ = ["Destination"]
 class Destination:
     """A file or folder that appears under its name when it is whole.
 
-    Until then ``NAME.part`` holds what is done, and ``NAME.part.json`` how far that is.
+    Until then ``NAME.part`` holds what is done, and ``NAME.part.json`` how far that is; ``NAME.part.learnt.json`` holds
+    what the job learnt from its input beforehand, if it did.
 
     Parameters
     ----------
@@ -48,6 +49,11 @@ class Destination:
     def checkpoint(self) -> Path:
         """The checkpoint."""
         return self.target.with_name(self.target.name + ".part.json")
+
+    @property
+    def learnt(self) -> Path:
+        """What was learnt from the input in a pass before."""
+        return self.target.with_name(self.target.name + ".part.learnt.json")
 
     def part_of(self, piece: Piece) -> Path:
         """Return the file in the making of one input."""
@@ -89,7 +95,7 @@ class Destination:
             raise WordveilError(f"the folder {self.target} is not empty; give another, none is replaced.")
 
     def _check_apart(self, plan: Plan) -> None:
-        taken = [path for path in (self.target, self.part, self.checkpoint) if self._exists(path)]
+        taken = [path for path in (self.target, self.part, self.checkpoint, self.learnt) if self._exists(path)]
         for piece in plan.pieces:
             if piece.source and any(path.samefile(piece.source) for path in taken):
                 raise WordveilError(f"{piece.source} would be read and written at once; give another output.")
@@ -109,6 +115,7 @@ class Destination:
                 self.part.unlink(missing_ok=True)
                 self.part.with_name(self.part.name + ".parquet").unlink(missing_ok=True)
             self.checkpoint.unlink(missing_ok=True)
+            self.learnt.unlink(missing_ok=True)
 
     def begin(self) -> Lock:
         """Make the output in the making, if it is not there, and hold it."""
@@ -135,6 +142,7 @@ class Destination:
                 sync_folder(self.target.parent)
 
     def forget(self) -> None:
-        """Remove the checkpoint of a job that is done."""
+        """Remove the checkpoint of a job that is done, and what it learnt."""
         with told("remove", self.checkpoint):
             self.checkpoint.unlink(missing_ok=True)
+            self.learnt.unlink(missing_ok=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from wordveil.errors import WordveilError
-from wordveil.io.checkpoint import Checkpoint, Identity, digest_of
+from wordveil.io.checkpoint import Checkpoint, Identity, digest_of, write_whole
 from wordveil.io.crew import Crew
 from wordveil.io.destination import Destination
 from wordveil.io.failures import told
@@ -64,6 +64,27 @@ class _Job:
         for piece in self._plan.pieces:
             if not piece.is_stream:
                 self._open(piece).close()
+
+    def records(self, watch: Callable[[int], None] | None = None) -> Iterator[list[str]]:
+        """Give the texts of every record, for a pass over the input before the job.
+
+        Parameters
+        ----------
+        watch : callable, optional
+            Told how many bytes of the input are done.
+        """
+        before = 0
+        for piece in self._plan.pieces:
+            if piece.is_stream:
+                raise WordveilError("the input is read twice, and a stream can be read only once: give a file.")
+            with self._open(piece) as reader:
+                for block in reader.blocks():
+                    for texts in block.records:
+                        yield [text if isinstance(text, str) else text.text for text in texts]
+                    if watch:
+                        watch(before + reader.bytes_done(block.end))
+                reader.check_unchanged()
+            before += piece.size
 
     def _open(self, piece: Piece, start: Position | None = None) -> Reader:
         reading = self._reading
@@ -133,6 +154,12 @@ class StreamJob(_Job):
     kept = None
     """What a stopped job has left: nothing."""
 
+    learnt = None
+    """What a stopped job had learnt from its input: nothing is kept."""
+
+    def keep_learnt(self, text: str) -> None:
+        """Do nothing: the job cannot be resumed."""
+
     def forget(self) -> None:
         """Do nothing: a stream leaves nothing to remove."""
 
@@ -168,6 +195,22 @@ class FileJob(_Job):
         # What was read from a stream is gone, so a job that reads one cannot go on later.
         self._keeps = not any(piece.is_stream for piece in plan.pieces)
         self._has_kept = False
+        self._learnt: str | None = None
+
+    @property
+    def learnt(self) -> Path | None:
+        """Where the job that is resumed has left what it learnt in a pass before; None where none is resumed."""
+        return self._destination.learnt if self._resume and self._destination.checkpoint.exists() else None
+
+    def keep_learnt(self, text: str) -> None:
+        """Keep, until the job is done, what was learnt in a pass before: a resume must not learn it anew.
+
+        Parameters
+        ----------
+        text : str
+            What to keep; it must say no more of the input than may be released.
+        """
+        self._learnt = text
 
     @property
     def kept(self) -> Path | None:
@@ -249,6 +292,8 @@ class FileJob(_Job):
             Lock(destination.part).release()  # raises if another job is at it
             destination.clear()
         if self._keeps:
+            if self._learnt is not None:
+                write_whole(destination.learnt, self._learnt, mode=0o600)
             state.save(destination.checkpoint)
         return destination.begin()
 

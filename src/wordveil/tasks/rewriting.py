@@ -13,7 +13,7 @@ from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids
-from wordveil.text import Document, Veil
+from wordveil.text import RareWords, Veil
 
 __all__ = ["RandomWords", "Rewriter", "random_words", "veiled"]
 
@@ -57,7 +57,7 @@ def veiled(
     *,
     select: str = "all",
     oov: str = "replace",
-    mark: Callable[[str], Document] | None = None,
+    rare: RareWords | None = None,
 ) -> Rewriter:
     """Return what veils texts with a mechanism.
 
@@ -67,13 +67,13 @@ def veiled(
         What replaces words.
     select, oov : str
         Which words are veiled, and what becomes of those outside the vocabulary; see `wordveil.Veil`.
-    mark : callable, optional
-        Marks the words of a text that are veiled, instead of a selection.
+    rare : RareWords, optional
+        What finds unlikely words, for the selection ``rare``.
     """
 
     def rewrite(texts: Sequence[str], seed: int) -> list[str]:
-        veil = Veil(mechanism, select="spans" if mark else select, oov=oov, case="lower", seed=seed)
-        return [release.text for release in veil.many(map(mark, texts) if mark else texts)]
+        veil = Veil(mechanism, select=select, rare=rare, oov=oov, case="lower", seed=seed)
+        return [release.text for release in veil.many(texts)]
 
     return rewrite
 

@@ -1,5 +1,7 @@
 """Texts in, veiled texts out."""
 
+from wordveil.text.ngram_tree import NgramTree
+from wordveil.text.rare_words import RareWords
 from wordveil.text.release import Counts, Release, Replacement
 from wordveil.text.report import plain_words, report
 from wordveil.text.selection import SELECTIONS, Document, stop_words
@@ -11,6 +13,8 @@ __all__ = [
     "SELECTIONS",
     "Counts",
     "Document",
+    "NgramTree",
+    "RareWords",
     "Release",
     "Replacement",
     "Tokens",

@@ -1,10 +1,11 @@
 """A differentially private model of which words follow which (after Chen, Acs & Castelluccia 2012).
 
-Texts are cut to their first ``words`` words, and sequences of one, two, … words are counted along a tree: the children
-of a sequence are the sequences that go on by one word. Every count that is looked at has noise added; a sequence whose
-noisy count is below a threshold is dropped and never extended, so that the noise is spent on what is frequent.
+A record is what one person gave: a text, or several that belong together. Records are cut to their first ``words``
+words, and sequences of one, two, … words are counted along a tree: the children of a sequence are the sequences that
+go on by one word. Every count that is looked at has noise added; a sequence whose noisy count is below a threshold is
+dropped and never extended, so that the noise is spent on what is frequent.
 
-Proof. Two sets of texts differ by one text. The text has at most ``L = words`` places, and what starts at a place
+Proof. Two sets of records differ by one record. It has at most ``L = words`` places, and what starts at a place
 counts, on every level, for one node of the tree: those of one path from the root. With two-sided geometric noise of
 rate ``ε_v/L`` at node ``v``, the probabilities of all noisy counts together differ by at most
 ``exp(Σ_v ε_v·|Δ_v|/L)``, which is at most ``exp(Σ_places Σ_{v on its path} ε_v/L) <= exp(L·ε/L)`` as long as the
@@ -20,18 +21,19 @@ level takes an equal share. The threshold lets one of all words that do not occu
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from array import array
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.noise import Entropy
 from wordveil.spaces import Vocabulary
-from wordveil.text.selection import Document
 from wordveil.text.tokens import tokenise
 
-__all__ = ["NgramTree", "RareWords"]
+__all__ = ["NgramTree"]
 
 _Gram = tuple[int, ...]
 
@@ -44,11 +46,16 @@ class NgramTree:
     vocabulary : Vocabulary
         The public words; all others count as one more word.
     epsilon : float
-        The privacy loss for a whole text.
+        The privacy loss for a whole record.
     longest : int
-        The length of the longest sequences.
+        The length of the longest sequences: the height of the tree.
     words : int
-        How many words of a text count.
+        How many words of a record count.
+
+    Attributes
+    ----------
+    secure : bool
+        Whether the noise cannot be repeated: False after `grow` with a seed.
 
     Examples
     --------
@@ -61,52 +68,66 @@ class NgramTree:
 
     def __init__(self, vocabulary: Vocabulary, *, epsilon: float, longest: int = 3, words: int = 20) -> None:
         if not (math.isfinite(epsilon) and epsilon > 0):
-            raise WordveilError("epsilon must be a finite number above 0.")
+            raise WordveilError("the epsilon of a tree of word sequences must be a finite number above 0.")
         if longest < 1 or words < 1:
-            raise WordveilError("a tree of word sequences needs a length and a number of words of at least 1.")
+            raise WordveilError("a tree of word sequences needs a height and a number of words of at least 1.")
         self.vocabulary, self.epsilon, self.longest, self.words = vocabulary, float(epsilon), longest, words
+        self.secure = True
         self._children: dict[_Gram, dict[int, int]] = {}
+        self._kept: dict[_Gram, int] = {}
         self._count_words = len(vocabulary) + 1
+
+    def __len__(self) -> int:
+        return sum(map(len, self._children.values()))
 
     def ids(self, keys: Sequence[str]) -> list[int]:
         """Return the ids of words by what they are looked up as; the last for all that are unknown."""
         get, unknown = self.vocabulary.ids.get, self._count_words - 1
         return [get(key, unknown) for key in keys]
 
-    def grow(self, texts: Iterable[str], entropy: Entropy | None = None) -> NgramTree:
-        """Count the sequences of some texts, with noise; spends the whole ε on these texts.
+    def grow(self, records: Iterable[str | Sequence[str]], entropy: Entropy | None = None) -> NgramTree:
+        """Count the sequences of some records, with noise; spends the whole ε on these records.
 
         Parameters
         ----------
-        texts : iterable of str
-            The private texts.
+        records : iterable of str or sequence of str
+            The private records: the text of each, or its texts, which count together as one person's.
         entropy : Entropy, optional
             Where the noise comes from.
         """
         entropy = entropy or Entropy()
-        counts = self._counted(texts)
+        self.secure = entropy.secure
+        places = _Places(*self._read(records), self._count_words)
         self._children = {}
-        level: dict[_Gram, tuple[int, float]] = {(): (0, self.epsilon)}
+        self._kept = {}
+        level: list[tuple[_Gram, int, float]] = [((), 0, self.epsilon)]
         for length in range(1, self.longest + 1):
-            following: dict[_Gram, tuple[int, float]] = {}
-            for gram, (noisy, left) in level.items():
+            following: list[tuple[_Gram, int, float]] = []
+            parents: list[int] = []
+            counts = places.counts(length, len(level))
+            for number, (gram, noisy, left) in enumerate(level):
                 share = left / self._height(gram, noisy, left, length)
-                found = self._noisy(counts.get(gram, {}), share, entropy)
+                found = self._noisy(*counts[number], share, entropy)
                 if found:
-                    self._children[gram] = found
+                    self._children[gram], self._kept[gram] = found, sum(found.values())
                 if left - share > 1e-12 * self.epsilon:
-                    following |= {(*gram, word): (count, left - share) for word, count in found.items()}
+                    following += [((*gram, word), count, left - share) for word, count in found.items()]
+                    parents += [number] * len(found)
+            places.go_on(length, parents, [gram[-1] for gram, _, _ in following])
             level = following
         return self
 
-    def _counted(self, texts: Iterable[str]) -> dict[_Gram, Counter[int]]:
-        counts: dict[_Gram, Counter[int]] = defaultdict(Counter)
-        for text in texts:
-            ids = self.ids(tokenise(text).keys)[: self.words]
-            for end in range(1, len(ids) + 1):
-                for length in range(1, min(self.longest, end) + 1):
-                    counts[tuple(ids[end - length : end - 1])][ids[end - 1]] += 1
-        return counts
+    def _read(self, records: Iterable[str | Sequence[str]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the ids of all words that count, and for each how many words are left from it to its text's end."""
+        ids, left = array("i"), array("i")
+        for record in records:
+            room = self.words
+            for text in (record,) if isinstance(record, str) else record:
+                found = self.ids(tokenise(text).keys)[:room]
+                ids.extend(found)
+                left.extend(range(len(found), 0, -1))
+                room -= len(found)
+        return np.frombuffer(ids, np.int32) if ids else np.empty(0, np.int32), np.array(left, dtype=np.int32)
 
     def _height(self, gram: _Gram, noisy: int, left: float, length: int) -> int:
         """Estimate how many levels of children the node will have, this one included."""
@@ -123,7 +144,7 @@ class NgramTree:
         while True:
             children = self._children.get(suffix)
             if children:
-                return max(children.values()) / sum(children.values())
+                return max(children.values()) / self._kept[suffix]
             if not suffix:
                 return None
             suffix = suffix[1:]
@@ -131,82 +152,121 @@ class NgramTree:
     def _threshold(self, share: float) -> int:
         return max(1, math.ceil(self.words / share * math.log(max(2.0, self._count_words / 2))))
 
-    def _noisy(self, counts: dict[int, int], share: float, entropy: Entropy) -> dict[int, int]:
-        """Add noise to the count of every word of the vocabulary and keep those above the threshold."""
-        fall = math.exp(-share / self.words)
+    def _noisy(
+        self, words: NDArray[np.int64], counts: NDArray[np.int64], share: float, entropy: Entropy
+    ) -> dict[int, int]:
+        """Add noise to the count of every word of the vocabulary and keep those above the threshold.
+
+        Of the words that occur at all, the ids and the counts are given.
+        """
+        rate = share / self.words
         threshold = self._threshold(share)
-        generator = entropy.generator
-        words = np.array(sorted(counts), dtype=np.int64)
-        seen = np.array([counts[word] for word in words.tolist()], dtype=np.int64)
-        draws = generator.geometric(1.0 - fall, (2, len(words)))
-        noisy = seen + draws[0] - draws[1]
+        noisy = counts + _geometric(rate, len(words), entropy) - _geometric(rate, len(words), entropy)
         kept = {int(word): int(count) for word, count in zip(words, noisy, strict=True) if count >= threshold}
         # The words that do not occur are far too many to draw for one by one: how many of them pass is binomial, which
         # ones is uniform, and by how much is geometric again.
         absent = self._count_words - len(words)
-        passing = int(generator.binomial(absent, fall**threshold / (1.0 + fall)))
+        passing = int(entropy.generator.binomial(absent, math.exp(-rate * threshold) / (1.0 + math.exp(-rate))))
         if passing:
-            kept |= self._by_chance(set(counts), passing, threshold, fall, entropy)
+            kept |= self._by_chance(set(words.tolist()), passing, threshold, rate, entropy)
         return kept
 
     def _by_chance(
-        self, present: set[int], passing: int, threshold: int, fall: float, entropy: Entropy
+        self, present: set[int], passing: int, threshold: int, rate: float, entropy: Entropy
     ) -> dict[int, int]:
         chosen: set[int] = set()
         while len(chosen) < passing:
             word = int(entropy.below(np.array([self._count_words]))[0])
             if word not in present:
                 chosen.add(word)
-        over = entropy.generator.geometric(1.0 - fall, passing) - 1
+        over = _geometric(rate, passing, entropy)
         return {word: threshold + int(more) for word, more in zip(sorted(chosen), over, strict=True)}
 
     def transition(self, before: Sequence[str], word: str) -> float:
-        """Return the probability of a word after others, from the longest of their ends that the tree knows.
+        """Return the probability of a word after others.
+
+        Of what the tree counted after the longest of their ends that it knows, it is the word's share; where the tree
+        has not kept the word there, it is the word's probability after a shorter end, times the share of what was
+        counted but not kept.
 
         Parameters
         ----------
         before : sequence of str
             The words before it.
         word : str
-            The word; 0 if it was too rare to be kept there.
+            The word.
         """
-        return self._transition(tuple(self.ids(before)), self.ids([word])[0])
+        return self.transition_of(tuple(self.ids(before)), self.ids([word])[0])
 
-    def _transition(self, before: _Gram, word: int) -> float:
-        context = before[-(self.longest - 1) :] if self.longest > 1 else ()
-        while context and context not in self._children:
+    def transition_of(self, before: _Gram, word: int) -> float:
+        """Return the same for ids."""
+        context, left = before[-(self.longest - 1) :] if self.longest > 1 else (), 1.0
+        while context:
+            size = self._children.get(context[:-1], {}).get(context[-1])
+            if size is not None:
+                kept = self._kept.get(context, 0)
+                if word in (found := self._children.get(context, {})):
+                    return left * found[word] / max(size, kept)
+                left *= 1.0 - kept / max(size, kept)
             context = context[1:]
-        children = self._children.get(context)
-        return children.get(word, 0) / sum(children.values()) if children else 0.0
+        common = self._children.get((), {})
+        return left * common[word] / self._kept[()] if word in common else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as plain values: public words and noisy counts, which its ε has paid for."""
+        return {
+            "epsilon": self.epsilon,
+            "longest": self.longest,
+            "words": self.words,
+            "secure": self.secure,
+            "children": [[list(gram), list(found), list(found.values())] for gram, found in self._children.items()],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any], vocabulary: Vocabulary) -> NgramTree:
+        """Make a tree of what `to_dict` gave, with the same vocabulary."""
+        tree = cls(vocabulary, epsilon=plain["epsilon"], longest=plain["longest"], words=plain["words"])
+        tree.secure = bool(plain["secure"])
+        tree._children = {
+            tuple(gram): dict(zip(words, counts, strict=True)) for gram, words, counts in plain["children"]
+        }
+        tree._kept = {gram: sum(found.values()) for gram, found in tree._children.items()}
+        return tree
 
 
-class RareWords:
-    """Finds the words of a text that are unlikely where they stand.
+class _Places:
+    """Every place of the records, with the node of the tree that the words from there on lead to."""
 
-    Which words those are is seen in what is released, as with every selection.
+    def __init__(self, ids: NDArray[np.int32], left: NDArray[np.int32], count_words: int) -> None:
+        self._ids, self._left, self._count_words = ids, left, count_words
+        self._places = np.arange(len(ids))
+        self._nodes = np.zeros(len(ids), dtype=np.int64)
 
-    Parameters
-    ----------
-    tree : NgramTree
-        What is likely.
-    below : float
-        A word is rare if its transition probability is below this.
-    """
+    def _steps(self, length: int) -> NDArray[np.int64]:
+        """Return for each place its node and the next word as one number; forget places that end before it."""
+        longer = self._left[self._places] >= length
+        self._places, self._nodes = self._places[longer], self._nodes[longer]
+        return self._nodes * self._count_words + self._ids[self._places + (length - 1)]
 
-    def __init__(self, tree: NgramTree, *, below: float = 0.01) -> None:
-        if not 0.0 < below <= 1.0:
-            raise WordveilError("the probability below which words are rare must lie above 0 and be at most 1.")
-        self.tree, self.below = tree, below
+    def counts(self, length: int, nodes: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return for each node of the level the words that follow, and how often."""
+        steps, counts = np.unique(self._steps(length), return_counts=True)
+        cuts = np.searchsorted(steps, np.arange(1, nodes) * self._count_words)
+        words = np.split(steps % self._count_words, cuts)
+        return list(zip(words, np.split(counts, cuts), strict=True))
 
-    def mark(self, text: str) -> Document:
-        """Return the text with the spans of its rare words, to be veiled with the selection ``spans``."""
-        pieces, keys = tokenise(text)
-        ids = self.tree.ids(keys)
-        spans, place = [], 0
-        for number, piece in enumerate(pieces):
-            if number % 2:
-                word = number // 2
-                if self.tree._transition(tuple(ids[:word]), ids[word]) < self.below:
-                    spans.append((place, place + len(piece)))
-            place += len(piece)
-        return Document(text, tuple(spans))
+    def go_on(self, length: int, parents: list[int], words: list[int]) -> None:
+        """Go to the nodes of the next level, given by parent and word; forget places that lead to none."""
+        kept = np.array(parents, dtype=np.int64) * self._count_words + np.array(words, dtype=np.int64)
+        order = np.argsort(kept)
+        steps = self._steps(length)
+        found = np.searchsorted(kept[order], steps)
+        found[found == len(kept)] = 0
+        leads = kept[order][found] == steps if len(kept) else np.zeros(len(steps), dtype=bool)
+        self._places = self._places[leads]
+        self._nodes = order[found[leads]] if len(kept) else self._nodes[leads]
+
+
+def _geometric(rate: float, count: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Draw whole numbers from 0 on, each ``exp(-rate)`` times as likely as the one before it."""
+    return np.floor(np.log(entropy.uniform(count)) / -rate).astype(np.int64)

@@ -69,6 +69,9 @@ def _not_protected(veil: Veil) -> list[str]:
         "spans": "Every word outside the given spans is released as it is.",
         "marked": "Every word outside the marks is released as it is.",
         "words": "Every word that is not on the list is released as it is.",
+        "rare": "Every word that is common where it stands is released as it is, also where it is a name; that a word "
+        "was veiled says that it was not common there. A person with several records has the loss of the choice for "
+        "each of them.",
     }
     if veil.selection.kind in left_alone:
         released.append(left_alone[veil.selection.kind])
@@ -88,7 +91,7 @@ def _not_protected(veil: Veil) -> list[str]:
 def plain_words(facts: dict[str, Any]) -> list[str]:
     """Say a report in sentences for a person."""
     counts, promise = facts["counts"], facts["guarantee"]
-    lines = [promise["sentence"]]
+    lines = [promise["sentence"], *([facts["rare"]["promise"]] if "rare" in facts else [])]
     longest, worst = facts["document"]["veiled_words_in_the_longest"], facts["document"]["worst_case_loss"]
     if worst is not None:
         lines.append(

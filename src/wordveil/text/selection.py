@@ -11,11 +11,14 @@ from typing import NamedTuple
 import regex
 
 from wordveil.errors import WordveilError
+from wordveil.text.rare_words import RareWords
 from wordveil.text.tokens import Tokens, tokenise
 
 __all__ = ["SELECTIONS", "Document", "Selection", "stop_words"]
 
+#: The selections that need nothing but the text; ``rare`` needs a model of all texts as well.
 SELECTIONS = ("content", "all", "spans", "marked", "words")
+_KINDS = (*SELECTIONS, "rare")
 
 _MARK = regex.compile(r"(\[\[|\]\])")
 
@@ -49,20 +52,29 @@ class Selection:
 
     Parameters
     ----------
-    kind : {"content", "all", "spans", "marked", "words"}
+    kind : {"content", "all", "spans", "marked", "words", "rare"}
         All words but function words; all words; the words in given spans; the words between ``[[`` and ``]]``, which
-        are taken out of the text; the words of a list.
+        are taken out of the text; the words of a list; the words that are unlikely where they stand.
     words : collection of str, optional
         The list, for the kind ``words``. An entry of several words ("New York", "O'Brien") stands for these words
         in this order.
+    rare : RareWords, optional
+        What finds them, for the kind ``rare``.
     """
 
-    def __init__(self, kind: str = "content", words: Collection[str] | None = None) -> None:
-        if kind not in SELECTIONS:
-            raise WordveilError(f"there is no selection {kind!r}; choose one of {', '.join(SELECTIONS)}.")
+    def __init__(
+        self, kind: str = "content", words: Collection[str] | None = None, rare: RareWords | None = None
+    ) -> None:
+        if kind not in _KINDS:
+            raise WordveilError(f"there is no selection {kind!r}; choose one of {', '.join(_KINDS)}.")
         if (kind == "words") != (words is not None):
             raise WordveilError("the selection 'words' and a list of words go together: give both or neither.")
-        self.kind = kind
+        if (kind == "rare") != (rare is not None):
+            raise WordveilError(
+                "the selection 'rare' needs a model of all texts to know what is common in them: give it as RareWords, "
+                "and only then."
+            )
+        self.kind, self.rare = kind, rare
         self.listed = None if words is None else sorted({_keys(word) for word in words})
         self._phrases: dict[str, list[tuple[str, ...]]] = {}
         for phrase in self.listed or ():
@@ -89,6 +101,8 @@ class Selection:
             return [key not in left_alone for key in tokens.keys]
         if self.kind == "words":
             return self._listed(tokens.keys)
+        if self.rare is not None:
+            return self.rare.choose(tokens.keys)
         return _overlapping(tokens, spans or ())
 
     def _listed(self, keys: list[str]) -> list[bool]:

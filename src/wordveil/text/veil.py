@@ -16,6 +16,7 @@ from wordveil.noise import Entropy
 from wordveil.text.case import check_case, copy_case, starts_sentence
 from wordveil.text.lemmas import Lemmas
 from wordveil.text.outside import OutsideWords, check_policy, random_digits
+from wordveil.text.rare_words import RareWords
 from wordveil.text.release import Counts, Release
 from wordveil.text.selection import Document, Selection, Spans
 from wordveil.text.tokens import is_number, tokenise
@@ -34,11 +35,13 @@ class Veil:
     ----------
     mechanism : Mechanism
         What replaces words.
-    select : {"content", "all", "spans", "marked", "words"}
+    select : {"content", "all", "spans", "marked", "words", "rare"}
         Which words are veiled: all but function words, all, those in given spans, those marked ``[[so]]`` in the
-        text, or those of a list.
+        text, those of a list, or those that are unlikely where they stand.
     words : collection of str, optional
         The list, for ``select="words"``.
+    rare : RareWords, optional
+        What finds unlikely words, for ``select="rare"``.
     oov : {"replace", "drop", "keep"}
         What becomes of a selected word outside the vocabulary: replaced by a draw that does not depend on it, left
         out, or kept, which leaves no guarantee.
@@ -63,12 +66,13 @@ class Veil:
         *,
         select: str = "content",
         words: Collection[str] | None = None,
+        rare: RareWords | None = None,
         oov: str = "replace",
         case: str = "sentence",
         seed: int | None = None,
     ) -> None:
         self.mechanism = mechanism
-        self.selection = Selection(select, words)
+        self.selection = Selection(select, words, rare)
         self.oov = check_policy(oov)
         self.case = check_case(case)
         self.entropy = Entropy(seed)
@@ -81,6 +85,13 @@ class Veil:
         promise = self.mechanism.guarantee
         if not self.entropy.secure:
             promise = promise.void("A seed was given, so the draws can be repeated by whoever knows it.")
+        if self.selection.rare is not None:
+            promise = promise.with_caveat(
+                "Only words that are unlikely where they stand are veiled, and only two such words are compared. "
+                f"{self.selection.rare.sentence()}"
+            )
+            if not self.selection.rare.tree.secure:
+                promise = promise.void("A seed was given to the model of what is common.")
         if self.case == "copy":
             promise = promise.with_caveat(
                 "Capital letters are copied, so spellings that differ in them are told apart."
@@ -94,6 +105,7 @@ class Veil:
         return {
             **self.mechanism.describe(),
             "select": self.selection.kind,
+            **({} if self.selection.rare is None else {"rare": self.selection.rare.describe()}),
             "oov": self.oov,
             "case": self.case,
             "seeded": not self.entropy.secure,
@@ -101,8 +113,9 @@ class Veil:
 
     @property
     def fingerprint(self) -> str:
-        """A SHA-256 of how texts are veiled, the listed words included: two veils that have the same do the same."""
-        told = json.dumps([self.describe(), self.selection.listed], sort_keys=True)
+        """A SHA-256 of how texts are veiled, with listed and common words: two veils that have the same do the same."""
+        rare = None if self.selection.rare is None else self.selection.rare.fingerprint
+        told = json.dumps([self.describe(), self.selection.listed, rare], sort_keys=True)
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
     def __call__(self, text: str, *, spans: Spans | None = None) -> Release:
