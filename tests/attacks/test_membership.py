@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.conftest import make_space, names
-from wordveil.attacks import Corpus, Incognito, Versatile, attack_membership
+from wordveil.attacks import Corpus, Incognito, MembershipAuditor, Versatile, attack_membership
 from wordveil.attacks.membership import rank_features
 from wordveil.attacks.word_model import Lexicon, ModelSettings, WordModel
 from wordveil.errors import WordveilError
@@ -69,6 +70,20 @@ def test_what_a_model_was_trained_on_is_known_again_even_if_it_is_noise() -> Non
     assert released.asked == "released"
     assert released.auc.value > 0.9
     assert released.to_dict()["auc"]["count"] == 16
+
+
+def test_both_questions_at_once_have_the_same_answers_as_each_alone() -> None:
+    how: dict[str, Any] = {"plans": ["adaptive"], "shadows": 1, "settings": SMALL}
+    original, released = attack_membership(persons(), blind, asked=("original", "released"), **how)
+    assert original.auc.value < 0.8 < released.auc.value
+    assert [released] == attack_membership(persons(), blind, asked="released", **how)
+
+
+def test_what_was_practised_on_clean_texts_serves_against_every_veil() -> None:
+    auditor = MembershipAuditor(persons(), shadows=1, settings=SMALL)
+    auditor.attack(list, plans=["static"])
+    (again,) = auditor.attack(blind, plans=["static"])
+    assert [again] == attack_membership(persons(), blind, plans=["static"], shadows=1, settings=SMALL)
 
 
 def test_what_cannot_be_audited_is_refused() -> None:

@@ -50,13 +50,13 @@ SPACE = ("--space", "vectors.txt", "--seed", "1")
 
 def test_bayes_gives_rates_with_intervals(capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
     figure = tmp_path / "success.svg"
-    asked = ("bayes", "private.txt", *SPACE, "--reference", "public.txt", "-e", "1", "-e", "9", "--tokens", "300")
+    asked = ("bayes", "private.txt", *SPACE, "--reference", "public.txt", "-e", "1", "-e", "20", "--tokens", "300")
     code, out, err = run(capfd, folder, *asked, "--json", "--figure", str(figure))
     assert (code, err) == (0, "")
     facts = json.loads(out)
     assert (facts["attack"], facts["mechanism"], facts["confidence"]) == ("bayes", "graph", 0.95)
     low, high = facts["results"]
-    assert (low["epsilon"], high["epsilon"]) == (1.0, 9.0)
+    assert (low["epsilon"], high["epsilon"]) == (1.0, 20.0)
     assert high["best"]["value"] > 0.8
     assert low["best"]["value"] < 0.4
     assert low["best"]["low"] < low["best"]["value"] < low["best"]["high"]
@@ -78,7 +78,7 @@ def test_bayes_learns_a_mechanism_that_states_no_law(capfd: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("order", ["2", "3"])
 def test_sentence_uses_a_reference_text(capfd: pytest.CaptureFixture[str], folder: Path, order: str) -> None:
-    asked = ("sentence", "private.txt", *SPACE, "--reference", "public.txt", "-e", "6", "--order", order)
+    asked = ("sentence", "private.txt", *SPACE, "--reference", "public.txt", "-e", "12", "--order", order)
     code, out, err = run(capfd, folder, *asked, "--tokens", "150", "--json")
     assert (code, err) == (0, "")
     (result,) = json.loads(out)["results"]

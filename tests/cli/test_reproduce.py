@@ -36,6 +36,10 @@ def test_one_experiment_into_files_and_a_page(tmp_path: Path, capsys: pytest.Cap
     assert facts["seed"] == 3
     assert (tmp_path / "results/icdm-fig3.png").read_bytes().startswith(b"\x89PNG")
     assert "](results/icdm-fig3.png)" in page.read_text()
+    before = page.read_text()
+    page.unlink()
+    assert run(capsys, "-o", str(tmp_path / "results"), "--page", str(page))[0] == 0
+    assert page.read_text() == before
 
 
 def test_json_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +54,8 @@ def test_json_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> No
         ((), "--list"),
         (("fig99",), "no experiment 'fig99'"),
         (("icdm-table6",), "--data"),
-        (("icdm-fig3", "--page", "nowhere/at/all.md"), "folder is not there"),
+        (("icdm-fig3", "--page", "results.md"), "--output"),
+        (("icdm-fig3", "-o", ".", "--page", "nowhere/at/all.md"), "folder is not there"),
     ],
 )
 def test_refusals(arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]) -> None:

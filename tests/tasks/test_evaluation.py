@@ -13,6 +13,7 @@ from tests.tasks.made_data import sentence
 from wordveil.errors import WordveilError
 from wordveil.spaces import EuclideanSpace
 from wordveil.tasks import (
+    ODD,
     SIMILARITY,
     TASKS,
     AveragedVectors,
@@ -33,18 +34,22 @@ def model(topics: EuclideanSpace) -> AveragedVectors:
     return AveragedVectors(Reader(topics))
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS if name != "snips"])  # its seven intents share four topics
+@pytest.mark.parametrize("name", TASKS)
 def test_clean_text_solves_the_task(name: str, data: Path, model: AveragedVectors) -> None:
     outcome = evaluate(load_task(name, data), model)
     assert outcome.answers.shape[0] == 1
-    assert outcome.score > (0.6 if outcome.task.kind == SIMILARITY else 0.95)
+    reached = {"snips": 0.45}.get(name, 0.95)  # its seven intents share four topics, so four of seven can be told
+    assert outcome.score > (0.6 if outcome.task.kind == SIMILARITY else reached)
 
 
-@pytest.mark.parametrize("name", ["mr", "trec6", "sick-e", "stsb", "men", "odd-man-out"])
+@pytest.mark.parametrize("name", TASKS)
 def test_random_words_leave_nothing(name: str, data: Path, topics: EuclideanSpace, model: AveragedVectors) -> None:
     task = load_task(name, data)
     outcome = evaluate(task, model, random_words(topics), repeats=4)
-    chance = {"mr": 1 / 2, "sick-e": 1 / 2, "trec6": 1 / 3, "odd-man-out": 1 / 5}.get(name, 0.0)
+    if task.kind == SIMILARITY:
+        chance = 0.0
+    else:
+        chance = 1 / len(task.columns) if task.kind == ODD else 1 / len(np.unique(task.gold))
     assert abs(outcome.score - chance) < 0.2
 
 

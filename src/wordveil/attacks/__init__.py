@@ -17,7 +17,7 @@ from wordveil.attacks.character_svm import CharacterSvm
 from wordveil.attacks.intervals import Mean, Rate
 from wordveil.attacks.koppel import Koppel
 from wordveil.attacks.likelihood import Likelihood, likelihood_of
-from wordveil.attacks.membership import Membership, attack_membership
+from wordveil.attacks.membership import Membership, MembershipAuditor, attack_membership
 from wordveil.attacks.ngrams import NgramModel
 from wordveil.attacks.priors import Prior
 from wordveil.attacks.scramblers import Incognito, Versatile
@@ -35,6 +35,7 @@ __all__ = [
     "Likelihood",
     "Mean",
     "Membership",
+    "MembershipAuditor",
     "NgramModel",
     "Prior",
     "Rate",

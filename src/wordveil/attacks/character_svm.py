@@ -51,7 +51,7 @@ class CharacterSvm:
             vectors = self._vectors.fit_transform(texts)
         except ValueError:
             raise WordveilError("the known texts have no characters to learn from.") from None
-        self._machine = LinearSVC(random_state=self.seed).fit(vectors, list(authors))
+        self._machine = LinearSVC(random_state=self.seed, dual="auto").fit(vectors, list(authors))
         return self
 
     def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:

@@ -11,12 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-__all__ = ["CONFIDENCE", "Mean", "Rate", "plain", "resample"]
+from wordveil.bootstrap import CONFIDENCE, interval
 
-#: The confidence of every interval.
-CONFIDENCE = 0.95
-
-_RESAMPLES = 1000
+__all__ = ["Mean", "Rate", "plain"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class Rate:
         if total == 0:
             return cls(math.nan, 0.0, 1.0, 0)
         share = float(hits.sum() / total)
-        low, high = resample(lambda chosen: hits[chosen].sum() / max(1, trials[chosen].sum()), len(hits), seed)
+        low, high = _resampled(lambda chosen: hits[chosen].sum() / max(1, trials[chosen].sum()), len(hits), seed)
         if low == high:
             alone = cls.of(round(share * len(hits)), len(hits))
             low, high = min(share, alone.low), max(share, alone.high)
@@ -121,7 +118,7 @@ class Mean:
         if not len(values):
             return cls(math.nan, math.nan, math.nan, 0)
         compute = statistic or (lambda some: float(some.mean()))
-        low, high = resample(lambda chosen: compute(values[chosen]), len(values), seed)
+        low, high = _resampled(lambda chosen: compute(values[chosen]), len(values), seed)
         return cls(float(compute(values)), low, high, len(values))
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,24 +126,9 @@ class Mean:
         return _without_nan(asdict(self))
 
 
-def resample(compute: Callable[[NDArray[np.int64]], float], count: int, seed: int = 0) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of a statistic.
-
-    Parameters
-    ----------
-    compute : callable
-        The statistic of the items at some places.
-    count : int
-        How many items there are.
-    seed : int
-        Which samples are drawn.
-    """
-    generator = np.random.default_rng(seed)
-    found = np.array([compute(generator.integers(0, count, count)) for _ in range(_RESAMPLES)], dtype=np.float64)
-    if np.isnan(found).all():
-        return math.nan, math.nan
-    tail = (1 - CONFIDENCE) / 2
-    return float(np.nanquantile(found, tail)), float(np.nanquantile(found, 1 - tail))
+def _resampled(compute: Callable[[NDArray[np.int64]], float], count: int, seed: int) -> tuple[float, float]:
+    """Return the interval of a statistic of items, given by their places."""
+    return interval(lambda generator: compute(generator.integers(0, count, count)), seed=seed)
 
 
 def plain(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,13 +86,14 @@ class Koppel:
         unknown = self._counter.transform(texts).astype(np.float64)
         generator = np.random.default_rng(self.seed)
         size = self._known.shape[1]
+        known, squares, part = np.ascontiguousarray(self._known.T), self._known**2, unknown.copy()
         won = np.zeros((len(texts), len(self.authors)))
         for _ in range(self.times):
             chosen = np.zeros(size)
             chosen[generator.permutation(size)[: max(1, round(self.share * size))]] = 1.0
-            part = self._known * chosen
-            lengths = np.sqrt((part**2).sum(axis=1))
-            cosines = unknown @ (part / np.maximum(lengths, 1e-300)[:, None]).T
+            part.data = unknown.data * chosen[unknown.indices]
+            lengths = np.sqrt(squares @ chosen)
+            cosines = part @ known / np.maximum(lengths, 1e-300)
             # a text without any of the chosen features is near nobody: an author at random, not the first
             cosines += 1e-12 * generator.uniform(size=cosines.shape)
             won[np.arange(len(texts)), cosines.argmax(axis=1)] += 1

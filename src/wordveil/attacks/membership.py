@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from wordveil.attacks.word_model import Lexicon, ModelSettings, WordModel
 from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
 
-__all__ = ["AUDITS", "PLANS", "Membership", "attack_membership", "rank_features"]
+__all__ = ["AUDITS", "PLANS", "Membership", "MembershipAuditor", "attack_membership", "rank_features"]
 
 #: What the adversary has: a model of clean texts; one of veiled texts, while his shadow models are of clean ones; and
 #: one of veiled texts, with shadow models of veiled ones.
@@ -33,6 +33,8 @@ AUDITS = ("original", "released")
 _BINS = 60
 
 Veiling = Callable[[Sequence[str]], Sequence[str]]
+
+_Lesson: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def attack_membership(
     veil: Veiling | None = None,
     *,
     plans: Sequence[str] = PLANS,
-    asked: str = "original",
+    asked: str | Sequence[str] = "original",
     shadows: int = 4,
     settings: ModelSettings | None = None,
     seed: int = 0,
@@ -91,20 +93,29 @@ def attack_membership(
 ) -> list[Membership]:
     """Train a model on the texts of some persons and audit who they were.
 
+    Parameters
+    ----------
+    corpus : Corpus
+        The texts, with the person of each as its author.
+    veil, plans, asked
+        What is attacked; see `MembershipAuditor.attack`.
+    shadows, settings, seed, watch
+        Who attacks; see `MembershipAuditor`.
+    """
+    auditor = MembershipAuditor(corpus, shadows=shadows, settings=settings, seed=seed, watch=watch)
+    return auditor.attack(veil, plans=plans, asked=asked)
+
+
+class MembershipAuditor:
+    """Someone who tells whose texts trained a model, after practising on persons of his own.
+
     A quarter of the persons are members, a quarter are not, and the others are the auditor's own: each shadow model is
-    trained on a random half of them.
+    trained on a random half of them. What he practised on clean texts serves against every veil.
 
     Parameters
     ----------
     corpus : Corpus
         The texts, with the person of each as its author.
-    veil : callable, optional
-        Veils texts, before a model is trained on them; needed for every plan but ``clean``.
-    plans : sequence of {"clean", "static", "adaptive"}
-        What to train models on: see `PLANS`.
-    asked : {"original", "released"}
-        What the auditor asks about. With the originals he finds out whether veiling hides a person; with what was
-        released, whether the model knows the veiled text again.
     shadows : int
         How many shadow models.
     settings : ModelSettings, optional
@@ -114,50 +125,78 @@ def attack_membership(
     watch : callable
         Told how far it is.
     """
-    needs("sklearn", "tasks")
-    if veil is None and set(plans) != {"clean"}:
-        raise WordveilError("without a veil, membership can only be attacked on clean texts.")
-    if asked not in AUDITS or not set(plans) <= set(PLANS):
-        raise WordveilError(f"choose among the plans {', '.join(PLANS)}, and ask about original or released texts.")
-    if shadows < 1:
-        raise WordveilError("the auditor needs at least one shadow model.")
-    settings = settings or ModelSettings()
-    members, others, own = _parts(_persons(corpus, veil), seed)
-    auditor = _Auditor(own, settings, shadows, seed, watch)
-    found = []
-    for number, plan in enumerate(plans):
-        about = "original" if plan == "clean" else asked
-        watch(f"training the model ({plan})", number / len(plans))
-        model = WordModel(auditor.lexicon, settings, seed).fit(_training(members, plan != "clean"))
-        scores = auditor.scores(_describe(model, [*members, *others], about), plan == "adaptive", about)
-        found.append(_measure(plan, about, scores, len(members), shadows))
-    return found
 
+    def __init__(
+        self,
+        corpus: Corpus,
+        *,
+        shadows: int = 4,
+        settings: ModelSettings | None = None,
+        seed: int = 0,
+        watch: Watch = ignore,
+    ) -> None:
+        needs("sklearn", "tasks")
+        if shadows < 1:
+            raise WordveilError("the auditor needs at least one shadow model.")
+        self._corpus, self._shadows, self._seed, self._watch = corpus, shadows, seed, watch
+        self._settings = settings or ModelSettings()
+        _, _, own = _parts(_persons(corpus, None), seed)
+        self._lexicon = Lexicon((text for person in own for text in person.original), self._settings.words)
+        self._clean: _Lesson | None = None
 
-class _Auditor:
-    """Someone who practises on persons of his own; what he practised once serves again."""
+    def attack(
+        self, veil: Veiling | None = None, *, plans: Sequence[str] = PLANS, asked: str | Sequence[str] = "original"
+    ) -> list[Membership]:
+        """Train a model on the members' texts and say who they were.
 
-    def __init__(self, persons: list[_Person], settings: ModelSettings, shadows: int, seed: int, watch: Watch) -> None:
-        self._persons, self._settings, self._shadows, self._seed, self._watch = persons, settings, shadows, seed, watch
-        self.lexicon = Lexicon((text for person in persons for text in person.original), settings.words)
-        self._practised: dict[tuple[bool, str], tuple[NDArray[np.float64], NDArray[np.int64]]] = {}
+        Parameters
+        ----------
+        veil : callable, optional
+            Veils texts, before a model is trained on them; needed for every plan but ``clean``.
+        plans : sequence of {"clean", "static", "adaptive"}
+            What to train models on: see `PLANS`.
+        asked : {"original", "released"}, or several
+            What the auditor asks about. With the originals he finds out whether veiling hides a person; with what was
+            released, whether the model knows the veiled text again. One answer for each, plan by plan.
+        """
+        questions = (asked,) if isinstance(asked, str) else tuple(asked)
+        if veil is None and set(plans) != {"clean"}:
+            raise WordveilError("without a veil, membership can only be attacked on clean texts.")
+        if not set(questions) <= set(AUDITS) or not set(plans) <= set(PLANS):
+            raise WordveilError(f"choose among the plans {', '.join(PLANS)}, and ask about original or released texts.")
+        members, others, own = _parts(_persons(self._corpus, veil), self._seed)
+        found = []
+        for number, plan in enumerate(plans):
+            abouts = ("original",) if plan == "clean" else questions
+            self._watch(f"training the model ({plan})", number / len(plans))
+            model = self._model(_training(members, plan != "clean"), self._seed)
+            lessons = self._practise(own, True, abouts) if plan == "adaptive" else {}
+            for about in abouts:
+                lesson = lessons[about] if lessons else self._practised_on_clean(own)
+                scores = _classify(*lesson, _describe(model, [*members, *others], about))
+                found.append(_measure(plan, about, scores, len(members), self._shadows))
+        return found
 
-    def scores(self, asked: NDArray[np.float64], adaptive: bool, about: str) -> NDArray[np.float64]:
-        """Return how far on the members' side each person lies, by what he learnt from clean or from veiled texts."""
-        key = (True, about) if adaptive else (False, "original")
-        if key not in self._practised:
-            self._practised[key] = self._practise(*key)
-        return _classify(*self._practised[key], asked)
+    def _model(self, texts: list[str], seed: int) -> WordModel:
+        return WordModel(self._lexicon, self._settings, seed).fit(texts)
 
-    def _practise(self, veiled: bool, about: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        taught, answers = [], []
+    def _practised_on_clean(self, own: list[_Person]) -> _Lesson:
+        if self._clean is None:
+            self._clean = self._practise(own, False, ("original",))["original"]
+        return self._clean
+
+    def _practise(self, own: list[_Person], veiled: bool, abouts: Sequence[str]) -> dict[str, _Lesson]:
+        """Train shadow models and describe those who are in them and those who are not, by each kind of question."""
+        taught: dict[str, list[NDArray[np.float64]]] = {about: [] for about in abouts}
+        answers = []
         for shadow in range(self._shadows):
             self._watch("training shadow models", shadow / self._shadows)
-            inside, outside = _halves(self._persons, self._seed, shadow)
-            model = WordModel(self.lexicon, self._settings, self._seed + shadow + 1).fit(_training(inside, veiled))
-            taught.append(_describe(model, [*inside, *outside], about))
+            inside, outside = _halves(own, self._seed, shadow)
+            model = self._model(_training(inside, veiled), self._seed + shadow + 1)
+            for about in abouts:
+                taught[about].append(_describe(model, [*inside, *outside], about))
             answers.append(np.repeat([1, 0], [len(inside), len(outside)]))
-        return np.concatenate(taught), np.concatenate(answers)
+        return {about: (np.concatenate(rows), np.concatenate(answers)) for about, rows in taught.items()}
 
 
 def rank_features(ranks: NDArray[np.int64], words: int) -> NDArray[np.float64]:
@@ -218,7 +257,7 @@ def _classify(
     from sklearn.preprocessing import Normalizer, StandardScaler  # noqa: PLC0415 - an extra
     from sklearn.svm import LinearSVC  # noqa: PLC0415 - an extra
 
-    classifier = make_pipeline(Normalizer(), StandardScaler(), LinearSVC(random_state=0, max_iter=20_000))
+    classifier = make_pipeline(Normalizer(), StandardScaler(), LinearSVC(random_state=0, max_iter=20_000, dual="auto"))
     return np.asarray(classifier.fit(taught, answers).decision_function(asked))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from wordveil.attacks.extras import needs
 from wordveil.errors import WordveilError
 from wordveil.text import tokenise
+from wordveil.torch_threads import one_torch_thread
 
 __all__ = ["Lexicon", "ModelSettings", "WordModel"]
 
@@ -106,7 +106,7 @@ class WordModel:
         pieces = self.lexicon.pieces(texts, self.settings.longest)
         if not pieces:
             raise WordveilError("a word model cannot be trained on texts without words.")
-        with torch.random.fork_rng(devices=[]), _one_thread():
+        with torch.random.fork_rng(devices=[]), one_torch_thread():
             torch.manual_seed(self.seed)
             self._network = _network(len(self.lexicon), self.settings.width)
             optimiser = torch.optim.Adam(self._network.parameters(), lr=self.settings.rate)
@@ -128,7 +128,7 @@ class WordModel:
         import torch  # noqa: PLC0415 - an extra, and slow to import
 
         found = [np.empty(0, dtype=np.int64)]
-        with torch.no_grad(), _one_thread():
+        with torch.no_grad(), one_torch_thread():
             for inputs, targets in self._batches(self.lexicon.pieces(texts, self.settings.longest)):
                 known = targets >= _SPECIAL
                 scores = _expected(self._network, inputs)[known][:, _SPECIAL:]
@@ -146,19 +146,6 @@ class WordModel:
             for row, piece in enumerate(part):
                 padded[row, 1 : len(piece) + 1] = torch.tensor(piece)
             yield padded[:, :-1], padded[:, 1:]
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep torch to one thread: steps are so small that handing them out costs more than it saves."""
-    import torch  # noqa: PLC0415 - an extra, and slow to import
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _network(words: int, width: int) -> Any:

@@ -14,6 +14,7 @@ from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
     from wordveil.experiments.result import Result
+    from wordveil.experiments.results import ResultFolder
 
 __all__ = ["register"]
 
@@ -33,8 +34,12 @@ def reproduce(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Write NAME.json and NAME.png there.")
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let a quick run replace what a full run has written to --output.")
+    ] = False,
     page: Annotated[
-        Path | None, typer.Option("--page", metavar="FILE", help="Write the section of each into this Markdown page.")
+        Path | None,
+        typer.Option("--page", metavar="FILE", help="Write a Markdown page of all that lies in the folder --output."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -48,6 +53,8 @@ def reproduce(
       wordveil reproduce icdm-fig3 wsdm-table1 --output results
 
       wordveil reproduce --all --quick --data ../shared/data --output docs/results --page docs/results.md
+
+      wordveil reproduce --output docs/results --page docs/results.md
     """
     from wordveil.experiments.registry import EXPERIMENTS, run_experiment
     from wordveil.experiments.result import Setting
@@ -56,57 +63,47 @@ def reproduce(
         _list(as_json)
         return
     names = list(EXPERIMENTS) if everything else list(dict.fromkeys(name or []))
-    if not names:
+    if not names and page is None:
         raise WordveilError("name a table or figure, or give --all; `wordveil reproduce --list` shows what there is.")
     for one in names:
         if one not in EXPERIMENTS:
             raise WordveilError(f"there is no experiment {one!r}; `wordveil reproduce --list` shows what there is.")
         if EXPERIMENTS[one].needs_data and data is None:
             raise WordveilError(f"the experiment {one} needs data sets; give their folder with --data.")
-    _check_places(output, page)
+    folder = _folder(output, page)
     done = []
     for number, one in enumerate(names):
         if not quiet:
             stderr().print(f"{one} ({number + 1} of {len(names)})")
         with ProgressOf("reproducing", quiet=quiet) as progress:
             result, facts = run_experiment(one, Setting(data, quick, seed, progress.watch))
-        _write(result, facts, output, page)
+        if folder is not None and not folder.keep(result, facts, replace=replace) and not quiet:
+            stderr().print(
+                f"the full run of {one} in {folder.path} is kept; --replace puts this quick one in its place."
+            )
         done.append(facts)
         if not as_json:
             _show(result, facts)
+    if folder is not None and page is not None:
+        from wordveil.experiments.page import write_page
+
+        write_page(page, folder)
     if as_json:
-        typer.echo(json.dumps(done if len(done) > 1 else done[0], indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(done[0] if len(done) == 1 else done, indent=2, ensure_ascii=False))
+    elif len(done) > 1:
+        stdout().print(f"{len(done)} experiments took {sum(one['seconds'] for one in done):,.0f} s.")
 
 
-def _check_places(output: Path | None, page: Path | None) -> None:
-    if output is not None:
-        from wordveil.calibration.figures import check_installed
-
-        check_installed()
-        try:
-            output.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            raise WordveilError(f"cannot make the folder {output}.") from None
+def _folder(output: Path | None, page: Path | None) -> ResultFolder | None:
+    if output is None:
+        if page is not None:
+            raise WordveilError("--page is written from a folder of results: give it with --output.")
+        return None
     if page is not None and not page.resolve().parent.is_dir():
         raise WordveilError(f"cannot write {page}: its folder is not there.")
+    from wordveil.experiments.results import ResultFolder
 
-
-def _write(result: Result, facts: dict[str, Any], output: Path | None, page: Path | None) -> None:
-    from wordveil.experiments.page import put_section
-    from wordveil.io.checkpoint import write_whole
-
-    pictures: list[Path] = []
-    if output is not None:
-        from wordveil.plots.canvas import save
-
-        write_whole(output / f"{facts['name']}.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
-        for part, figure in sorted(result.figures.items()):
-            pictures.append(output / f"{facts['name']}{f'-{part}' if part else ''}.png")
-            save(figure, pictures[-1])
-    if page is not None:
-        here = page.resolve().parent
-        seen = [path.resolve() for path in pictures if path.resolve().is_relative_to(here)]
-        put_section(page, result, facts, [path.relative_to(here).as_posix() for path in seen])
+    return ResultFolder(output)
 
 
 def _list(as_json: bool) -> None:

@@ -28,8 +28,8 @@ _CONTENDERS: tuple[tuple[str, str, dict[str, object]], ...] = (
 
 def run(setting: Setting) -> Result:
     """Compare them on three tasks where the best guess of a word is right a quarter of the time."""
-    space = load_space("glove-50k").restrict(np.arange(setting.pick(8000, 20_000)))
-    tasks = [load_task(name, setting.data).limited(setting.pick(1000, 1_000_000)) for name in ("trec6", "mr", "cr")]
+    space = load_space("glove-50k").restrict(np.arange(setting.pick(6000, 20_000)))
+    tasks = [load_task(name, setting.data).limited(setting.pick(800, 1_000_000)) for name in ("trec6", "mr", "cr")]
     names = _CONTENDERS if not setting.quick else [one for one in _CONTENDERS if one[1] != "density"]
     found = compare(
         [Contender(label, maker(name, space, **options), space) for label, name, options in names],
@@ -37,7 +37,7 @@ def run(setting: Setting) -> Result:
         AveragedVectors(Reader(space)),
         (0.25,) if setting.quick else (0.1, 0.25, 0.4),
         repeats=setting.pick(1, 3),
-        draws=setting.pick(15_000, 150_000),
+        draws=setting.pick(10_000, 150_000),
         seed=setting.seed,
         watch=setting.watch,
     )

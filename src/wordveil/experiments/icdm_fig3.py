@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import special
+from scipy.integrate import trapezoid
 
 from wordveil.experiments.result import Result, Setting, Table
 from wordveil.noise import Entropy, icdm19_lengths, metropolis_points
@@ -47,4 +48,4 @@ def run(setting: Setting) -> Result:
 def _mean_length(epsilon: float) -> float:
     x = np.linspace(0.0, 1.0, 200_001)
     density = ((1 - x) / (1 + x)) ** epsilon
-    return float(np.trapezoid(x * density, x) / np.trapezoid(density, x))
+    return float(trapezoid(x * density, x) / trapezoid(density, x))

@@ -13,7 +13,7 @@ __all__ = ["run"]
 def run(setting: Setting) -> Result:
     """Calibrate the paper's mechanism and the exact one."""
     space = load_space("wordnet-poincare")
-    words = setting.pick(200, 5000)
+    words = setting.pick(120, 2000)
     plans = (
         ("hyperbolic-icdm19", (0.125, 0.5, 1.0, 2.0, 8.0) if setting.quick else (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)),
         ("hyperbolic", (2.5, 4.0, 8.0) if setting.quick else (2.25, 2.5, 3.0, 4.0, 6.0, 8.0)),

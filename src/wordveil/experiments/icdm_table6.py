@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from wordveil.experiments.result import Cell, Result, Setting, Table
 from wordveil.mechanisms import mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
 from wordveil.tasks import AveragedVectors, Reader, Rewriter, Task, evaluate, load_task, random_words, veiled
-from wordveil.text.ngram_tree import NgramTree, RareWords
+from wordveil.text import NgramTree, RareWords
 
 __all__ = ["run"]
 
@@ -74,6 +76,6 @@ def _rewriters(task: Task, ball: PoincareSpace, glove: EuclideanSpace, seed: int
     """Return what puts random words, or words drawn at each ε, in the place of rare ones."""
     texts = [text for column in task.columns for text in column]
     tree = NgramTree(glove.vocabulary, epsilon=_TREE, longest=3, words=20).grow(texts, Entropy(seed))
-    mark = RareWords(tree, below=_BELOW).mark
+    chosen: dict[str, Any] = {"select": "rare", "rare": RareWords(tree, below=_BELOW), "oov": "keep"}
     made = [mechanism("hyperbolic-icdm19", ball, epsilon=epsilon) for epsilon in _EPSILONS]
-    return [random_words(ball, oov="keep", mark=mark), *(veiled(one, oov="keep", mark=mark) for one in made)]
+    return [random_words(ball, **chosen), *(veiled(one, **chosen) for one in made)]

@@ -30,9 +30,9 @@ _GROUPS = {
 def run(setting: Setting) -> Result:
     """Release every vector once with each mechanism at each ε, and do the tasks with the released vectors."""
     space = load_space("glove-50k").restrict(np.arange(setting.pick(15_000, 50_000)))
-    epsilons = (1.0, 10.0, 40.0) if setting.quick else (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
-    repeats = setting.pick(1, 5)
-    most = setting.pick(700, 1_000_000)
+    epsilons = (1.0, 10.0, 40.0) if setting.quick else (0.5, 1.0, 5.0, 10.0, 20.0, 40.0)
+    repeats = setting.pick(3, 5)
+    most = setting.pick(700, 4000)
     reader = Reader(space)
     tasks = {
         group: [reader.known(load_task(name, setting.data).limited(most, setting.seed)) for name in names]
@@ -83,10 +83,13 @@ def _score(space: EuclideanSpace, tasks: list[Task]) -> float:
 
 
 def _cells(scores: NDArray[np.float64]) -> list[Cell]:
-    if scores.shape[1] == 1:
-        return [f"{row[0]:.3f}" for row in scores]
-    errors = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    return [f"{mean:.3f} ± {error:.3f}" for mean, error in zip(scores.mean(axis=1), errors, strict=True)]
+    return [
+        f"{mean:.3f} ± {error:.3f}" for mean, error in zip(scores.mean(axis=1), _standard_errors(scores), strict=True)
+    ]
+
+
+def _standard_errors(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1]))
 
 
 def _draw(
@@ -96,8 +99,8 @@ def _draw(
     for axes, group in zip(figure.subplots(2, 2).flat, clean, strict=True):
         for name, of in found.items():
             rows = of[group]
-            spread = rows.std(axis=1, ddof=1) / np.sqrt(rows.shape[1]) if rows.shape[1] > 1 else None
-            axes.errorbar(epsilons, rows.mean(axis=1), yerr=spread, marker="o", markersize=3, label=name)
+            errors = _standard_errors(rows)
+            axes.errorbar(epsilons, rows.mean(axis=1), yerr=errors, marker="o", markersize=3, label=name)
         axes.axhline(clean[group], color="0.4", linestyle=":")
         axes.set_xscale("log")
         axes.set_xlabel("ε")

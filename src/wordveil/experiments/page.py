@@ -1,72 +1,73 @@
-"""The page of results: a section for each experiment, written by the experiment."""
+"""The page of results, written from a folder of them: nothing on it is put together by hand."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from wordveil.errors import WordveilError
 from wordveil.experiments.registry import EXPERIMENTS
-from wordveil.experiments.result import Result
+from wordveil.experiments.result import Table
+from wordveil.experiments.results import ResultFolder
 from wordveil.io.checkpoint import write_whole
 
-__all__ = ["put_section"]
+__all__ = ["write_page"]
 
 _HEAD = """# Results
 
-Every table and figure of the papers, done again. Each section was written by the command that it names; run it to get
-the figures again. `wordveil reproduce --list` lists the experiments. A changed task is called changed.
+Every table and figure of the papers, done again. The page is written by `wordveil reproduce --page` from what the
+experiments left; each section names the command that gives its figures again. A changed task is called changed. A quick
+run uses fewer words, examples and repetitions than a full one.
 
 The data sets are not part of the project. `--data` is a folder with a folder for each collection in it: `senteval`,
-`sts`, `word-similarity`, `odd-man-out`, `imdb`, `insuranceqa`, `snips`, `pan11`, `pang-lee-scale`, `sotu`, `wordnet`.
-"""
+`sts`, `word-similarity`, `odd-man-out`, `imdb`, `insuranceqa`, `snips`, `pan11`, `pang-lee-scale`, `sotu`, `wordnet`,
+`hearst`."""
 
 
-def put_section(page: Path, result: Result, facts: dict[str, Any], pictures: list[str]) -> None:
-    """Write an experiment's section, in its place among the others or instead of an older one.
+def write_page(page: Path, folder: ResultFolder) -> None:
+    """Write a section for every experiment of the folder.
 
     Parameters
     ----------
     page : Path
-        The page; made if it is not there.
-    result : Result
+        The page; replaced if it is there.
+    folder : ResultFolder
         What was found.
-    facts : dict
-        From `run_experiment`.
-    pictures : list of str
-        Where its pictures lie, as seen from the page.
     """
-    try:
-        text = page.read_text(encoding="utf-8") if page.exists() else _HEAD
-    except OSError:
-        raise WordveilError(f"cannot read the page {page}.") from None
-    sections = {name: _cut(text, name) for name in EXPERIMENTS}
-    sections[facts["name"]] = _section(result, facts, pictures)
-    parts = [_HEAD.rstrip("\n"), *(section for section in sections.values() if section)]
-    write_whole(page, "\n\n".join(parts) + "\n")
+    found = folder.found()
+    sections = [_section(facts, _pictures(facts, folder, page)) for facts in found.values()]
+    write_whole(page, "\n\n".join([_HEAD, _contents(found), *sections]) + "\n")
 
 
-def _cut(text: str, name: str) -> str | None:
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    if begin not in text or end not in text:
-        return None
-    return text[text.index(begin) : text.index(end) + len(end)]
+def _contents(found: dict[str, dict[str, Any]]) -> str:
+    rows = [
+        (f"[{name}](#{name})", facts["title"], "quick" if facts["quick"] else "full", f"{facts['seconds']:,.0f} s")
+        for name, facts in found.items()
+    ]
+    missing = [name for name in EXPERIMENTS if name not in found]
+    told = f"\n\nNot run: {', '.join(missing)}." if missing else ""
+    return Table("What was run", ("experiment", "what it shows", "run", "time"), rows).markdown() + told
 
 
-def _section(result: Result, facts: dict[str, Any], pictures: list[str]) -> str:
+def _pictures(facts: dict[str, Any], folder: ResultFolder, page: Path) -> list[str]:
+    """Return where the pictures lie as seen from the page; those outside its folder are left out."""
+    here = page.resolve().parent
+    paths = [folder.picture(facts["name"], part).resolve() for part in facts["figures"]]
+    return [path.relative_to(here).as_posix() for path in paths if path.is_relative_to(here)]
+
+
+def _section(facts: dict[str, Any], pictures: list[str]) -> str:
     name = facts["name"]
     needs = " --data ../shared/data" if EXPERIMENTS[name].needs_data else ""
     quick = " --quick" if facts["quick"] else ""
     parts = [
-        f"<!-- {name} -->",
         f"## {name}",
         f"{facts['paper']}. {facts['title']}.",
         f"```text\nwordveil reproduce {name}{needs}{quick} --seed {facts['seed']}\n```",
     ]
-    if result.changed:
-        parts.append(f"*Changed.* {result.changed}")
-    parts += [table.markdown() for table in result.tables]
+    if facts["changed"]:
+        parts.append(f"*Changed.* {facts['changed']}")
+    parts += [Table(one["title"], one["columns"], one["rows"]).markdown() for one in facts["tables"]]
     parts += [f"![{facts['title']}]({picture})" for picture in pictures]
-    parts += [result.reading, f"Took {facts['seconds']:,.0f} s, less what the cache held already."]
-    parts.append(f"<!-- end of {name} -->")
+    run = "A quick run" if facts["quick"] else "A full run"
+    parts += [facts["reading"], f"{run}; it took {facts['seconds']:,.0f} s, less what the cache held already."]
     return "\n\n".join(parts)

@@ -45,7 +45,8 @@ def calibrated(
     **options
         Of the mechanism.
     """
-    settings = Settings(words=words, near_words=min(words, 500), adversary_words=2000, seed=setting.seed)
+    # None of these figures shows the adversary, who would take most of the time.
+    settings = Settings(words=words, near_words=min(words, 100), adversary_words=100, seed=setting.seed)
     meter = meter_for(maker(mechanism, space, **options), space, settings, setting.watch)
     return calibrate(meter, list(epsilons), points=points)
 

@@ -16,7 +16,7 @@ _PAPER = {"epsilon": 5.0, "fewest_outputs": 300, "most_stays": 500}
 def run(setting: Setting) -> Result:
     """Calibrate laplace in 50 dimensions at several ε."""
     space = projected(load_space("glove-50k"), 50)
-    words = setting.pick(500, 10_000)
+    words = setting.pick(300, 3000)
     epsilons = (2.0, 4.0, 5.0, 6.0, 8.0, 10.0)
     found = calibrated(setting, "laplace", space, epsilons=epsilons, words=words)
     at = found.at(_PAPER["epsilon"])

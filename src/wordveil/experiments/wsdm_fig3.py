@@ -13,10 +13,10 @@ __all__ = ["run"]
 def run(setting: Setting) -> Result:
     """Calibrate laplace in 25 and in 100 dimensions."""
     space = load_space("glove-50k")
-    words = setting.pick(120, 5000)
+    words = setting.pick(80, 600)
     tables, curves = [], []
     for dimension, one in ((25, projected(space, 25)), (100, space)):
-        found = calibrated(setting, "laplace", one, points=setting.pick(5, 10), words=words)
+        found = calibrated(setting, "laplace", one, points=setting.pick(5, 8), words=words)
         tables.append(statistics_table(f"laplace in {dimension} dimensions, {words:,} words", found))
         curves.append(curve_of(found, f"GloVe {dimension}-d"))
     return Result(

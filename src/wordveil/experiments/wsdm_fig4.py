@@ -12,11 +12,11 @@ __all__ = ["run"]
 
 def run(setting: Setting) -> Result:
     """Calibrate laplace on raw GloVe and on GloVe scaled to length 1."""
-    words = setting.pick(120, 5000)
+    words = setting.pick(80, 600)
     tables, curves = [], []
     for label, normalise in (("GloVe", False), ("GloVe of length 1", True)):
         space = load_space("glove-50k", normalise=normalise)
-        found = calibrated(setting, "laplace", space, points=setting.pick(5, 10), words=words)
+        found = calibrated(setting, "laplace", space, points=setting.pick(5, 8), words=words)
         tables.append(statistics_table(f"laplace on {label}, {words:,} words", found))
         curves.append(curve_of(found, label))
     return Result(

@@ -19,9 +19,9 @@ __all__ = ["run"]
 def run(setting: Setting) -> Result:
     """Train a biLSTM on veiled text and test it on clean text, and the other way round."""
     space = load_space("glove-50k").restrict(np.arange(20_000))
-    model = BiLstm(Reader(space), epochs=setting.pick(8, 6), words=setting.pick(40, 120))
-    epsilons = (6.0, 9.0, 14.0) if setting.quick else (4.0, 6.0, 8.0, 10.0, 12.0, 14.0)
-    most = setting.pick(600, 8000)
+    model = BiLstm(Reader(space), epochs=setting.pick(8, 6), words=setting.pick(40, 80))
+    epsilons = (6.0, 9.0, 14.0) if setting.quick else (4.0, 6.0, 8.0, 10.0, 14.0)
+    most = setting.pick(600, 4000)
     loaded = (load_task("imdb", setting.data), _authors(setting), load_task("insuranceqa", setting.data))
     tasks = [_begun(one.limited(most, setting.seed), model.words) for one in loaded]
     figure = new_figure(12.0, 4.0)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from wordveil.experiments.auditing import CHANGED, COLUMNS, audited, cells, persons, seeded
+from wordveil.experiments.auditing import COLUMNS, auditor, cells, changed, known_words, persons, seeded
 from wordveil.experiments.result import Cell, Result, Setting, Table
 from wordveil.mechanisms import mechanism
-from wordveil.spaces import load_space
 from wordveil.tasks import veiled
 
 __all__ = ["run"]
@@ -19,13 +18,14 @@ _PAPER = {
 
 def run(setting: Setting) -> Result:
     """Audit models trained on texts veiled at each ε."""
-    corpus, space = persons(setting), load_space("glove-50k")
-    epsilons = (6.0, 12.0) if setting.quick else (4.0, 6.0, 8.0, 10.0, 12.0, 16.0)
+    corpus, space = persons(setting), known_words(setting)
+    attacker = auditor(setting, corpus)
+    epsilons = (6.0, 12.0) if setting.quick else (6.0, 8.0, 10.0, 12.0, 16.0)
     rows: list[list[Cell]] = []
     facts = []
     for epsilon in epsilons:
         rewrite = veiled(mechanism("laplace", space, epsilon=epsilon))
-        for found in audited(setting, corpus, seeded(rewrite, setting.seed), ("static", "adaptive")):
+        for found in attacker.attack(seeded(rewrite, setting.seed), plans=("static", "adaptive")):
             rows.append([epsilon, found.plan, *cells(found)])
             facts.append({"epsilon": epsilon, **found.to_dict()})
     return Result(
@@ -33,9 +33,10 @@ def run(setting: Setting) -> Result:
             Table("The paper, GloVe 300-d", ("ε", *COLUMNS), [(epsilon, *row) for epsilon, row in _PAPER.items()]),
             Table("Ours, GloVe 100-d", ("ε", "adversary", *COLUMNS), rows),
         ],
-        "The trend is the paper's: the auditor finds more as ε grows. Our AUC does not fall far below one half, as "
+        "The trend is the paper's: the auditor finds more as ε grows, and where most words stay, at ε = 12, the "
+        "static one finds as much as on clean texts. Our AUC does not fall far below one half, as "
         "the paper's does; an AUC of 0.04 would be an auditor who is nearly always wrong, and so nearly always right "
         "when turned round.",
-        changed=CHANGED,
+        changed=changed(setting),
         facts={"rows": facts},
     )

@@ -9,6 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from wordveil.torch_threads import one_torch_thread
+
 __all__ = ["fit_predict"]
 
 _BATCH = 64
@@ -53,45 +55,28 @@ def fit_predict(
     hidden, epochs, seed : int
         The size of the state, how often to go through the texts, and which random numbers.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the steps are so small that threads only wait for each other
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            return _fit_predict(vectors, train, targets, test, hidden, epochs, seed)
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _fit_predict(
-    vectors: NDArray[np.float32],
-    train: NDArray[np.int64],
-    targets: NDArray[np.int64],
-    test: NDArray[np.int64],
-    hidden: int,
-    epochs: int,
-    seed: int,
-) -> NDArray[np.int64]:
-    network = _Network(vectors, hidden, int(targets.max()) + 1)
-    optimiser = torch.optim.Adam([one for one in network.parameters() if one.requires_grad], lr=_RATE)
-    loss_of = nn.CrossEntropyLoss()
-    answers = torch.from_numpy(targets.astype(np.int64))
-    generator = np.random.default_rng(seed)
-    for _ in range(epochs):
-        network.train()
-        for batch in _batches(train, generator):
-            optimiser.zero_grad()
-            loss = loss_of(network(torch.from_numpy(_trimmed(train[batch]))), answers[batch])
-            loss.backward()
-            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-            optimiser.step()
-    network.eval()
-    with torch.no_grad():
-        told = [
-            network(torch.from_numpy(_trimmed(test[start : start + 256]))).argmax(dim=1).numpy()
-            for start in range(0, len(test), 256)
-        ]
-    return np.concatenate(told)
+    with torch.random.fork_rng(devices=[]), one_torch_thread():
+        torch.manual_seed(seed)
+        network = _Network(vectors, hidden, int(targets.max()) + 1)
+        optimiser = torch.optim.Adam([one for one in network.parameters() if one.requires_grad], lr=_RATE)
+        loss_of = nn.CrossEntropyLoss()
+        answers = torch.from_numpy(targets.astype(np.int64))
+        generator = np.random.default_rng(seed)
+        for _ in range(epochs):
+            network.train()
+            for batch in _batches(train, generator):
+                optimiser.zero_grad()
+                loss = loss_of(network(torch.from_numpy(_trimmed(train[batch]))), answers[batch])
+                loss.backward()
+                nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                optimiser.step()
+        network.eval()
+        with torch.no_grad():
+            told = [
+                network(torch.from_numpy(_trimmed(test[start : start + 256]))).argmax(dim=1).numpy()
+                for start in range(0, len(test), 256)
+            ]
+        return np.concatenate(told)
 
 
 def _batches(rows: NDArray[np.int64], generator: np.random.Generator) -> list[NDArray[np.int64]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.bootstrap import interval
 from wordveil.tasks.task import Task
 
 __all__ = ["Interval", "Outcome", "lead", "mean_of", "share_of_the_way"]
@@ -66,10 +67,11 @@ class Outcome:
 
     def interval(self, seed: int = 0) -> Interval:
         """Return the mean score with an interval, from examples and repetitions drawn again (bootstrap)."""
-        generator = np.random.default_rng(seed)
         count = self.answers.shape[1]
-        found = [self.resampled(generator, _drawn(generator, count)) for _ in range(_RESAMPLES)]
-        return Interval(self.score, *np.quantile(found, [0.025, 0.975]).tolist())
+        ends = interval(
+            lambda generator: self.resampled(generator, _drawn(generator, count)), times=_RESAMPLES, seed=seed
+        )
+        return Interval(self.score, *ends)
 
 
 def share_of_the_way(outcome: Outcome, random: Outcome, clean: Outcome, seed: int = 0) -> Interval:
@@ -84,16 +86,16 @@ def share_of_the_way(outcome: Outcome, random: Outcome, clean: Outcome, seed: in
     seed : int
         Which examples are drawn.
     """
-    generator = np.random.default_rng(seed)
     count = outcome.answers.shape[1]
-    found = []
-    for _ in range(_RESAMPLES):
+
+    def share(generator: np.random.Generator) -> float:
         chosen = _drawn(generator, count)
         low, high = random.resampled(generator, chosen), clean.resampled(generator, chosen)
-        found.append((outcome.resampled(generator, chosen) - low) / (high - low) if high != low else np.nan)
+        return (outcome.resampled(generator, chosen) - low) / (high - low) if high != low else np.nan
+
     way = clean.score - random.score
-    ends = np.nanquantile(found, [0.025, 0.975]) if not np.all(np.isnan(found)) else np.array([np.nan, np.nan])
-    return Interval((outcome.score - random.score) / way if way else np.nan, *ends.tolist())
+    ends = interval(share, times=_RESAMPLES, seed=seed)
+    return Interval((outcome.score - random.score) / way if way else np.nan, *ends)
 
 
 def lead(one: Outcome, other: Outcome, seed: int = 0) -> Interval:
@@ -108,13 +110,13 @@ def lead(one: Outcome, other: Outcome, seed: int = 0) -> Interval:
     seed : int
         Which examples are drawn.
     """
-    generator = np.random.default_rng(seed)
     count = one.answers.shape[1]
-    found = []
-    for _ in range(_RESAMPLES):
+
+    def difference(generator: np.random.Generator) -> float:
         chosen = _drawn(generator, count)
-        found.append(one.resampled(generator, chosen) - other.resampled(generator, chosen))
-    return Interval(one.score - other.score, *np.quantile(found, [0.025, 0.975]).tolist())
+        return one.resampled(generator, chosen) - other.resampled(generator, chosen)
+
+    return Interval(one.score - other.score, *interval(difference, times=_RESAMPLES, seed=seed))
 
 
 def mean_of(intervals: Sequence[Interval]) -> Interval:

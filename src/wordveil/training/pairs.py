@@ -129,9 +129,9 @@ class Pairs:
         reach = self.rows
         step = reach
         while True:
-            further = reach + reach @ step
-            further.setdiag(False)
-            further.eliminate_zeros()
+            found = (reach + reach @ step).tocoo()
+            others = found.row != found.col  # nothing is a kind of itself, where pairs go in circles
+            further = csr_array((found.data[others], (found.row[others], found.col[others])), shape=found.shape)
             if further.nnz > _MOST_PAIRS:
                 raise WordveilError(
                     f"the closure has more than {_MOST_PAIRS:,} pairs, so the pairs go in circles; "

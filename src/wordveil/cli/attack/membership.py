@@ -80,7 +80,7 @@ def membership(
 
       wordveil attack membership queries.csv --scrambler incognito --epochs 30 --json
     """
-    from wordveil.attacks import attack_membership
+    from wordveil.attacks import MembershipAuditor
     from wordveil.attacks.word_model import ModelSettings
 
     if scrambler is not None and epsilon:
@@ -94,6 +94,8 @@ def membership(
         opened, make = maker_of(mechanism, space, normalise, option)
         corpus = read_corpus(table, column, author_column)
         public = None if reference is None else read_texts(reference, column)
+        settings = ModelSettings(words=words, epochs=epochs)
+        auditor = MembershipAuditor(corpus, shadows=shadows, settings=settings, seed=seed or 0, watch=progress.watch)
         for place, rate in enumerate(rates):
             if scrambler is None:
                 described = make(rate)
@@ -101,11 +103,9 @@ def membership(
             else:
                 veil = _scrambling(scrambler, corpus, opened, wordnet, public, seed or 0)
             plans = ("clean", "static", "adaptive") if place == 0 else ("static", "adaptive")
-            settings = ModelSettings(words=words, epochs=epochs)
-            audited = attack_membership(corpus, veil, plans=plans, asked=asked, shadows=shadows, settings=settings,
-                                        seed=seed or 0, watch=progress.watch)  # fmt: skip
             found += [
-                {"epsilon": None if scrambler or one.plan == "clean" else rate, **one.to_dict()} for one in audited
+                {"epsilon": None if scrambler or one.plan == "clean" else rate, **one.to_dict()}
+                for one in auditor.attack(veil, plans=plans, asked=asked)
             ]
     if as_json:
         print_json("membership", described, None, found, scrambler)

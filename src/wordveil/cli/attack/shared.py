@@ -35,6 +35,8 @@ __all__ = [
     "maker_of",
     "print_json",
     "print_table",
+    "rows_of",
+    "tell",
     "veiling",
 ]
 
@@ -109,6 +111,53 @@ def draw(
         from wordveil.plots.canvas import save
 
         save(draw_rates(epsilons, curves, title), figure)
+
+
+def tell(
+    attack: str,
+    make: Callable[[float], Mechanism[Any]],
+    epsilons: Sequence[float],
+    found: Sequence[Any],
+    *,
+    curves: Mapping[str, str],
+    title: str,
+    figure: Path | None,
+    as_json: bool,
+) -> bool:
+    """Draw what an attack found at each ε, and print it as JSON or leave it to be printed as tables.
+
+    Parameters
+    ----------
+    attack : str
+        Its name.
+    make : callable
+        Makes the mechanism for any ε.
+    epsilons, found : sequence
+        The ε, and what was found at each.
+    curves : mapping
+        For each curve of the picture its label and which figure it is.
+    title, figure, as_json
+        What the picture is called, its file, and whether JSON is wanted.
+
+    Returns
+    -------
+    bool
+        Whether tables are to be printed.
+    """
+    draw(figure, epsilons, {label: [getattr(one, name) for one in found] for label, name in curves.items()}, title)
+    if as_json:
+        print_json(attack, make(epsilons[0]), epsilons, [one.to_dict() for one in found])
+    return not as_json
+
+
+def rows_of(
+    epsilons: Sequence[float], found: Sequence[Any], names: Sequence[str], say: Callable[[Any], str]
+) -> list[list[str]]:
+    """Return a row for each ε, with some of the figures that were found at it."""
+    return [
+        [f"{epsilon:g}", *(say(getattr(one, name)) for name in names)]
+        for epsilon, one in zip(epsilons, found, strict=True)
+    ]
 
 
 def print_json(

@@ -19,11 +19,11 @@ from wordveil.cli.attack.shared import (
     as_number,
     as_share,
     check_figure,
-    draw,
     epsilons_of,
     maker_of,
-    print_json,
     print_table,
+    rows_of,
+    tell,
 )
 from wordveil.cli.attack.texts import read_sentences
 from wordveil.cli.calibrate import ProgressOf, Quiet
@@ -88,29 +88,19 @@ def bayes(
                          watch=progress.watch)
             for rate in rates
         ]  # fmt: skip
-    draw(figure, rates, {
-        "the output itself": [one.kept for one in found],
-        "likeliest word": [one.best for one in found],
-        "word of least expected distance": [one.central for one in found],
-    }, f"Words guessed one by one, {mechanism}")  # fmt: skip
-    if as_json:
-        print_json("bayes", make(rates[0]), rates, [one.to_dict() for one in found])
+    curves = {"the output itself": "kept", "likeliest word": "best", "word of least expected distance": "central"}
+    title = f"Words guessed one by one, {mechanism}"
+    if not tell("bayes", make, rates, found, curves=curves, title=title, figure=figure, as_json=as_json):
         return
     print_table(
         f"Words of the text found again ({found[0].prior} prior, {found[0].suspects:,} suspects)",
         ("ε", "output itself", "likeliest word", "least distance", "seeing nothing", "no suspect"),
-        [
-            [f"{rate:g}", *map(as_share, (one.kept, one.best, one.central, one.blind, one.beyond))]
-            for rate, one in zip(rates, found, strict=True)
-        ],
+        rows_of(rates, found, ("kept", "best", "central", "blind", "beyond"), as_share),
     )
     print_table(
         f"Mean distance from the original, in units: {found[0].unit}",
         ("ε", "output itself", "likeliest word", "least distance"),
-        [
-            [f"{rate:g}", *map(as_number, (one.kept_distance, one.best_distance, one.central_distance))]
-            for rate, one in zip(rates, found, strict=True)
-        ],
+        rows_of(rates, found, ("kept_distance", "best_distance", "central_distance"), as_number),
     )
     _say_how(found[0].exact)
 
@@ -165,25 +155,14 @@ def sentence(
                              draws=draws, entropy=Entropy(seed), watch=progress.watch)
             for rate in rates
         ]  # fmt: skip
-    draw(figure, rates, {
-        "the output itself": [one.kept for one in found],
-        "likeliest word alone": [one.alone for one in found],
-        "likeliest word in context": [one.in_context for one in found],
-    }, f"Words guessed in context, {mechanism}")  # fmt: skip
-    if as_json:
-        print_json("sentence", make(rates[0]), rates, [one.to_dict() for one in found])
+    curves = {"the output itself": "kept", "likeliest word alone": "alone", "likeliest word in context": "in_context"}
+    title = f"Words guessed in context, {mechanism}"
+    if not tell("sentence", make, rates, found, curves=curves, title=title, figure=figure, as_json=as_json):
         return
     print_table(
         f"Words of the text found again ({'bigrams' if order == 2 else 'trigrams'}, {found[0].suspects:,} suspects)",
         ("ε", "output itself", "alone", "in context", "likeliest sentence", "whole sentences", "posterior held"),
-        [
-            [
-                f"{rate:g}",
-                *map(as_share, (one.kept, one.alone, one.in_context, one.as_a_whole, one.whole_stretches)),
-                as_share(one.held),
-            ]
-            for rate, one in zip(rates, found, strict=True)
-        ],
+        rows_of(rates, found, ("kept", "alone", "in_context", "as_a_whole", "whole_stretches", "held"), as_share),
     )
     _say_how(found[0].exact)
 
