@@ -56,7 +56,7 @@ def main() -> None:
     records = [Record(ANSWERS[answer], user=str(person)) for person, answer in enumerate(given.tolist())]
 
     outcome = Pipeline(Localizer(veil), [Shuffle()], counting)(records)
-    noisy = outcome.result.values
+    noisy = outcome.result.values.astype(np.float64)
     recovered = recovering.recover(noisy)
     truth = np.bincount(given, minlength=len(ANSWERS))
 

@@ -17,13 +17,13 @@ from wordveil.errors import WordveilError
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
-    "page.png": ("#m=graph&e=3", {"viewport": {"width": 1280, "height": 1130}}),
+    "page.png": ("#m=graph", {"viewport": {"width": 1280, "height": 1160}}),
     "page-compare.png": (
-        "#m=graph&e=3&vs=laplace&ve=7",
+        "#m=graph&vs=laplace&ve=7",
         {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
     ),
-    "page-disk.png": ("#s=wordnet-poincare&m=graph&e=3", {"viewport": {"width": 1280, "height": 1130}}),
-    "page-phone.png": ("#m=graph&e=3", {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5}),
+    "page-disk.png": ("#s=wordnet-poincare&m=graph", {"viewport": {"width": 1280, "height": 1190}}),
+    "page-phone.png": ("#m=graph", {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5}),
 }
 WHOLE = {"page-compare.png"}
 
@@ -38,7 +38,7 @@ def main() -> None:
     try:
         for _ in range(300):
             try:
-                Client(address).spaces()
+                Client(address).call("/v1/spaces")
                 break
             except WordveilError:
                 time.sleep(0.1)

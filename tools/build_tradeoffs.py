@@ -1,14 +1,16 @@
-"""Measures the trade-off curves that come with the package: ``python tools/build_tradeoffs.py [SPACE:MECHANISM …]``.
+"""Measures the trade-off curves that come with the package: ``python tools/build_tradeoffs.py [--missing] [CURVE …]``.
 
-What was measured is kept in the cache, so that it goes on where it was stopped. All of it takes about an hour on two
-cores.
+A curve is named by its mechanism (``graph``: on every space) or with its space (``glove-50k:graph``); without a name
+all of `CURVES` are measured. What was measured is kept in the cache, so that it goes on where it was stopped. `graph`
+alone takes minutes; all of them take more than an hour on two cores.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import time
+from typing import Any
 
 from wordveil.calibration import Settings, maker, meter_for, span_of
 from wordveil.calibration.tradeoffs import SHIPPED, point_of
@@ -16,7 +18,7 @@ from wordveil.spaces import load_space
 
 CURVES = {
     "glove-50k": ("graph", "ring", "exponential", "truncated", "knn-truncated", "laplace", "mahalanobis"),
-    "wordnet-poincare": ("graph", "exponential", "hyperbolic"),
+    "wordnet-poincare": ("graph", "exponential", "truncated", "knn-truncated", "hyperbolic"),
 }
 SETTINGS = Settings(words=1000, near_words=1000, outputs=50, draws=300, adversary_words=50_000, adversary_draws=20)
 POINTS = 7
@@ -24,22 +26,43 @@ POINTS = 7
 
 def main() -> None:
     """Measure the curves that are named, or all, and write each into the file when it is done."""
-    asked = sys.argv[1:] or [f"{space}:{name}" for space, names in CURVES.items() for name in names]
-    for one in asked:
-        space_name, _, name = one.partition(":")
-        space = load_space(space_name)
+    every = [(space, name) for space, names in CURVES.items() for name in names]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("curve", nargs="*", help="MECHANISM or SPACE:MECHANISM; all if none is named")
+    parser.add_argument("--missing", action="store_true", help="only those that the file does not have yet")
+    asked = parser.parse_args()
+    unknown = [one for one in asked.curve if not any(one in (name, f"{space}:{name}") for space, name in every)]
+    if unknown:
+        parser.error(f"there is no curve {unknown[0]}; choose among {', '.join(':'.join(one) for one in every)}")
+    for space, name in every:
+        if asked.curve and name not in asked.curve and f"{space}:{name}" not in asked.curve:
+            continue
+        if asked.missing and name in _shipped().get(space, {}):
+            continue
         started = time.monotonic()
-        meter = meter_for(maker(name, space), space, SETTINGS)
-        measured = meter.measure(span_of(meter).grid(POINTS))
-        curve = {
-            "how": meter.how,
-            "suspects": measured[0].uniform.words,
-            "points": [point_of(found) for found in measured],
-        }
-        known = json.loads(SHIPPED.read_text(encoding="utf-8")) if SHIPPED.exists() else {}
-        known.setdefault(space_name, {})[name] = curve
-        SHIPPED.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-        print(f"{one}: {time.monotonic() - started:.0f} s", flush=True)
+        curve = measured(space, name)
+        known = _shipped()
+        known.setdefault(space, {})[name] = curve
+        ordered = {one: {name: known[one][name] for name in CURVES[one] if name in known[one]} for one in CURVES}
+        SHIPPED.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+        print(f"{space}:{name}: {time.monotonic() - started:.0f} s", flush=True)
+
+
+def measured(space_name: str, name: str) -> dict[str, Any]:
+    """Measure one curve: a mechanism with its usual options."""
+    space = load_space(space_name)
+    meter = meter_for(maker(name, space), space, SETTINGS)
+    found = meter.measure(span_of(meter).grid(POINTS))
+    return {
+        "how": meter.how,
+        "options": meter.probe.options(),
+        "suspects": found[0].uniform.words,
+        "points": [point_of(one) for one in found],
+    }
+
+
+def _shipped() -> dict[str, Any]:
+    return json.loads(SHIPPED.read_text(encoding="utf-8")) if SHIPPED.exists() else {}
 
 
 if __name__ == "__main__":

@@ -81,15 +81,15 @@ class Guarantee:
         """Say the promise in one sentence for a person."""
         if self.notion is Notion.NONE:
             return "No privacy is promised."
-        factor = math.exp(min(self.epsilon, 700.0))
+        factor = _in_digits(self.epsilon)
         if self.notion is Notion.APPROXIMATE:
             return (
                 f"No test of what is released tells two originals apart ({self.pairs}) by more than a factor of "
-                f"{factor:.3g} (e^{self.epsilon:g}) in probability, plus {self.delta:.2g}."
+                f"{factor} (e^{self.epsilon:g}) in probability, plus {self.delta:.2g}."
             )
         return (
             f"Whoever sees an output word can tell two originals one {self.unit} apart by a factor of at most "
-            f"{factor:.3g} (e^{self.epsilon:g}), and that factor again for every further {self.unit}."
+            f"{factor} (e^{self.epsilon:g}), and that factor again for every further {self.unit}."
         )
 
     def formula(self) -> str:
@@ -118,3 +118,11 @@ class Guarantee:
         plain["sentence"] = self.sentence()
         plain["formula"] = self.formula()
         return plain
+
+
+def _in_digits(epsilon: float) -> str:
+    """Write e^ε for a person: in three digits, and from a million on as the next power of ten."""
+    if epsilon > math.log(1e6):
+        return f"10^{math.ceil(epsilon / math.log(10))}" if math.isfinite(epsilon) else "infinity"
+    factor = math.exp(epsilon)
+    return f"{factor:.3g}" if factor < 999.5 else f"{float(f'{factor:.3g}'):,.0f}"

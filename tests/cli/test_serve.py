@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the service's tests need the extra serve")
 
+from tests.service.conftest import until
+from tests.service.streaming import streamed
 from wordveil.cli import main
 from wordveil.client import Client
+from wordveil.errors import WordveilError
 from wordveil.service import Settings
 from wordveil.service.keys import hash_key
 
@@ -50,11 +53,50 @@ def test_a_public_address_without_a_key_is_refused(capsys: pytest.CaptureFixture
     assert err.count("\n") == 1
 
 
+def test_more_workers_than_a_machine_can_hold_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "--workers", "100000")
+    assert code == 2
+    assert err.startswith("wordveil: --workers 100000 is more than this machine can hold;")
+
+
+def test_what_cannot_be_served_is_said_in_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, _, err = run(capsys, "--port", str(taken.getsockname()[1]))
+        assert run(capsys, "--port", str(taken.getsockname()[1]), "--check")[0] == 0  # it may be running already
+    assert (code, err.count("\n")) == (2, 1)
+    assert "cannot listen on 127.0.0.1" in err
+    for name, value, sentence in (
+        ("SPACES", str(tmp_path / "nowhere.txt"), "there is no space"),
+        ("PROT", "80", "no setting for the variable WORDVEIL_SERVE_PROT"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setenv(f"WORDVEIL_SERVE_{name}", value)
+            code, _, err = run(capsys)
+        assert (code, err.count("\n")) == (2, 1)
+        assert sentence in err
+
+
+def free_port() -> int:
+    """Choose a port from below the range out of which the system serves others, who might take it in between."""
+    while True:
+        port = secrets.choice(range(20_000, 32_000))
+        with suppress(OSError):
+            socket.create_server(("127.0.0.1", port)).close()
+            return port
+
+
+def answers(address: str) -> bool:
+    try:
+        return bool(Client(address).call("/v1/mechanisms"))
+    except WordveilError:
+        return False
+
+
 @contextmanager
 def serving(*arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     server = subprocess.Popen(
         [sys.executable, "-m", "wordveil", "serve", "--port", str(port), *arguments],
         stdout=subprocess.PIPE,
@@ -62,16 +104,11 @@ def serving(*arguments: str, **environment: str) -> Iterator[tuple[subprocess.Po
         text=True,
         env={**os.environ, **environment},
     )
-    client = Client(f"http://127.0.0.1:{port}")
+    address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(300):
-            try:
-                client.mechanisms()
-                break
-            except ValueError:
-                assert server.poll() is None
-                time.sleep(0.1)
-        yield server, f"http://127.0.0.1:{port}"
+        until(lambda: server.poll() is not None or answers(address))
+        assert server.poll() is None
+        yield server, address
     finally:
         server.kill()
         server.communicate()
@@ -89,7 +126,7 @@ def test_two_processes_share_jobs_and_figures_and_stop_when_told() -> None:
             figures = answer.read().decode()
         assert 'wordveil_requests_total{route="/v1/privatize",status="200"} 30.0' in figures
         server.send_signal(signal.SIGTERM)
-        out, _ = server.communicate(timeout=30)
+        out, _ = server.communicate(timeout=60)
         assert "surgeon" not in out
         assert "Traceback" not in out
 
@@ -101,12 +138,16 @@ def test_a_long_stream_takes_constant_memory_under_settings_of_the_environment()
 
     if not Path("/proc/self/status").exists():
         pytest.skip("memory is read from /proc, which is not there")
-    with serving(WORDVEIL_SERVE_MECHANISMS="graph,laplace", WORDVEIL_SERVE_LARGEST_EPSILON="5") as (server, address):
-        client = Client(address)
-        told = client.mechanisms()
+    environment = {"MECHANISMS": "graph,laplace", "LARGEST_EPSILON": "5", "ACCESS_LOG": "true"}
+    with serving(**{f"WORDVEIL_SERVE_{name}": value for name, value in environment.items()}) as (server, address):
+        told = Client(address).call("/v1/mechanisms")
         assert [(one["name"], one["largest_epsilon"]) for one in told] == [("graph", 5.0), ("laplace", 5.0)]
         line = "the sea" + " ." * 20_000
         for count in (40, 800):  # 32 MB; the first few warm it up
             before = most_memory(server.pid)
-            assert sum(1 for _ in client.stream((line for _ in range(count)), epsilon=3.0)) == count
+            assert sum("text" in one for one in streamed(address, (line for _ in range(count)))) == count
         assert most_memory(server.pid) - before < 16
+        server.send_signal(signal.SIGTERM)
+        out, _ = server.communicate(timeout=60)
+    assert out.count("POST /v1/privatize/stream 200") == 2
+    assert "sea" not in out

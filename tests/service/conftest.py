@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,17 @@ import uvicorn
 from tests.conftest import make_space
 from wordveil.service import Settings
 from wordveil.service.app import create_app
+
+PATIENCE = 60.0  # seconds for what takes a fraction of one, unless the machine is very busy
+GRACE = 30  # seconds for requests in progress when a service is stopped
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.01)
 
 
 class Answer(NamedTuple):
@@ -55,7 +66,7 @@ class Service(NamedTuple):
             named.setdefault("content-type", "application/json")
         request = Request(self.address + path, content, named, method=method)  # noqa: S310 - our own server
         try:
-            with urlopen(request, timeout=30) as answer:  # noqa: S310
+            with urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310
                 return Answer(answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read())
         except HTTPError as error:
             with error:
@@ -83,25 +94,22 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 @contextmanager
 def running(settings: Settings) -> Iterator[Service]:
     """Run a service until the end of the block."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    # A socket of ours, not a port that was free a moment ago: nobody else can take it in between.
+    listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        create_app(settings), "127.0.0.1", port, access_log=False, log_level="warning", timeout_graceful_shutdown=5
+        create_app(settings), access_log=False, log_level="warning", timeout_graceful_shutdown=GRACE
     )
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
-        for _ in range(600):
-            if server.started:
-                break
-            assert thread.is_alive(), "the service did not start"
-            time.sleep(0.05)
-        yield Service(f"http://127.0.0.1:{port}")
+        until(lambda: server.started or not thread.is_alive())
+        assert thread.is_alive(), "the service did not start"
+        yield Service(f"http://127.0.0.1:{listening.getsockname()[1]}")
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(PATIENCE)
+        listening.close()
     assert not thread.is_alive()
 
 

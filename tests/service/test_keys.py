@@ -47,7 +47,7 @@ def test_a_known_key_opens_the_api_and_nothing_else_does(toy_file: Path) -> None
         assert described["paths"]["/v1/privatize"]["post"]["security"] == [{"key": []}]
         assert Client(one.address, bob).privatize("zqa", epsilon=2.0).guarantee.epsilon == 2.0
         with pytest.raises(WordveilError, match="give a key"):
-            Client(one.address).mechanisms()
+            Client(one.address).call("/v1/mechanisms")
 
 
 def spending(toy_file: Path, folder: Path, key: str) -> Settings:
@@ -90,4 +90,4 @@ def test_a_stream_ends_when_the_budget_does(toy_file: Path, tmp_path: Path) -> N
         (told,) = (json.loads(line) for line in answer.body.splitlines())
         assert told["problem"]["status"] == 403
         with pytest.raises(WordveilError, match="budget"):
-            list(Client(one.address, key).stream(["zqa zqb", "zqa zqb zqa zqb"], epsilon=2))
+            list(Client(one.address, key).stream(["zqa zqb", "zqa zqb zqa zqb"], epsilon=2, letters=1))

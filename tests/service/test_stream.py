@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.service.conftest import Service
-from wordveil.client import Client
-from wordveil.errors import WordveilError
-
-STREAM = "/v1/privatize/stream?epsilon=3"
-LINES = "application/x-ndjson"
+from tests.service.conftest import Service, running
+from tests.service.streaming import LINES, STREAM, numbered, streamed
+from wordveil.service import Settings
 
 
 def test_every_line_gets_its_line_and_a_bad_one_a_problem(service: Service) -> None:
@@ -35,6 +33,30 @@ def test_every_line_gets_its_line_and_a_bad_one_a_problem(service: Service) -> N
     assert told[2]["problem"]["status"] == 422
     assert b"not JSON at all" not in answer.body
     assert told[4]["problem"]["status"] == 413
+
+
+def test_an_id_that_cannot_be_written_back_is_a_problem_of_its_line(service: Service) -> None:
+    ids = [2**64 - 1, 2**64, -(2**63), -(2**63) - 1, "x"]
+    body = "\n".join(json.dumps({"id": one, "text": "A ship."}) for one in ids).encode()
+    told = [json.loads(line) for line in service.post(STREAM, body, content_type=LINES).body.splitlines()]
+    assert [one.get("id") for one in told] == [2**64 - 1, None, -(2**63), None, "x"]
+    assert [one["problem"]["status"] if "problem" in one else 200 for one in told] == [200, 422, 200, 422, 200]
+
+
+def test_a_fault_in_mid_stream_is_told_and_does_not_look_like_the_end(
+    toy_file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("about the ship")
+
+    with caplog.at_level("ERROR", "wordveil.service"), running(Settings(spaces=(str(toy_file),))) as service:
+        monkeypatch.setattr("wordveil.service.routes.stream.release_details", fail)
+        answer = service.post(STREAM, b'{"text": "A ship."}', content_type=LINES)
+    (line,) = map(json.loads, answer.body.splitlines())
+    assert line["problem"]["status"] == 500
+    assert "nothing raw" in line["problem"]["detail"]
+    assert "RuntimeError in fail" in caplog.text
+    assert "ship" not in caplog.text
 
 
 def test_spans_and_one_bad_text_among_good_ones(service: Service) -> None:
@@ -61,37 +83,18 @@ def test_a_line_that_is_too_long_ends_the_stream(service: Service) -> None:
 
 def test_answers_come_while_texts_are_still_being_sent(service: Service) -> None:
     sent = []
-    client = Client(service.address)
 
     def texts() -> Iterator[str]:
         for number in range(100_000):
             sent.append(number)
             yield f"[{number}] the sea" + " ." * 500  # long lines, quick to veil: buffers must not hold them all
 
-    answers = client.stream(texts(), epsilon=3.0)
-    assert next(answers).startswith("[")
+    answers = streamed(service.address, texts())
+    assert next(answers)["text"].startswith("[")
     assert len(sent) < 90_000  # the service takes no more than it can hand on
     answers.close()  # type: ignore[attr-defined]
 
 
-def test_the_client_streams_in_order(service: Service) -> None:
-    client = Client(service.address)
-    texts = [f"the of and ({number})" for number in range(2000)]
-    veiled = list(client.stream(texts, epsilon=3.0, oov="drop"))
-    assert len(veiled) == len(texts)
-    assert all(one.startswith("the of and (") for one in veiled)
-
-
-def test_the_client_says_what_is_wrong(service: Service) -> None:
-    client = Client(service.address)
-    with pytest.raises(WordveilError, match="between"):
-        list(client.stream(["sea"], epsilon=5000))
-    with pytest.raises(WordveilError, match="needs the spans"):
-        list(client.stream(["sea"], epsilon=3, select="spans"))
-
-    def broken() -> Iterator[str]:
-        yield "sea"
-        raise RuntimeError("the source failed")
-
-    with pytest.raises(RuntimeError, match="the source failed"):
-        list(client.stream(broken(), epsilon=3))
+def test_a_long_stream_keeps_its_order(service: Service) -> None:
+    told = list(streamed(service.address, map(numbered, range(2000))))
+    assert [one["text"] for one in told] == list(map(numbered, range(2000)))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
+import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,7 +37,9 @@ def serve(
         str | None,
         typer.Option("--new-key", metavar="NAME", help="Make a key, print it once with what to configure, and stop."),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Check the settings, and stop.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the settings and open what they name, and stop.")
+    ] = False,
 ) -> None:
     """Serve the HTTP API and the page, on this machine only unless told otherwise.
 
@@ -57,6 +62,7 @@ def serve(
     from wordveil.service import Settings
 
     settings = Settings.load(config, host=host, port=port, workers=workers)
+    _check(settings)
     if check:
         typer.echo("the settings are fine.")
         return
@@ -78,11 +84,58 @@ def _print_key(name: str) -> None:
     typer.echo(f'For the settings:\n\n[[keys]]\nname = "{key.name}"\nhash = "{key.hash}"')
 
 
+def _check(settings: Settings) -> None:
+    """Open what the settings name here, where it can be said in one sentence what is wrong with it."""
+    from wordveil import parallel
+    from wordveil.service.keys import Keys
+    from wordveil.spaces import load_space
+
+    parallel.check_workers(settings.workers)
+    for space in settings.spaces:
+        load_space(space)
+    Keys(settings)
+
+
+def _check_address(settings: Settings) -> None:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        socket.create_server((settings.host, settings.port), family=family).close()
+    except OSError:
+        raise WordveilError(
+            f"cannot listen on {settings.host}, port {settings.port}: something else may do so already; choose another "
+            "with --port or --host."
+        ) from None
+
+
+def _logging() -> dict[str, Any]:
+    """Let our own lines out beside the server's, with the time."""
+    from uvicorn.config import LOGGING_CONFIG
+
+    ours = {"format": "%(asctime)s %(levelname)s %(message)s"}
+    return {
+        **LOGGING_CONFIG,
+        "formatters": {**LOGGING_CONFIG["formatters"], "wordveil": ours},
+        "handlers": {
+            **LOGGING_CONFIG["handlers"],
+            "wordveil": {"class": "logging.StreamHandler", "formatter": "wordveil", "stream": "ext://sys.stderr"},
+        },
+        "loggers": {
+            **LOGGING_CONFIG["loggers"],
+            "wordveil": {"handlers": ["wordveil"], "level": "INFO", "propagate": False},
+        },
+    }
+
+
 def _run(settings: Settings) -> None:
     import uvicorn
 
+    from wordveil.service.app import RUN_FOLDER
+
+    _check_address(settings)
     with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
-        os.environ["WORDVEIL_SERVE_RUN_FOLDER"] = folder
+        os.environ[RUN_FOLDER] = folder
+        # The server, when it has stopped, sends itself the signal again, which would leave the folder behind.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if settings.workers > 1:
             (Path(folder) / "metrics").mkdir()
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(Path(folder) / "metrics")
@@ -95,6 +148,7 @@ def _run(settings: Settings) -> None:
             workers=settings.workers,
             access_log=False,  # it would write addresses, and an address may hold a word
             log_level="info" if settings.access_log else "warning",
+            log_config=_logging(),
             server_header=False,
             date_header=False,
             backlog=4096,

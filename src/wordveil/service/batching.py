@@ -15,7 +15,7 @@ from wordveil.text import Document, Release, Veil
 
 __all__ = ["Batcher"]
 
-_TEXTS = 128  # together: more save little, and make the first wait for the last
+_TEXTS = 256  # together: more save little, and make the first wait for the last
 _CHARACTERS = 1 << 18
 
 

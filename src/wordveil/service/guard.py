@@ -8,7 +8,7 @@ import time
 import traceback
 from contextlib import suppress
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wordveil.service import metrics
@@ -23,17 +23,22 @@ _LOG = logging.getLogger("wordveil.service")
 STREAM = "/v1/privatize/stream"
 _API = "/v1/"
 _DRAINED = 16 << 20
+_AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _JSON = {"application/json"}
 _LINES = {"application/x-ndjson", "application/jsonl", "application/json"}
 
-_ALWAYS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-}
+_ALWAYS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"cache-control", b"no-store"),
+]
 
 
 class Guard:
@@ -54,6 +59,8 @@ class Guard:
         self._settings = settings
         self._keys = keys
         self._busy = 0
+        tinned = problem_response(busy())
+        self._busy_headers, self._busy_body = [*tinned.raw_headers, *_ALWAYS], tinned.body
         names = (*settings.hosts, settings.host, *(_LOOPBACK if settings.is_local else ()))
         # A public address is protected by its key; on this machine the name is what keeps other sites' pages out.
         self._names = None if "*" in names or not settings.is_local else {name.lower() for name in names}
@@ -63,6 +70,9 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if self._busy >= self._settings.requests and scope["path"].startswith(_API):
+            await self._refuse(scope, receive, send)
+            return
         started = time.perf_counter()
         status = 0
 
@@ -70,12 +80,11 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in _ALWAYS.items():
-                    headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
+                message["headers"] = [*message["headers"], *_ALWAYS]
             await send(message)
 
+        is_counted = scope["path"].startswith(_API)  # whoever watches it, and the page, must not be turned away
+        self._busy += is_counted
         metrics.IN_PROGRESS.inc()
         try:
             await self._admit(scope, receive, answer)
@@ -84,6 +93,7 @@ class Guard:
             if status == 0:
                 await problem_response(fault())(scope, receive, answer)
         finally:
+            self._busy -= is_counted
             metrics.IN_PROGRESS.dec()
             spent = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", "other")
@@ -92,37 +102,42 @@ class Guard:
             if self._settings.access_log:
                 _LOG.info("%s %s %d %.1f ms", scope["method"], route, status, 1000 * spent)
 
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Tell a request to come back later, before anything is done for it: that time is lost to those in progress."""
+        told = dict(scope["headers"]).get(b"content-length", b"")
+        if told.isdigit() and int(told) > _AT_ONCE:
+            await self._drain(receive)
+        metrics.REFUSED.inc()
+        metrics.REQUESTS.labels("other", "503").inc()
+        await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
+        await send({"type": "http.response.body", "body": self._busy_body})
+        if self._settings.access_log:
+            _LOG.info("%s other 503", scope["method"])
+
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
         try:
             headers = Headers(scope=scope)
             self._check_name(headers.get("host", ""))
-            if not path.startswith(_API):
-                await self._app(scope, receive, send)
-                return
-            scope["wordveil.key"] = self._owner(headers.get("authorization"))
-            if scope["method"] == "POST":
-                receive = await asyncio.wait_for(self._check_body(path, headers, receive), self._settings.timeout)
-            if self._busy >= self._settings.requests:
-                metrics.REFUSED.inc()
-                raise busy()
+            if path.startswith(_API):
+                scope["wordveil.key"] = self._owner(headers.get("authorization"))
+                if scope["method"] == "POST":
+                    receive = await self._check_body(path, headers, receive)
         except (asyncio.TimeoutError, TimeoutError):
             await problem_response(_too_slow())(scope, receive, send)
-            return
         except Problem as problem:
             if problem.status == 413:
-                with suppress(asyncio.TimeoutError, TimeoutError):
-                    await asyncio.wait_for(_drain(receive), self._settings.timeout)
+                await self._drain(receive)
             await problem_response(problem)(scope, receive, send)
-            return
-        self._busy += 1
-        try:
+        else:
             await self._in_time(scope, receive, send)
-        finally:
-            self._busy -= 1
+
+    async def _drain(self, receive: Receive) -> None:
+        with suppress(asyncio.TimeoutError, TimeoutError):
+            await asyncio.wait_for(_drain(receive), self._settings.timeout)
 
     async def _in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == STREAM:  # as long as it goes on
+        if scope["path"] == STREAM or not scope["path"].startswith(_API):  # as long as it takes
             await self._app(scope, receive, send)
             return
         begun = False
@@ -163,7 +178,9 @@ class Guard:
         told = headers.get("content-length", "0")
         if not told.isdigit() or int(told) > most:
             raise _too_long(most)
-        return receive if "content-length" in headers else await _whole(receive, most)
+        if "content-length" in headers:
+            return receive
+        return await asyncio.wait_for(_whole(receive, most), self._settings.timeout)
 
 
 async def _whole(receive: Receive, most: int) -> Receive:

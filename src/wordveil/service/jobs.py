@@ -19,7 +19,7 @@ from typing import Any
 from wordveil.errors import WordveilError
 from wordveil.service.problems import Problem, busy
 
-__all__ = ["Jobs"]
+__all__ = ["Jobs", "calibrate_into"]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _KEPT_SECONDS = 3600.0
@@ -101,11 +101,24 @@ class Jobs:
 
 
 def _calibrate(request: dict[str, Any], path: Path) -> None:
-    """Do the work; runs in a process of its own."""
+    """Do the work in a process of its own."""
+    os.nice(5)  # requests come first
+    calibrate_into(request, path)
+
+
+def calibrate_into(request: dict[str, Any], path: Path) -> None:
+    """Calibrate, and tell a file how far it is and what was found.
+
+    Parameters
+    ----------
+    request : dict
+        The fields of a `CalibrationRequest`, the space as its path.
+    path : Path
+        The file.
+    """
     from wordveil import calibration  # noqa: PLC0415 - only the new process needs it
     from wordveil.spaces import load_space  # noqa: PLC0415
 
-    os.nice(5)  # requests come first
     name = path.stem
     try:
         space = load_space(request["space"])

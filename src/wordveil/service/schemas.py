@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core.core_schema import CoreSchema, literal_schema
 
 from wordveil.calibration import TARGETS
@@ -42,8 +42,17 @@ class _OneOf:
         return literal_schema(self._names)
 
 
+def _not_rare(name: object) -> object:
+    if name == "rare":
+        raise WordveilError(
+            "the selection rare learns from all records which words are common, and a request has no such collection; "
+            "use `wordveil privatize --select rare` on the whole table."
+        )
+    return name
+
+
 MechanismName = Annotated[str, _OneOf(MECHANISMS)]
-SelectionName = Annotated[str, _OneOf(SELECTIONS)]
+SelectionName = Annotated[str, _OneOf(SELECTIONS), BeforeValidator(_not_rare)]
 PolicyName = Annotated[str, _OneOf(POLICIES)]
 CaseName = Annotated[str, _OneOf(CASES)]
 TargetName = Annotated[str, _OneOf(TARGETS)]
@@ -55,6 +64,7 @@ Epsilon = Annotated[
 OptionName = Annotated[str, Field(pattern=r"^[a-z_]{1,30}$")]
 Option = Annotated[int, Field(ge=-(10**6), le=10**6)] | Annotated[float, Field(allow_inf_nan=False)] | str | bool | None
 SpaceName = Annotated[str, Field(max_length=100, description="One of /v1/spaces; the first of them if not given.")]
+SpaceKind = Literal["vectors", "hyperbolic"]
 Words = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=10_000)]
 Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
 
@@ -90,7 +100,7 @@ class PrivatizeRequest(Way):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"text": "The committee met in Paris.", "epsilon": 3.0},
+                {"text": "The committee met in Paris.", "epsilon": 6.0},
                 {"text": ["One text.", "Another text."], "mechanism": "laplace", "epsilon": 12.0, "select": "all"},
             ]
         }
@@ -182,6 +192,7 @@ class MechanismFacts(BaseModel):
     audit: str
     claim: str
     options: list[str]
+    kinds: list[SpaceKind] = Field(description="The kinds of space that it goes with; see /v1/spaces.")
     smallest_epsilon: float
     largest_epsilon: float
 
@@ -194,13 +205,13 @@ class SpaceFacts(BaseModel):
     words: int
     dimension: int
     metric: str
-    kind: Literal["vectors", "hyperbolic"]
+    kind: SpaceKind
 
 
 class WordRequest(MechanismChoice):
     """A word, in the body so that it stands in no address and no log."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"word": "harbour", "epsilon": 3.0}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"word": "harbour", "epsilon": 6.0}]})
 
     word: str = Field(min_length=1, max_length=200)
     top: int = Field(default=15, ge=1, le=100, description="How many outputs to list.")
@@ -275,6 +286,7 @@ class Tradeoff(BaseModel):
     mechanism: str
     space: str
     how: str
+    options: dict[str, Any] = Field(description="The options of the mechanism that was measured.")
     suspects: int = Field(description="Among how many words the guesser looks.")
     points: list[TradeoffPoint]
 

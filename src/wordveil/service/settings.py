@@ -26,6 +26,9 @@ __all__ = ["PREFIX", "Key", "Settings"]
 #: What the names of environment variables begin with: WORDVEIL_SERVE_PORT sets `port`.
 PREFIX = "WORDVEIL_SERVE_"
 
+# Elastic noise is sized anew for every ε, which takes minutes on a large space: too long for somebody who waits.
+_QUICK = tuple(name for name in MECHANISMS if name != "elastic")
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -73,7 +76,7 @@ class Settings:
     spaces : tuple of str
         The spaces that may be asked for, the first being the default: bundled names, or paths of embedding files.
     mechanisms : tuple of str
-        The mechanisms that may be asked for.
+        The mechanisms that may be asked for; all but elastic, which takes minutes to make, if not set.
     smallest_epsilon, largest_epsilon : float
         The range of ε that may be asked for.
     body_bytes : int
@@ -114,14 +117,14 @@ class Settings:
     workers: int = 1
     hosts: tuple[str, ...] = ()
     spaces: tuple[str, ...] = BUNDLED
-    mechanisms: tuple[str, ...] = tuple(MECHANISMS)
+    mechanisms: tuple[str, ...] = _QUICK
     smallest_epsilon: float = 0.01
     largest_epsilon: float = 1000.0
     body_bytes: int = 1 << 20
     words: int = 20_000
     texts: int = 1000
     timeout: float = 30.0
-    requests: int = 512
+    requests: int = 256
     options: bool = False
     jobs: int = 8
     job_timeout: float = 3600.0
@@ -132,7 +135,9 @@ class Settings:
     ledgers: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("port", "workers", "body_bytes", "words", "texts", "requests", "jobs", "veils"):
+        if not 1 <= self.port <= 65_535:
+            raise WordveilError("the setting port must be a whole number from 1 to 65535.")
+        for name in ("workers", "body_bytes", "words", "texts", "requests", "jobs", "veils"):
             if getattr(self, name) < 1:
                 raise WordveilError(f"the setting {name} must be a whole number from 1 on.")
         for name in ("smallest_epsilon", "largest_epsilon", "timeout", "job_timeout", "shutdown"):
@@ -184,10 +189,13 @@ class Settings:
         named = environment.get(PREFIX + "CONFIG")
         values = _from_file(file or (Path(named) if named else None))
         kinds = {one.name: str(one.type) for one in fields(cls)}
-        for name, kind in kinds.items():
-            told = environment.get(PREFIX + name.upper())
-            if told is not None:
-                values[name] = _READERS[kind](name, told)
+        for variable, told in environment.items():
+            name = variable.removeprefix(PREFIX).lower()
+            if not variable.startswith(PREFIX) or name == "config":
+                continue
+            if name not in kinds:
+                raise WordveilError(f"there is no setting for the variable {variable}; see docs/service.md.")
+            values[name] = _READERS[kinds[name]](name, told)
         values |= {name: value for name, value in chosen.items() if value is not None}
         return replace(cls(), **values)
 

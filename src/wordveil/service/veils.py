@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Mechanism, mechanism
+from wordveil.mechanisms import MECHANISMS, Mechanism, mechanism, option_names
 from wordveil.service.problems import Problem
 from wordveil.service.schemas import MechanismChoice, Way
 from wordveil.service.settings import Settings
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
 from wordveil.text import Veil
 
-__all__ = ["Kept", "Workshop", "veil_key"]
+__all__ = ["Kept", "Workshop", "choice_key", "veil_key"]
 
 Thing = TypeVar("Thing")
 
@@ -115,11 +115,15 @@ class Workshop:
             raise Problem(422, "this service takes mechanisms with their usual options only; see the setting options.")
         if name not in self.settings.mechanisms:
             raise Problem(422, f"this service allows the mechanisms {', '.join(self.settings.mechanisms)}.")
+        known = option_names(MECHANISMS[name])
+        if not set(options) <= set(known):  # said without the name that was sent, which the registry would quote
+            takes = f"takes only the options {', '.join(known)}" if known else "takes no options"
+            raise Problem(422, f"the mechanism {name} {takes}.")
 
     def mechanism(self, choice: MechanismChoice) -> Mechanism[Any]:
         """Make a mechanism, or take the one that is kept."""
         self.check(choice)
-        return self._mechanisms.get(_key(choice), lambda: self._make(choice))
+        return self._mechanisms.get(choice_key(choice), lambda: self._make(choice))
 
     def _make(self, choice: MechanismChoice) -> Mechanism[Any]:
         space = self.space(choice.space)
@@ -135,11 +139,12 @@ class Workshop:
         return Veil(self.mechanism(way), select=way.select, words=words, oov=way.oov, case=way.case)
 
 
-def _key(choice: MechanismChoice) -> tuple[Any, ...]:
+def choice_key(choice: MechanismChoice) -> tuple[Any, ...]:
+    """Say all that a mechanism depends on."""
     options = tuple(sorted((name, type(value).__name__, value) for name, value in choice.options.items()))
     return (choice.space, choice.mechanism, choice.epsilon, options)
 
 
 def veil_key(way: Way) -> tuple[Any, ...]:
     """Say all that a veil without a list of words depends on."""
-    return (*_key(way), way.select, way.oov, way.case)
+    return (*choice_key(way), way.select, way.oov, way.case)

@@ -8,8 +8,13 @@ export class Problem extends Error {
 }
 
 const KEY = "wordveil-key"; // for this tab only
+const MOST_TEXTS = 100;
+const MOST_LETTERS = 20_000;
+const TRIES = 3; // of a request that the service is too busy for
 
 export const useKey = (key) => sessionStorage.setItem(KEY, key);
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export async function call(method, path, body, signal) {
   const headers = {};
@@ -17,11 +22,16 @@ export async function call(method, path, body, signal) {
   if (key) headers.Authorization = `Bearer ${key}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer;
-  try {
-    answer = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Problem(0, "the service does not answer; is it still running?");
+  for (let left = TRIES; left > 0; left -= 1) {
+    try {
+      answer = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Problem(0, "the service does not answer; is it still running?");
+    }
+    const wait = Number(answer.headers.get("Retry-After"));
+    if (answer.status !== 503 || !wait || left === 1) break;
+    await pause(1000 * wait);
   }
   const told = await answer.json().catch(() => ({ detail: "the service gave an answer that cannot be read." }));
   if (!answer.ok) throw new Problem(answer.status, told.detail);
@@ -31,7 +41,20 @@ export async function call(method, path, body, signal) {
 export const get = (path, signal) => call("GET", path, undefined, signal);
 export const post = (path, body, signal) => call("POST", path, body, signal);
 
-const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+// Puts texts together that the service takes at once: not too many, and not too long.
+export function* batches(items, textOf) {
+  let [batch, letters] = [[], 0];
+  for (const item of items) {
+    const more = textOf(item).length;
+    if (batch.length === MOST_TEXTS || (batch.length && letters + more > MOST_LETTERS)) {
+      yield batch;
+      [batch, letters] = [[], 0];
+    }
+    batch.push(item);
+    letters += more;
+  }
+  if (batch.length) yield batch;
+}
 
 // Waits for a calibration, telling how far it is.
 export async function calibrated(request, tell) {

@@ -2,7 +2,7 @@
 
 import { get, post, useKey } from "./api.js";
 import { $, make, short } from "./dom.js";
-import { at, curveOf, drawPlot, loadCurve, matching } from "./plot.js";
+import { at, curveOf, drawPlot, loadCurve, matching, told } from "./plot.js";
 import { choice, readAddress, settings, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
 import { Veiled } from "./veiled.js";
@@ -12,11 +12,13 @@ const SAMPLE =
   "The committee met in Paris on Tuesday. Its chair, a doctor from Lyon, asked the hospital for more nurses and cheaper medicine. " +
   "Nobody in the room knew that her brother had lost his job at the bank.";
 const STEPS = 1000;
+const FIRST_GUESSED = 0.25; // the page begins where a guess is right a quarter of the time
 const SIDES = ["a", "b"];
 
 let mechanisms = [];
 let spaces = [];
 let picked = null; // the word that is looked at, and on which side
+let looking = null; // what stops the request for it
 const promises = {};
 const veiled = {};
 
@@ -42,7 +44,10 @@ const limits = () => mechanisms[0] ?? { smallest_epsilon: 0.01, largest_epsilon:
 function span(side) {
   const points = curveOf(settings[side].mechanism);
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
-  const [low, high] = points ? [points[0].epsilon / 2, points[points.length - 1].epsilon * 1.25] : [0.1, 100];
+  if (!points) return [Math.max(0.1, least), Math.min(100, most)];
+  // A curve that begins with more is one of a mechanism that takes no smaller ε.
+  const low = points[0].adversary < 0.1 ? points[0].epsilon / 2 : points[0].epsilon;
+  const high = points[points.length - 1].epsilon * 1.25;
   return [Math.max(low, least), Math.min(high, most)];
 }
 
@@ -61,6 +66,8 @@ function setEpsilon(side, epsilon) {
 }
 
 // ---- what is shown
+
+const power = (epsilon) => (epsilon < 13 ? Number(short(Math.exp(epsilon))).toLocaleString("en") : `10^${Math.ceil(epsilon / Math.LN10)}`);
 
 function showPromises() {
   const shown = settings.comparing ? SIDES : ["a"];
@@ -81,7 +88,7 @@ function showPromises() {
         make(
           "ul",
           {},
-          make("li", {}, "It is a promise about one word. Over a text of n words the losses add up."),
+          none ? null : make("li", {}, "It is a promise about one word. Over a text of n words the losses add up."),
           ...promise.caveats.map((caveat) => make("li", {}, caveat)),
           promise.claimed ? make("li", {}, `The paper claimed: ${promise.claimed}`) : null,
           make("li", {}, `Audit of this version: ${facts?.audit ?? "none"}.`),
@@ -94,11 +101,13 @@ function showPromises() {
     const promise = promises[side];
     if (!promise) continue;
     $(`unit-${side}`).textContent = `per ${promise.unit}`;
-    const factor = Math.exp(Math.min(settings[side].epsilon, 700));
+    $(`told-${side}`).classList.toggle("none", promise.notion === "none");
     $(`told-${side}`).textContent =
       promise.notion === "none"
         ? "No privacy is promised under these settings."
-        : `Two words one ${promise.unit} apart are told apart by a factor of at most ${factor < 1e6 ? short(factor) : factor.toExponential(1)}.`;
+        : `Two words one ${promise.unit} apart are told apart by a factor of at most ${power(settings[side].epsilon)}.`;
+    const points = curveOf(settings[side].mechanism);
+    if (points) $(`told-${side}`).append(make("br"), `A guess of the original word is right ${told(points, settings[side].epsilon, ({ adversary }) => adversary)} of the time.`);
   }
 }
 
@@ -113,12 +122,17 @@ async function showVeiled() {
 
 async function showPicked() {
   if (!picked) return;
+  looking?.abort();
+  looking = new AbortController();
+  const waiting = (on) => ["word", "map"].forEach((id) => $(id).classList.toggle("waiting", on));
+  waiting(true);
   try {
-    showWord(await post("v1/words", { ...choice(picked.side), word: picked.word }), (word) => pick(picked.side, word));
+    showWord(await post("v1/words", { ...choice(picked.side), word: picked.word }, looking.signal), (word) => pick(picked.side, word));
   } catch (error) {
     if (error.status !== 404) throw error;
     showNoWord(`${error.message[0].toUpperCase()}${error.message.slice(1)}`);
   }
+  waiting(false);
 }
 
 function pick(side, word) {
@@ -158,17 +172,12 @@ function compare(on) {
   showPromises();
 }
 
-const fits = ({ name }) => {
-  const space = spaces.find((one) => one.name === settings.space);
-  const curved = name.startsWith("hyperbolic");
-  const either = ["graph", "exponential", "truncated", "knn-truncated"];
-  return space.kind === "hyperbolic" ? curved || either.includes(name) : !curved;
-};
+const fits = ({ kinds }) => kinds.includes(spaces.find(({ name }) => name === settings.space).kind);
 
 function listMechanisms() {
   const usable = mechanisms.filter(fits);
   for (const side of SIDES) {
-    const options = usable.map(({ name, promises: promised, audit }) => make("option", { value: name }, `${name} – ${audit === "broken" ? "broken by the audit" : promised}`));
+    const options = usable.map(({ name, promises: promised, audit }) => make("option", { value: name }, `${name} – ${audit === "broken" ? "broken by the audit" : promised === "none" ? "promises nothing" : promised}`));
     $(`mechanism-${side}`).replaceChildren(...options);
     if (!usable.some(({ name }) => name === settings[side].mechanism)) settings[side].mechanism = usable[side === "a" ? 0 : usable.length > 1 ? 1 : 0].name;
     $(`mechanism-${side}`).value = settings[side].mechanism;
@@ -185,15 +194,22 @@ async function chooseSpace(name) {
 async function begin() {
   [mechanisms, spaces] = await Promise.all([get("v1/mechanisms"), get("v1/spaces")]);
   $("key-form").hidden = true;
-  const told = readAddress();
+  const { hasEpsilon } = readAddress();
   if (!spaces.some(({ name }) => name === settings.space)) settings.space = spaces[0].name;
-  if (!settings.b.mechanism) settings.b.mechanism = "laplace";
   $("space").replaceChildren(...spaces.map(({ name, words }) => make("option", { value: name }, `${name} (${words.toLocaleString("en")} words)`)));
-  for (const name of ["space", "select", "oov", "case"]) $(name).value = settings[name];
+  for (const name of ["space", "select", "oov", "case"]) {
+    $(name).value = settings[name];
+    if (!$(name).value) $(name).selectedIndex = 0; // an address may ask for what there is none of
+    settings[name] = $(name).value;
+  }
   await chooseSpace(settings.space);
-  if (!told.epsilon) setEpsilon("a", settings.a.epsilon);
+  const points = curveOf(settings.a.mechanism);
+  if (points && !hasEpsilon) settings.a.epsilon = Number(matching(points, FIRST_GUESSED).toPrecision(2));
+  SIDES.forEach((side) => setEpsilon(side, settings[side].epsilon));
   compare(settings.comparing);
   await showVeiled();
+  if (picked) pickSoon();
+  else veiled.a.chooseFirst(); // so that there is something to see
 }
 
 // Both sides are made of one template: what its ids end in says which side it is.
@@ -247,6 +263,7 @@ function listen() {
       settings[name] = event.target.value;
       changed();
     });
+  window.addEventListener("hashchange", () => begin().catch(fail)); // a link that was opened where the page was
   $("share").addEventListener("click", () => share().catch(fail));
   $("key-form").addEventListener("submit", (event) => {
     event.preventDefault();

@@ -1,43 +1,51 @@
 // The neighbourhood of a word, drawn: rings of hops on a graph, or the Poincaré disk.
 
-import { draw } from "./dom.js";
+import { $, draw } from "./dom.js";
 
-const SIZE = 440;
-const MIDDLE = SIZE / 2;
+const SIDE = 46; // room for words beside the outermost dots
+const RIM = 30;
+const TALL = 220;
 
-export function drawMap({ map, word }, choose) {
-  const places = map.kind === "disk" ? onDisk(map) : onRings(map);
-  const likeliest = Math.max(...map.nodes.map(({ probability }) => probability)) || 1;
-  const svg = draw("svg", { viewBox: `-46 0 ${SIZE + 92} ${SIZE}`, role: "img", "aria-label": `The neighbourhood of ${word}` });
-  if (map.kind === "disk") svg.append(draw("circle", { class: "disk", cx: MIDDLE, cy: MIDDLE, r: MIDDLE - 14 }));
-  else for (const radius of new Set(places.map(({ radius }) => radius))) if (radius) svg.append(draw("circle", { class: "ring", cx: MIDDLE, cy: MIDDLE, r: radius }));
+// Places are counted from the middle of the picture.
+export function drawMap({ map, word, outputs }, choose) {
+  // as large as it is shown, so that words stay readable on a phone; a graph may then be higher than it is wide
+  const half = Math.min(Math.max($("map").clientWidth / 2 - SIDE, 110), TALL);
+  const high = map.kind === "disk" ? half : TALL;
+  const places = map.kind === "disk" ? onDisk(map, half - RIM) : onRings(map, half - RIM, high - RIM);
+  const likeliest = Math.max(outputs[0]?.probability ?? 0, ...map.nodes.map(({ probability }) => probability)) || 1;
+  const svg = draw("svg", {
+    viewBox: `${-half - SIDE} ${-high} ${2 * (half + SIDE)} ${2 * high}`,
+    role: "img",
+    "aria-label": `The neighbourhood of ${word}`,
+  });
+  if (map.kind === "disk") svg.append(draw("circle", { class: "disk", cx: 0, cy: 0, r: half - 14 }));
+  else for (const share of new Set(places.map(({ share }) => share))) if (share) svg.append(draw("ellipse", { class: "ring", cx: 0, cy: 0, rx: share * (half - RIM), ry: share * (high - RIM) }));
   for (const [from, to] of map.edges) {
     const way = map.kind === "disk" ? geodesic(map.nodes[from], map.nodes[to], places[from], places[to]) : line(places[from], places[to]);
     svg.append(draw("path", { class: "edge", d: way }));
   }
-  const taken = [];
+  const radii = map.nodes.map(({ probability }) => 3 + 9 * Math.sqrt(probability / likeliest));
+  const taken = places.map(({ x, y }, number) => ({ left: x - radii[number], right: x + radii[number], top: y - radii[number], bottom: y + radii[number] }));
   map.nodes.forEach((node, number) => {
     const { x, y } = places[number];
     const own = node.word === word;
-    const radius = 3 + 9 * Math.sqrt(node.probability / likeliest);
+    const radius = radii[number];
     const go = { onclick: () => choose(node.word) };
     svg.append(draw("circle", { class: own ? "node own" : "node", cx: x, cy: y, r: radius, ...go }, draw("title", {}, `${node.word}: ${(100 * node.probability).toPrecision(3)}%`)));
-    if (own || free(taken, node.word, x, y, radius)) {
-      const left = x < MIDDLE - 4 && !own;
-      const label = { class: own ? "label own" : "label", x: own ? x : x + (left ? -radius - 3 : radius + 3), y: own ? y - radius - 5 : y + 4, "text-anchor": own ? "middle" : left ? "end" : "start", ...go };
-      svg.append(draw("text", label, node.word));
-    }
+    const anchor = own ? "middle" : x < -4 ? "end" : "start";
+    const label = { x: x + { middle: 0, end: -radius - 3, start: radius + 3 }[anchor], y: own ? y - radius - 5 : y + 4, "text-anchor": anchor };
+    if (free(taken, node.word, label)) svg.append(draw("text", { class: own ? "label own" : "label", ...label, ...go }, node.word));
   });
   return svg;
 }
 
 // Whether a label has room; those that have none are left to the dot's tooltip.
-function free(taken, word, x, y, radius) {
-  const width = 6.2 * word.length + radius + 3;
-  const box = x < MIDDLE - 4 ? [x - width, x] : [x, x + width];
-  const [top, bottom] = [y - 6, y + 6];
-  if (taken.some(([left, right, above, below]) => box[0] < right && box[1] > left && top < below && bottom > above)) return false;
-  taken.push([...box, top, bottom]);
+function free(taken, word, { x, y, "text-anchor": anchor }) {
+  const width = 6.2 * word.length;
+  const left = x - { middle: width / 2, end: width, start: 0 }[anchor];
+  const box = { left, right: left + width, top: y - 10, bottom: y + 2 };
+  if (taken.some((other) => box.left < other.right && box.right > other.left && box.top < other.bottom && box.bottom > other.top)) return false;
+  taken.push(box);
   return true;
 }
 
@@ -53,15 +61,15 @@ function geodesic(p, q, from, to) {
   return `M${from.x} ${from.y}A${radius} ${radius} 0 0 ${across > 0 ? 1 : 0} ${to.x} ${to.y}`;
 }
 
-function onDisk({ nodes }) {
+function onDisk({ nodes }, room) {
   // stretched to the farthest word, so that near ones do not pile up in the middle; the rim is then only a frame
   const reach = Math.max(...nodes.map(({ x, y }) => Math.hypot(x, y)), 0.01);
-  const scale = (MIDDLE - 30) / reach;
-  return nodes.map(({ x, y }) => ({ x: MIDDLE + x * scale, y: MIDDLE - y * scale, radius: 0, scale }));
+  const scale = room / reach;
+  return nodes.map(({ x, y }) => ({ x: x * scale, y: -y * scale, scale }));
 }
 
 // Each word stands on the ring of its hops, near the word that leads to it.
-function onRings({ nodes, edges }) {
+function onRings({ nodes, edges }, wide, high) {
   const children = nodes.map(() => []);
   const parent = nodes.map(() => -1);
   for (const [from, to] of edges) {
@@ -73,12 +81,11 @@ function onRings({ nodes, edges }) {
   }
   const leaves = (node) => Math.max(1, children[node].reduce((sum, child) => sum + leaves(child), 0));
   const rings = Math.max(...nodes.map(({ ring }) => ring)) || 1;
-  const step = (MIDDLE - 30) / rings;
   const places = [];
   const put = (node, start, end) => {
     const angle = (start + end) / 2;
-    const radius = nodes[node].ring * step;
-    places[node] = { x: MIDDLE + radius * Math.cos(angle), y: MIDDLE + radius * Math.sin(angle), radius };
+    const share = nodes[node].ring / rings;
+    places[node] = { x: share * wide * Math.cos(angle), y: share * high * Math.sin(angle), share };
     let from = start;
     const whole = leaves(node);
     for (const child of children[node]) {
@@ -88,6 +95,6 @@ function onRings({ nodes, edges }) {
     }
   };
   put(0, -Math.PI / 2, 1.5 * Math.PI);
-  nodes.forEach((_, node) => (places[node] ??= { x: MIDDLE, y: MIDDLE, radius: 0 }));
+  nodes.forEach((_, node) => (places[node] ??= { x: 0, y: 0, share: 0 }));
   return places;
 }

@@ -4,11 +4,9 @@ import { calibrated, get } from "./api.js";
 import { $, draw, make, percent, short } from "./dom.js";
 import { settings } from "./settings.js";
 
-const WIDTH = 480;
 const HEIGHT = 320;
 const LEFT = 52;
 const TOP = 14;
-const RIGHT = WIDTH - 16;
 const BOTTOM = HEIGHT - 46;
 
 const curves = new Map();
@@ -51,6 +49,12 @@ export function at(points, epsilon, value) {
   return value(p) + share * (value(q) - value(p));
 }
 
+// The same in words; beyond the ends of what was measured only a bound is known.
+export function told(points, epsilon, value) {
+  const [least, most] = [points[0].epsilon, points[points.length - 1].epsilon];
+  return `${epsilon < least ? "less than " : epsilon > most ? "more than " : ""}${percent(at(points, epsilon, value))}`;
+}
+
 // The ε at which a mechanism is guessed as often as this.
 export function matching(points, adversary) {
   const next = points.findIndex((point) => point.adversary >= adversary);
@@ -60,21 +64,23 @@ export function matching(points, adversary) {
   return Math.exp(Math.log(p.epsilon) + share * Math.log(q.epsilon / p.epsilon));
 }
 
-const x = (share) => LEFT + share * (RIGHT - LEFT);
 const y = (share) => BOTTOM - share * (BOTTOM - TOP);
 
 export function drawPlot(fail) {
   const sides = settings.comparing ? ["a", "b"] : ["a"];
-  const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Success of a guess against similarity, over ε" });
+  const width = Math.min(Math.max($("plot").clientWidth, 280), 560); // as it is shown: words stay readable on a phone
+  const right = width - 16;
+  const x = (share) => LEFT + share * (right - LEFT);
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": "Success of a guess against similarity, over ε" });
   for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
     svg.append(
-      draw("line", { class: "axis", x1: LEFT, x2: RIGHT, y1: y(tick), y2: y(tick) }),
+      draw("line", { class: "axis", x1: LEFT, x2: right, y1: y(tick), y2: y(tick) }),
       draw("text", { class: "tick", x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, percent(tick)),
       draw("text", { class: "tick", x: x(tick), y: BOTTOM + 17, "text-anchor": "middle" }, percent(tick)),
     );
   }
   svg.append(
-    draw("text", { class: "tick", x: (LEFT + RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "a guess of the original is right →"),
+    draw("text", { class: "tick", x: (LEFT + right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "a guess of the original is right →"),
     draw("text", { class: "tick", x: 12, y: (TOP + BOTTOM) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(TOP + BOTTOM) / 2})` }, "same or similar word comes out →"),
   );
   const below = [];
@@ -98,14 +104,14 @@ export function drawPlot(fail) {
     const now = { x: x(at(points, epsilon, (point) => point.adversary)), y: y(at(points, epsilon, similar)) };
     // a rising curve leaves room below to the right; two labels must not lie on each other
     const label = { x: now.x + 11, y: now.y + 17, "text-anchor": "start" };
-    if (now.x > RIGHT - 110) Object.assign(label, { x: now.x, y: now.y + 24, "text-anchor": "end" });
+    if (now.x > right - 110) Object.assign(label, { x: now.x, y: now.y + 24, "text-anchor": "end" });
     if (taken !== null && Math.abs(taken - label.y) < 16) label.y = taken + 16;
     taken = label.y;
     svg.append(
       draw("circle", { class: `now ${side}`, cx: now.x, cy: now.y, r: 7.5 }),
       draw("text", { class: `named ${side}`, ...label }, `${mechanism}, ε = ${short(epsilon)}`),
     );
-    const where = `${mechanism} at ε = ${short(epsilon)}: a guess is right ${percent(at(points, epsilon, (point) => point.adversary))} of the time, and the word or one of its 50 most similar comes out ${percent(at(points, epsilon, similar))} of the time. The guesser looks among ${points.suspects.toLocaleString("en")} words.`;
+    const where = `${mechanism} at ε = ${short(epsilon)}: a guess is right ${told(points, epsilon, (point) => point.adversary)} of the time, and the word or one of its 50 most similar comes out ${told(points, epsilon, similar)} of the time. The guesser looks among ${points.suspects.toLocaleString("en")} words.`;
     below.push(make("p", { class: "note" }, where));
   }
   $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "Higher and further left is better. The guesser knows the mechanism and takes all words to be equally likely; among fewer words guessing is easier."));

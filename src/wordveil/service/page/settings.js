@@ -3,17 +3,20 @@
 const SIDES = { a: ["m", "e"], b: ["vs", "ve"] };
 const PLAIN = { space: "s", select: "w", oov: "o", case: "c" };
 
-export const settings = {
+const usual = () => ({
   a: { mechanism: "", epsilon: 6 },
-  b: { mechanism: "", epsilon: 6 },
+  b: { mechanism: "laplace", epsilon: 7 },
   comparing: false,
   space: "",
   select: "content",
   oov: "replace",
   case: "sentence",
-};
+});
+
+export const settings = usual();
 
 export function readAddress() {
+  Object.assign(settings, usual());
   const told = new URLSearchParams(location.hash.slice(1));
   for (const [side, [mechanism, epsilon]] of Object.entries(SIDES)) {
     if (told.has(mechanism)) settings[side].mechanism = told.get(mechanism);
@@ -21,7 +24,7 @@ export function readAddress() {
   }
   settings.comparing = told.has("vs");
   for (const [name, letter] of Object.entries(PLAIN)) if (told.has(letter)) settings[name] = told.get(letter);
-  return { epsilon: told.has("e") };
+  return { hasEpsilon: told.has("e") };
 }
 
 export function writeAddress() {

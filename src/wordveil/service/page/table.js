@@ -1,13 +1,20 @@
 // A small CSV: one column goes to the service, the rest never leaves the browser.
 
-import { post } from "./api.js";
+import { batches, post } from "./api.js";
 import { $, make } from "./dom.js";
 import { way } from "./settings.js";
 
 const MOST_BYTES = 2 << 20;
-const TOGETHER = 100;
+const SEPARATORS = [",", ";", "\t"];
 
-export function parse(text) {
+// What separates cells: whichever stands most often in the line of headings.
+const separatorOf = (text) => {
+  const [head] = text.split("\n", 1);
+  const counts = SEPARATORS.map((separator) => head.split(separator).length);
+  return SEPARATORS[counts.indexOf(Math.max(...counts))];
+};
+
+function parse(text, separator) {
   const rows = [];
   let row = [];
   let cell = "";
@@ -22,7 +29,7 @@ export function parse(text) {
         place += 1;
       } else quoted = false;
     } else if (letter === '"' && cell === "") quoted = true;
-    else if (letter === ",") {
+    else if (letter === separator) {
       row.push(cell);
       cell = "";
     } else if (letter === "\n") {
@@ -36,12 +43,27 @@ export function parse(text) {
   return rows;
 }
 
-const quote = (cell) => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
-export const write = (rows) => rows.map((row) => row.map(quote).join(",")).join("\r\n") + "\r\n";
+const quote = (cell) => (/[",;\t\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const write = (rows, separator) => rows.map((row) => row.map(quote).join(separator)).join("\r\n") + "\r\n";
+
+async function read(file) {
+  if (file.size > MOST_BYTES) throw new Error("the file is larger than 2 MB; use wordveil privatize for it.");
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    throw new Error("the file is not in UTF-8; save it as CSV in UTF-8 and choose it again.");
+  }
+  const separator = separatorOf(text);
+  const rows = parse(text, separator);
+  if (rows.length < 2) throw new Error("the file needs a line of headings and at least one row.");
+  return { rows, separator };
+}
 
 export function prepareTable(fail) {
   let rows = [];
   let name = "";
+  let separator = ",";
   const told = $("table-told");
   const forget = () => {
     $("table-done").hidden = true;
@@ -61,9 +83,10 @@ export function prepareTable(fail) {
     $("column").disabled = $("table-go").disabled = true;
     const [file] = $("file").files;
     if (!file) return;
-    if (file.size > MOST_BYTES) throw new Error("the file is larger than 2 MB; use wordveil privatize for it.");
-    rows = parse(await file.text());
-    if (rows.length < 2) throw new Error("the file needs a line of headings and at least one row.");
+    ({ rows, separator } = await read(file).catch((error) => {
+      $("file").value = ""; // so that it can be chosen again, when it was mended
+      throw error;
+    }));
     name = file.name;
     rows[0].forEach((heading, number) => $("column").append(make("option", { value: number }, heading || `column ${number + 1}`)));
     const lengths = rows[0].map((_, number) => rows.slice(1, 50).reduce((sum, row) => sum + (row[number] ?? "").length, 0));
@@ -85,8 +108,7 @@ export function prepareTable(fail) {
     try {
       const veiled = [];
       let guarantee = null;
-      for (let start = 0; start < body.length; start += TOGETHER) {
-        const cells = body.slice(start, start + TOGETHER).map((row) => row[column] ?? "");
+      for (const cells of batches(body.map((row) => row[column] ?? ""), (cell) => cell)) {
         const answer = await post("v1/privatize", { ...asked, text: cells });
         guarantee = answer.guarantee;
         veiled.push(...answer.results.map(({ text }) => text));
@@ -94,7 +116,7 @@ export function prepareTable(fail) {
       }
       const out = [head, ...body.map((row, number) => row.map((cell, place) => (place === column ? veiled[number] : cell)))];
       const done = $("table-done");
-      done.href = URL.createObjectURL(new Blob([write(out)], { type: "text/csv" }));
+      done.href = URL.createObjectURL(new Blob([write(out, separator)], { type: "text/csv" }));
       done.download = name.replace(/(\.csv)?$/i, "-veiled.csv");
       done.hidden = false;
       told.textContent = `${veiled.length.toLocaleString("en")} cells veiled with ${asked.mechanism}, ε = ${asked.epsilon}. ${guarantee.sentence}`;

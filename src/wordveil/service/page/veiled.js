@@ -1,25 +1,27 @@
 // The veiled text: asked for sentence by sentence, so that what is typed last does not change what stands before it.
 
-import { post } from "./api.js";
+import { batches, post } from "./api.js";
 import { $, make } from "./dom.js";
 import { settings, way } from "./settings.js";
 
-const TOGETHER = 100;
 const MARKS = /\[\[|\]\]/g;
 
 // Sentences, and between them what lies between.
 const pieces = (text) => text.split(/((?<=[.!?…]["'”’)\]]*)\s+|\s*\n\s*\n\s*)/).filter((piece) => piece !== "");
 
 export class Veiled {
+  static picked = null; // the place of the word that is looked at, so that drawing again does not lose it
+
   constructor(side, chosen, promised) {
     this.side = side;
     this.out = $(`out-${side}`);
     this.chosen = chosen;
     this.promised = promised;
-    this.drawn = new Map();
+    this.drawn = new Map(); // each sentence as it is shown: only those that are new are made
     this.how = "";
     this.abort = null;
-    this.out.addEventListener("keydown", (event) => this.walk(event));
+    this.out.addEventListener("click", ({ target }) => this.choose(target.closest("[role=button]")));
+    this.out.addEventListener("keydown", (event) => this.press(event));
   }
 
   forget() {
@@ -41,79 +43,89 @@ export class Veiled {
       seen.set(part, before + 1);
       return { part, key: `${before} ${part}` };
     });
-    for (const { part, key } of parts) if (!part.trim()) this.drawn.set(key, { text: part, replacements: [] });
+    for (const { part, key } of parts) if (!part.trim()) this.drawn.set(key, this.sentence(part, key, { text: part, replacements: [] }));
     const missing = parts.filter(({ key }) => !this.drawn.has(key));
     this.out.classList.toggle("waiting", missing.length > 0);
     let told = null;
-    for (let start = 0; start < missing.length; start += TOGETHER) {
-      const some = missing.slice(start, start + TOGETHER);
+    for (const some of batches(missing, ({ part }) => part)) {
       told = await post("v1/privatize", { ...asked, text: some.map(({ part }) => part) }, this.abort.signal);
-      told.results.forEach((result, number) => this.drawn.set(some[number].key, result));
+      told.results.forEach((result, number) => {
+        const { part, key } = some[number];
+        this.drawn.set(key, this.sentence(part, key, result));
+      });
     }
     if (!told && !parts.length) told = await post("v1/privatize", { ...asked, text: [] }, this.abort.signal);
     if (told) this.promised(this.side, told.guarantee);
     const wanted = new Set(parts.map(({ key }) => key));
     for (const key of [...this.drawn.keys()]) if (!wanted.has(key)) this.drawn.delete(key);
-    this.write(parts);
+    this.write(parts.map(({ key }) => this.drawn.get(key)));
     this.out.classList.remove("waiting");
   }
 
-  write(parts) {
+  write(sentences) {
     const written = document.createDocumentFragment();
-    let words = 0;
-    let changed = 0;
-    for (const { part, key } of parts) {
-      const { text, replacements } = this.drawn.get(key);
-      // places count characters, which JavaScript's own strings do not
-      const old = Array.from(settings.select === "marked" ? part.replace(MARKS, "") : part);
-      const fresh = Array.from(text);
-      let place = 0;
-      for (const { start, end, new_start: from, new_end: to } of replacements) {
-        written.append(fresh.slice(place, from).join(""));
-        const was = old.slice(start, end).join("");
-        const is = fresh.slice(from, to).join("");
-        const gap = is.length - is.trimStart().length;
-        written.append(is.slice(0, gap));
-        const differs = was.toLowerCase() !== is.trim().toLowerCase();
-        words += 1;
-        changed += differs ? 1 : 0;
-        if (is.trim()) written.append(this.word(was, is.trim(), differs));
-        place = to;
-      }
-      written.append(fresh.slice(place).join(""));
-    }
+    for (const { element } of sentences) written.append(element);
     this.out.replaceChildren(written);
-    this.out.querySelector("[role=button]")?.setAttribute("tabindex", "0");
-    $(`count-${this.side}`).textContent = words ? `${words} words drawn anew, ${changed} of them came out different.` : "";
+    if (!this.out.querySelector('[tabindex="0"]')) this.out.querySelector("[role=button]")?.setAttribute("tabindex", "0");
+    const count = (what) => sentences.reduce((sum, sentence) => sum + sentence[what], 0);
+    const words = count("words");
+    $(`count-${this.side}`).textContent = words ? `${words.toLocaleString("en")} words drawn anew, ${count("changed").toLocaleString("en")} of them came out different.` : "";
+  }
+
+  sentence(part, key, { text, replacements }) {
+    const element = make("span");
+    // places count characters, which JavaScript's own strings do not
+    const old = Array.from(settings.select === "marked" ? part.replace(MARKS, "") : part);
+    const fresh = Array.from(text);
+    let [place, changed] = [0, 0];
+    for (const { start, end, new_start: from, new_end: to } of replacements) {
+      const was = old.slice(start, end).join("");
+      const is = fresh.slice(from, to).join("");
+      const gap = is.length - is.trimStart().length;
+      element.append(fresh.slice(place, from).join("") + is.slice(0, gap));
+      const differs = was.toLowerCase() !== is.trim().toLowerCase();
+      changed += differs ? 1 : 0;
+      if (is.trim()) element.append(this.word(was, is.trim(), differs, `${this.side} ${start} ${key}`));
+      place = to;
+    }
+    element.append(fresh.slice(place).join(""));
+    return { element, words: replacements.length, changed };
   }
 
   // Not a button element: lines would break between it and the comma after it.
-  word(was, is, differs) {
-    const choose = (word) => {
-      this.out.querySelectorAll('[aria-pressed="true"]').forEach((one) => one.setAttribute("aria-pressed", "false"));
-      word.setAttribute("aria-pressed", "true");
-      this.chosen(this.side, was);
-    };
-    return make(
+  word(was, is, differs, where) {
+    const word = make(
       "span",
       {
         role: "button",
         class: differs ? "changed" : "same",
         tabindex: -1,
         title: differs ? `was: ${was}` : "came out the same",
-        "aria-pressed": "false",
-        onclick: (event) => choose(event.currentTarget),
-        onkeydown: (event) => {
-          if (event.key !== "Enter" && event.key !== " ") return;
-          event.preventDefault();
-          choose(event.currentTarget);
-        },
+        "aria-pressed": String(where === Veiled.picked),
       },
       is,
     );
+    return Object.assign(word, { was, where });
   }
 
-  walk(event) {
+  choose(word) {
+    if (!word) return;
+    document.querySelectorAll('.out [aria-pressed="true"]').forEach((one) => one.setAttribute("aria-pressed", "false"));
+    word.setAttribute("aria-pressed", "true");
+    Veiled.picked = word.where;
+    this.chosen(this.side, word.was);
+  }
+
+  chooseFirst() {
+    this.choose(this.out.querySelector("[role=button]"));
+  }
+
+  press(event) {
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.choose(event.target.closest("[role=button]"));
+      return;
+    }
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
     const words = [...this.out.querySelectorAll("[role=button]")];

@@ -4,6 +4,7 @@ import { $, make, percent } from "./dom.js";
 import { drawMap } from "./map.js";
 
 export function showWord(facts, choose) {
+  $("word-said").textContent = `${facts.word} stays itself with a probability of ${percent(facts.stays)}.`; // the list would be too long to be read out
   const most = facts.outputs[0]?.probability || 1;
   const bars = facts.outputs.map(({ word, probability }) => {
     const bar = make("span", { class: "bar" });
@@ -34,10 +35,12 @@ export function showWord(facts, choose) {
 function describe({ map, word }) {
   if (map.kind === "disk")
     return `The Poincaré disk with ${word} and its nearest words, seen from the middle between them: distances from there are exact, directions approximate. Lines lead to what a word is a kind of; larger dots are likelier outputs.`;
-  return `Words up to ${Math.max(...map.nodes.map((node) => node.ring))} hops from ${word} on the neighbour graph. Larger dots are likelier outputs.`;
+  const hops = Math.max(...map.nodes.map((node) => node.ring));
+  return `Words ${hops === 1 ? "one hop" : `up to ${hops} hops`} from ${word} on the neighbour graph. Larger dots are likelier outputs.`;
 }
 
 export function showNoWord(sentence) {
+  $("word-said").textContent = "";
   $("word").replaceChildren(make("p", { class: "empty" }, sentence));
   $("map").replaceChildren(make("p", { class: "empty" }, "There is nothing to draw."));
 }

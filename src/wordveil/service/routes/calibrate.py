@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from wordveil.calibration.tradeoffs import shipped_tradeoff
+from wordveil.mechanisms import DEFAULT
 from wordveil.service.problems import PROBLEMS
 from wordveil.service.routes.shared import json_response, state_of
 from wordveil.service.schemas import CalibrationRequest, Job, MechanismName, Tradeoff
@@ -45,12 +46,12 @@ async def look(request: Request, id: Annotated[str, Path(max_length=40)]) -> Res
 )
 async def tradeoff(
     request: Request,
-    mechanism: MechanismName = "graph",
+    mechanism: MechanismName = DEFAULT,
     space: Annotated[str | None, Query(max_length=100)] = None,
 ) -> Response:
     """Give the curve over ε that came with this version, for a mechanism with its usual options; else begin a job."""
     workshop = state_of(request).workshop
     workshop.check_mechanism(mechanism, {})
     path = workshop.path(space)
-    curve = shipped_tradeoff(path, mechanism) or {"how": "", "suspects": 0, "points": []}
+    curve = shipped_tradeoff(path, mechanism) or {"how": "", "options": {}, "suspects": 0, "points": []}
     return json_response({"mechanism": mechanism, "space": space or workshop.space_names[0], **curve})

@@ -7,10 +7,10 @@ import asyncio
 from fastapi import APIRouter, Request, Response
 
 from wordveil.audit.catalogue import catalogue
+from wordveil.service.fitting import kind_of, kinds_for
 from wordveil.service.problems import PROBLEMS
 from wordveil.service.routes.shared import json_response, state_of
 from wordveil.service.schemas import MechanismFacts, SpaceFacts
-from wordveil.spaces import PoincareSpace
 
 __all__ = ["router"]
 
@@ -24,7 +24,8 @@ async def mechanisms(request: Request) -> Response:
     """List the mechanisms that may be asked for, with what each promises and what the audit found."""
     allowed = state_of(request).settings
     span = {"smallest_epsilon": allowed.smallest_epsilon, "largest_epsilon": allowed.largest_epsilon}
-    return json_response([{**facts, **span} for facts in catalogue() if facts["name"] in allowed.mechanisms])
+    listed = [facts for facts in catalogue() if facts["name"] in allowed.mechanisms]
+    return json_response([{**facts, "kinds": kinds_for(facts["name"]), **span} for facts in listed])
 
 
 @router.get("/v1/spaces", response_model=list[SpaceFacts], responses=PROBLEMS(), summary="The spaces served here")
@@ -41,7 +42,7 @@ async def spaces(request: Request) -> Response:
                 "words": len(space),
                 "dimension": space.dimension,
                 "metric": space.metric,
-                "kind": "hyperbolic" if isinstance(space, PoincareSpace) else "vectors",
+                "kind": kind_of(space),
             }
         )
     return json_response(facts)

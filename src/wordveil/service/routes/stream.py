@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from wordveil.errors import WordveilError
+from wordveil.mechanisms import DEFAULT
 from wordveil.service.batching import Batcher
 from wordveil.service.guard import STREAM
-from wordveil.service.problems import PROBLEMS, Problem, problem_body
+from wordveil.service.problems import PROBLEMS, Problem, fault, problem_body
 from wordveil.service.routes.shared import caller, check_words, count, release_details, state_of
 from wordveil.service.schemas import CaseName, Epsilon, MechanismName, PolicyName, SelectionName, Span, Way
 from wordveil.service.settings import Key
@@ -34,7 +35,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     text: str
-    id: int | str | None = None
+    id: Annotated[int, Field(ge=-(2**63), lt=2**64)] | str | None = None  # as large as can be written back
     spans: list[Span] | None = None
 
 
@@ -74,7 +75,7 @@ _LINE_SCHEMA = {
 async def stream(
     request: Request,
     epsilon: Annotated[Epsilon, Query()],
-    mechanism: MechanismName = "graph",
+    mechanism: MechanismName = DEFAULT,
     space: Annotated[str | None, Query(max_length=100)] = None,
     select: SelectionName = "content",
     oov: PolicyName = "replace",
@@ -113,6 +114,10 @@ class _Stream(Response):
             await send({"type": "http.response.body", "body": _line({"problem": problem_body(problem)})})
         except _Done:
             return
+        except Exception:
+            # An answer that only breaks off would look like one that is whole.
+            await send({"type": "http.response.body", "body": _line({"problem": problem_body(fault())})})
+            raise
         else:
             await send({"type": "http.response.body", "body": b""})
 

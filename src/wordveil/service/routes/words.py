@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from wordveil.mechanisms import DEFAULT
 from wordveil.service.problems import PROBLEMS
 from wordveil.service.routes.shared import json_response, state_of
 from wordveil.service.schemas import Epsilon, MechanismName, WordFacts, WordRequest
@@ -27,7 +28,7 @@ async def word_by_address(
     request: Request,
     word: Annotated[str, Path(min_length=1, max_length=200, examples=["harbour"])],
     epsilon: Annotated[Epsilon, Query(examples=[3.0])],
-    mechanism: MechanismName = "graph",
+    mechanism: MechanismName = DEFAULT,
     space: Annotated[str | None, Query(max_length=100)] = None,
     top: Annotated[int, Query(ge=1, le=100)] = 15,
 ) -> Response:
@@ -50,10 +51,10 @@ async def word_by_body(asked: WordRequest, request: Request) -> Response:
 
 
 async def _answer(request: Request, asked: WordRequest) -> Response:
-    workshop = state_of(request).workshop
+    state = state_of(request)
+    made = await state.mechanism(asked)
 
     def facts() -> Response:
-        made = workshop.mechanism(asked)
-        return json_response(word_facts(made, workshop.space(asked.space), asked.word, asked.top))
+        return json_response(word_facts(made, state.workshop.space(asked.space), asked.word, asked.top))
 
     return await asyncio.to_thread(facts)
