@@ -28,9 +28,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.stopping import stop_under_load
 from wordveil.spaces.files import write_vectors
 
-__all__ = ["CANARY", "FAULTS", "Found", "Job", "kills", "main"]
+__all__ = ["CANARY", "FAULTS", "Found", "Job", "kills", "main", "stopped_service"]
 
 CANARY = "zqxvcanary"
 _WORDS = [f"w{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(300)]
@@ -78,9 +79,7 @@ class Job:
     def __init__(self, folder: Path, form: str, records: int, workers: int = 1) -> None:
         self.folder, self.form, self.records = folder, form, records
         self.source, self.out = folder / f"in.{form}", folder / f"out.{form}"
-        space = folder / "space.npz"
-        if not space.exists():
-            write_vectors(space, _WORDS, np.random.default_rng(0).normal(size=(len(_WORDS), 4)))
+        space = _space(folder)
         _write(self.source, form, records)
         self.command = [
             sys.executable, "-m", "wordveil", "privatize", str(self.source), "-o", str(self.out), "--column", "text",
@@ -169,6 +168,13 @@ class Job:
         if not (is_clear and is_silent) or self.out.exists():
             found.unclear += 1
             print(f"    ended with {running.returncode}: {told.strip()[-300:]}", file=sys.stderr)
+
+
+def _space(folder: Path) -> Path:
+    space = folder / "space.npz"
+    if not space.exists():
+        write_vectors(space, _WORDS, np.random.default_rng(0).normal(size=(len(_WORDS), 4)))
+    return space
 
 
 def _write(path: Path, form: str, records: int) -> None:
@@ -280,6 +286,31 @@ def full_disk(form: str, folder: Path, records: int) -> Found:
     return found
 
 
+def full_checkpoint(form: str, folder: Path, records: int) -> Found:
+    """Leave no room even for the first checkpoint, then lift the limit."""
+    found = Found()
+    job = Job(folder, form, records)
+    job.refused(job.start(limit=100), found)
+    job.check(job.resume() if job.part.exists() else job.start(), found)
+    return found
+
+
+def full_report(form: str, folder: Path, records: int) -> Found:
+    """Leave no room for the report: the job must say so, and a resume must give both, with nothing drawn anew."""
+    found = Found()
+    job = Job(folder, form, records)
+    told = job.start("--report", "/dev/full").communicate()[1]
+    found.unclear += not (told.startswith("wordveil: cannot write /dev/full") and told.count("\n") == _SENTENCE_ENDS)
+    drawn = job.out.read_bytes()
+    report = folder / "report.json"
+    job.check(job.start("--resume", "--report", str(report)), found)
+    found.lost += drawn != job.out.read_bytes()
+    found.raw += CANARY in report.read_text(encoding="utf-8")
+    found.unclear += json.loads(report.read_text(encoding="utf-8"))["job"]["records"] != records
+    found.left_behind.remove(report.name)
+    return found
+
+
 def _size(form: str, folder: Path, records: int) -> int:
     """Return how many bytes the output has when nothing goes wrong."""
     place = folder / "measured"
@@ -313,7 +344,7 @@ def full_file_system(form: str, folder: Path, records: int) -> Found:
         job.check(job.resume() if job.part.exists() else job.start(), found)
         found.left_behind += sorted({path.name for path in place.iterdir()} - {job.out.name})
     finally:
-        subprocess.run(["umount", str(place)], check=False)
+        subprocess.run(["umount", "--lazy", str(place)], check=False)  # Arrow may not have let go of it yet
     return found
 
 
@@ -382,10 +413,44 @@ def terminated(form: str, folder: Path, records: int) -> Found:
     return found
 
 
+def stopped_service(workers: int, folder: Path, rounds: int = 5) -> Found:
+    """Send SIGTERM to a service under load, after one second, two, and so on.
+
+    Parameters
+    ----------
+    workers : int
+        How many processes answer.
+    folder : Path
+        For its ledgers and its space.
+    rounds : int
+        How many times.
+    """
+    found = Found()
+    for number in range(rounds):
+        place = folder / str(number)
+        place.mkdir()
+        end = stop_under_load(place, _space(folder), _TEXT, _TEXT.count(" "), workers, number + 1.0)
+        others = [about for about in end.outcomes if not about.startswith(_FAIR)]
+        print(f"    {end.charged:,} charged, {len(end.answers):,} answered, ended in {end.seconds:.1f} s with "
+              f"{end.code}; {dict(end.outcomes)}", file=sys.stderr)  # fmt: skip
+        found.trials += 1
+        found.records += len(end.answers)
+        found.lost += abs(end.charged - len(end.answers))
+        found.raw += sum(CANARY in text for text in end.answers) + (CANARY in end.told)
+        found.reused += len(end.answers) - len(set(end.answers))
+        found.unclear += len(others) + (end.code != 0) + ("Traceback" in end.told)
+    return found
+
+
+# How a request may end that is not answered: it was told, or never read, which the ledger shows.
+_FAIR = ("503 ", "not listening any more", "connection closed before an answer")
+
 Fault = Callable[[str, Path, int], Found]
 
 FAULTS: dict[str, Fault] = {
     "full disk (limit)": full_disk,
+    "full disk (checkpoint)": full_checkpoint,
+    "full disk (report)": full_report,
     "full, then read-only file system": full_file_system,
     "input cut in mid-job": cut_input,
     "input changed in mid-job": changed_input,
@@ -397,7 +462,9 @@ FAULTS: dict[str, Fault] = {
 def main() -> None:
     """Try every fault on every format and print what was counted."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("faults", nargs="*", help="which faults: kill, or a part of a name below; all if none is named")
+    parser.add_argument(
+        "faults", nargs="*", help="which faults: kill, service, or a part of a name below; all if none is named"
+    )
     parser.add_argument("--kills", type=int, default=200, help="kill -9 in all")
     parser.add_argument("--records", type=int, default=6000, help="records of each input")
     parser.add_argument("--forms", nargs="+", default=["csv", "jsonl", "parquet"])
@@ -422,6 +489,12 @@ def main() -> None:
                 place = Path(name) / f"{number}-{form}"
                 place.mkdir()
                 is_good &= _show(fault, form, act(form, place, arguments.records))
+        if not wanted or "service" in wanted:
+            for workers in (1, 2):
+                place = Path(name) / f"service-{workers}"
+                place.mkdir()
+                found = stopped_service(workers, place)
+                is_good &= _show("SIGTERM to the service under load", f"{workers} proc.", found)
     sys.exit(0 if is_good else 1)
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 from tests.audit.doubles import MUTANTS, Mutant
+from tests.audit.wrong_builds import MISTAKES, WRONG_BUILDS
 from tests.conftest import make_poincare, make_space
 
 from wordveil.audit import Auditor, Verdict
@@ -40,20 +41,28 @@ def convict(mutant: Mutant) -> Verdict:
 
 
 def main() -> None:
-    """Audit every mutant and print who was convicted of what."""
+    """Audit every mutant and print who was convicted of what, then the table of mechanisms and mistakes."""
     started, survivors = time.perf_counter(), 0
     print(f"{'mechanism':<18} {'mutant':<26} {'verdict':<9} {'allowed':>9} {'found':>9}  what gave it away")
-    for mutant in MUTANTS:
+    named = [(mutant.kind.name, mutant.kind.__name__, mutant) for mutant in MUTANTS]
+    table: dict[str, dict[str, str]] = {}
+    for mechanism, name, mutant in [*((*cell, mutant) for cell, mutant in WRONG_BUILDS.items()), *named]:
         verdict = convict(mutant)
         worst = next((one for one in verdict.on_promise if one.breaks), verdict.worst)
         assert worst is not None
         survivors += verdict.verdict != "broken"
+        if name in MISTAKES:
+            table.setdefault(mechanism, {})[name] = "killed" if verdict.verdict == "broken" else "SURVIVED"
         print(
-            f"{mutant.kind.name:<18} {mutant.kind.__name__:<26} {verdict.verdict:<9} {worst.allowed:>9.3g} "
-            f"{worst.measured:>9.3g}  {worst.quantity}: {worst.about}",
+            f"{mechanism:<18} {name:<26} {verdict.verdict:<9} {worst.allowed:>9.3g} {worst.measured:>9.3g}  "
+            f"{worst.quantity}: {worst.about}",
             flush=True,
         )
-    print(f"{len(MUTANTS)} mutants, {survivors} survived, {time.perf_counter() - started:.0f} s")
+    print(f"\n{'mechanism':<18} " + " ".join(f"{mistake:>22}" for mistake in MISTAKES))
+    for mechanism, found in table.items():
+        print(f"{mechanism:<18} " + " ".join(f"{found.get(mistake, '-'):>22}" for mistake in MISTAKES))
+    count = len(WRONG_BUILDS) + len(MUTANTS)
+    print(f"{count} mutants, {survivors} survived, {time.perf_counter() - started:.0f} s")
     sys.exit(1 if survivors else 0)
 
 

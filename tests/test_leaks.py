@@ -184,6 +184,19 @@ def test_selections(place: Place, select: str, text: str) -> None:
     assert place.where(NUMBER, done.stdout, done.stderr) == ({"out/veiled.txt"} if select == "marked" else set())
 
 
+@pytest.mark.parametrize("broken", [False, True])
+def test_what_is_learnt_of_the_whole_input(place: Place, broken: bool) -> None:
+    """Strange words are rare however often they come, and are not in what a stopped job keeps of its first pass."""
+    done = place.veil(place.source("csv", broken=broken), "--select", "rare", "--tree-epsilon", "5")
+    if broken:  # it stops in its first pass, before anything is written
+        assert done.returncode == 2
+        assert list((place.root / "out").iterdir()) == []
+    else:
+        assert done.returncode == 0, done.stderr
+    for word in (OUT, NUMBER, FILE):
+        assert place.where(word, done.stdout, done.stderr) <= ({"said"} if word == FILE else set())
+
+
 def test_names_of_files_are_in_the_names_of_the_output_alone(place: Place) -> None:
     place.source("txt")
     (place.job / "skipped.docx").write_bytes(OUT.encode())
@@ -227,6 +240,33 @@ def test_the_progress_line(place: Place) -> None:
     assert b"veiling" in seen
     for word in (IN, OUT, NUMBER):
         assert word.encode() not in seen
+
+
+def test_a_crash_leaves_no_core(place: Place) -> None:
+    code = (
+        "import os, resource, wordveil.text.veil as v; from wordveil.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)\n"
+        "def crash(text): print(resource.getrlimit(resource.RLIMIT_CORE)[0], flush=True); os.abort()\n"
+        "v.tokenise = crash; main()"
+    )
+    command = [sys.executable, "-c", code, "privatize", str(place.source("txt")), "--epsilon", "1"]
+    done = subprocess.run(command, capture_output=True, check=False, env=place.environment, cwd=place.home)
+    assert done.returncode == -6
+    assert done.stdout == b"0\n"
+    for word in (IN, OUT, NUMBER):
+        assert place.where(word, done.stdout, done.stderr) == set()
+
+
+def test_the_page_of_a_calibration_after_a_job(place: Place) -> None:
+    """It is made from the public vocabulary; nothing of the job before may be in it, by way of the cache."""
+    assert place.veil(place.source("txt"), "--select", "all").returncode == 0
+    page = place.root / "page.html"
+    small = ("--words", "20", "--adversary-words", "20", "--points", "2")
+    done = place.run("calibrate", *small, "--html", page, "--output", place.root / "figures.json")
+    assert done.returncode == 0, done.stderr
+    assert page.stat().st_size > 10_000
+    for word in (OUT, NUMBER, FILE):
+        assert place.where(word, done.stdout, done.stderr) == set()
 
 
 def test_words_that_are_asked_about_stay_out_of_the_cache(place: Place) -> None:

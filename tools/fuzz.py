@@ -1,93 +1,165 @@
 """Coverage-guided fuzzing of everything that reads what people give: ``python tools/fuzz.py --runs 1000000``.
 
 Each target of tests/fuzz/targets.py runs in a process of its own under atheris, begins with the inputs that are kept in
-tests/fuzz/corpus, and must get through all runs without an exception, a hang (10 s for one input) or growing memory. A
-crash leaves its input behind, named in the table; keep it, made small, in the corpus once the bug is fixed.
+tests/fuzz/corpus, and must get through all runs without an exception, a hang (10 s of CPU for one input) or growing
+memory. A crash leaves its input behind, named in the table; keep it, made small, in the corpus once the bug is fixed.
+
+With ``--keep FOLDER`` the work can be done in pieces: the folder holds the inputs found and counts the executions of
+each target, and the same command goes on from there until ``--runs`` are reached. A crash sets the count of its target
+back to nothing.
+
+The instrumented process grows by itself: what atheris remembers of comparisons is never let go. So ``--replay N`` runs
+the kept inputs and small damage to them N times without it, and shows what the memory does then.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import mmap
 import os
 import re
-import shutil
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count, islice
 from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
 _CORPUS = _ROOT / "tests" / "fuzz" / "corpus"
 _LONGEST = 4096  # bytes of an input; what takes longer inputs has tests of its own
-_SLOWEST = 10  # seconds for one input
+_SLOWEST = 10.0  # seconds of CPU for one input: of the clock's seconds others may take any share
 _MEMORY_MB = 1500
+_INTERRUPTED = (-signal.SIGTERM, -signal.SIGINT, 72)  # the last is libFuzzer's own
+_HEAD = 4  # bytes before an input that say how long it is
+_NEVER = 1_000_000  # seconds: libFuzzer's own limit is by the clock
+_TOLD_EVERY = 1000  # executions
 # What is imported only when it is used must be imported early to be instrumented.
 _LATE = ("text_lines", "tables", "json_lines", "parquet", "offsets", "json_places")
 
 
 def main() -> None:
-    """Fuzz the targets that were asked for, one after the other, and print a table."""
+    """Fuzz the targets that were asked for and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("targets", nargs="*", help="which targets; all if none is named")
-    parser.add_argument("--runs", type=int, default=1_000_000, help="executions of each target")
+    parser.add_argument("targets", nargs="*", help="which targets, in this order; all if none is named")
+    parser.add_argument("--runs", type=int, default=1_000_000, help="executions of each target, in all")
     parser.add_argument("--seconds", type=int, default=0, help="stop a target after so long, whatever it has done")
+    parser.add_argument("--longest", type=int, default=_LONGEST, help="bytes of the longest input")
+    parser.add_argument("--jobs", type=int, default=1, help="how many targets at once")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="a folder for the inputs found, to go on with later")
+    parser.add_argument("--keep", type=Path, help="a folder for the inputs found and the counts, to go on with later")
+    parser.add_argument("--replay", type=int, default=0, help="only run kept inputs, so often, without instrumentation")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     sys.path.insert(0, str(_ROOT))
     if arguments.inside:
-        _fuzz(arguments.targets[0], arguments.targets[1:])
+        name, tally, place, *rest = arguments.targets
+        if arguments.replay:
+            _replay(name, Path(tally), Path(place), arguments.replay)
+        else:
+            _fuzz(name, Path(tally), Path(place), rest)
         return
     from tests.fuzz.targets import TARGETS  # noqa: PLC0415 - not before the path is set
 
     unknown = set(arguments.targets) - set(TARGETS)
     if unknown:
         parser.error(f"there is no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
-    print(f"{'target':<16} {'executions':>11} {'a second':>9} {'inputs':>7} {'slowest':>8} {'memory MB':>16}  result")
-    failed = [name for name in arguments.targets or TARGETS if not _run(name, arguments)]
-    sys.exit(1 if failed else 0)
+    print(f"{'target':<16} {'executions':>11} {'per CPU s':>9} {'inputs':>7} {'memory MB':>16}  result", flush=True)
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        fine = list(pool.map(lambda name: _run(name, arguments), arguments.targets or TARGETS))
+    sys.exit(0 if all(fine) else 1)
 
 
 def _run(name: str, arguments: argparse.Namespace) -> bool:
     memory_disk = "/dev/shm"  # noqa: S108 - only where there is one: a file for every input is much for a disk
     with tempfile.TemporaryDirectory(dir=memory_disk if os.access(memory_disk, os.W_OK) else None) as scratch:
-        found = (arguments.keep or Path(scratch)) / name
+        kept = arguments.keep or Path(scratch, "kept")
+        found, tally = kept / name, kept / f"{name}.tally"
         found.mkdir(parents=True, exist_ok=True)
-        command = [
-            sys.executable, __file__, "--inside", name, "--", str(found),
-            *([str(_CORPUS / name)] if (_CORPUS / name).is_dir() else []),
-            f"-runs={arguments.runs}", f"-seed={arguments.seed}", f"-max_len={_LONGEST}", f"-timeout={_SLOWEST}",
-            f"-rss_limit_mb={_MEMORY_MB}", f"-artifact_prefix={found}-", "-print_final_stats=1",
-            *([f"-max_total_time={arguments.seconds}"] if arguments.seconds else []),
-        ]  # fmt: skip
-        started = time.perf_counter()
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, errors="replace",
-            env={**os.environ, "TMPDIR": scratch, "WORDVEIL_CACHE": str(Path(scratch, "cache"))},
-        )  # fmt: skip
-        spent = time.perf_counter() - started
-        facts = dict(re.findall(r"stat::(\w+):\s+(\d+)", done.stderr))
-        memory = re.search(r"wordveil-fuzz-memory (\d+) (\d+)", done.stderr)
-        artefact = re.search(r"Test unit written to (\S+)", done.stderr)
-        runs = int(facts.get("number_of_executed_units", 0))
-        result = "no crash" if done.returncode == 0 else f"CRASH: {artefact[1] if artefact else ''}"
-        held = " to ".join(memory.groups()) if memory else "?"
+        if arguments.replay:
+            tally = Path(scratch, "replayed")
+            ended = _inside(["--replay", str(arguments.replay), name, str(tally), str(found)], Path(scratch)).stderr
+        else:
+            ended = _go_on(name, arguments, found, tally, Path(scratch)) if _Tally(tally).runs < arguments.runs else ""
+        told = _Tally(tally)
         print(
-            f"{name:<16} {runs:>11,} {runs / spent:>9,.0f} {len(list(found.iterdir())):>7,} "
-            f"{facts.get('slowest_unit_time_sec', '?') + ' s':>8} {held:>16}  "
-            f"{result}",
+            f"{name:<16} {told.runs:>11,} {told.rate:>9,.0f} {len(list(found.iterdir())):>7,} {told.memory:>16}  "
+            f"{ended or 'no crash'}",
             flush=True,
         )
-        if done.returncode:
-            print(_reason(done.stdout + done.stderr), flush=True)
-            if artefact and Path(artefact[1]).exists():
-                kept = Path.cwd() / f"crash-{name}"
-                shutil.copyfile(artefact[1], kept)
-                print(f"the input is kept in {kept}")
-        return done.returncode == 0
+        return not ended
+
+
+def _go_on(name: str, arguments: argparse.Namespace, found: Path, tally: Path, scratch: Path) -> str:
+    """Do the executions that are missing; return what went wrong."""
+    before, current = _Tally(tally).runs, scratch / "current"
+    command = [
+        name, str(tally), str(current), "--", str(found),
+        *([str(_CORPUS / name)] if (_CORPUS / name).is_dir() else []),
+        f"-runs={arguments.runs - before}", f"-seed={arguments.seed + before}", f"-max_len={arguments.longest}",
+        f"-timeout={_NEVER}", f"-rss_limit_mb={_MEMORY_MB}", f"-artifact_prefix={found}-", "-print_final_stats=1",
+        *([f"-max_total_time={arguments.seconds}"] if arguments.seconds else []),
+    ]  # fmt: skip
+    done = _inside(command, scratch)
+    if done.returncode in _INTERRUPTED:
+        return "interrupted"
+    if done.returncode:
+        tally.unlink(missing_ok=True)
+        crash = Path(f"crash-{name}")
+        crash.write_bytes(_shown(current))
+        return f"CRASH {done.returncode}: the input is kept in {crash}\n{_reason(done.stdout + done.stderr)}"
+    runs = int(dict(re.findall(r"stat::(\w+):\s+(\d+)", done.stderr))["number_of_executed_units"])
+    told = _Tally(tally)
+    told.add_rest(runs - (told.runs - before))
+    return ""
+
+
+def _inside(arguments: list[str], scratch: Path) -> subprocess.CompletedProcess[str]:
+    """Run this file in a process of its own, which leaves its files in the scratch folder."""
+    places = {"TMPDIR": str(scratch), "WORDVEIL_CACHE": str(scratch / "cache"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, __file__, "--inside", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, errors="replace", env=os.environ | places
+    )
+
+
+class _Tally:
+    """How many executions a target has behind it: a line for every few thousand, with memory and time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        text = path.read_text(encoding="ascii") if path.exists() else ""
+        self._lines = [line.split() for line in text.splitlines()]
+        self.runs = sum(int(runs) for runs, _, _ in self._lines)
+        timed = [(int(runs), float(seconds)) for runs, _, seconds in self._lines if seconds != "-"]
+        #: Executions in a second of CPU.
+        self.rate = sum(runs for runs, _ in timed) / max(sum(seconds for _, seconds in timed), 1e-9)
+
+    @property
+    def memory(self) -> str:
+        """What the process held in the beginning and in the end."""
+        held = [memory for _, memory, _ in self._lines if memory != "-"]
+        return f"{held[0]} to {held[-1]}" if held else "?"
+
+    def add_rest(self, runs: int) -> None:
+        """Count what came after the last full line."""
+        if runs > 0:
+            _tell(self._path, f"{runs} - -")
+
+
+def _tell(path: Path, line: str) -> None:
+    with path.open("a", encoding="ascii") as file:
+        file.write(line + "\n")
+
+
+def _shown(current: Path) -> bytes:
+    """Return the input that a process had in its hands when it ended."""
+    content = current.read_bytes() if current.exists() else b""
+    return content[_HEAD : _HEAD + int.from_bytes(content[:_HEAD], "big")]
 
 
 def _reason(told: str) -> str:
@@ -95,7 +167,7 @@ def _reason(told: str) -> str:
     return told[start : start + 3000].partition("INFO:")[0] if start >= 0 else told[-3000:]
 
 
-def _fuzz(name: str, arguments: list[str]) -> None:
+def _fuzz(name: str, tally: Path, current: Path, arguments: list[str]) -> None:
     import atheris  # noqa: PLC0415 - needed for this alone
 
     with atheris.instrument_imports(include=["wordveil"]):
@@ -103,21 +175,55 @@ def _fuzz(name: str, arguments: list[str]) -> None:
 
         for module in _LATE:
             importlib.import_module(f"wordveil.io.{module}")
-    target, runs = TARGETS[name], 0
-    wanted = next(int(one.partition("=")[2]) for one in arguments if one.startswith("-runs="))
-    early = 0
+    target, done = TARGETS[name], _counter(tally)
+    longest = next(int(one.partition("=")[2]) for one in arguments if one.startswith("-max_len="))
+    # Whatever ends this process, the input that did it lies in a file.
+    current.write_bytes(bytes(_HEAD + longest))
+    with current.open("r+b") as file:
+        window = mmap.mmap(file.fileno(), _HEAD + longest)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # a hang ends the process, also in a loop that runs no Python
 
     def one(data: bytes) -> None:
-        nonlocal runs, early
-        runs += 1
-        if runs == max(1, wanted // 10):
-            early = _memory()
-        if runs == wanted:
-            sys.stderr.write(f"wordveil-fuzz-memory {early} {_memory()}\n")
+        window[: _HEAD + len(data)] = len(data).to_bytes(_HEAD, "big") + data
+        signal.setitimer(signal.ITIMER_PROF, _SLOWEST)
         target(data)
+        done()
 
     atheris.Setup([sys.argv[0], *arguments], one)
     atheris.Fuzz()
+
+
+def _replay(name: str, tally: Path, found: Path, wanted: int) -> None:
+    from tests.fuzz.damage import damaged  # noqa: PLC0415 - not before the path is set
+    from tests.fuzz.targets import TARGETS  # noqa: PLC0415
+
+    kept = [*found.iterdir(), *(_CORPUS / name).iterdir()]
+    endless = (content for turn in count() for path in kept for content in damaged(path.read_bytes(), f"{turn}", 2))
+    done = _counter(tally)
+    for content in islice(endless, wanted):
+        TARGETS[name](content)
+        done()
+
+
+def _counter(tally: Path) -> Callable[[], None]:
+    """Return what is to be called after each execution."""
+    runs, spent = 0, _seconds()
+
+    def done() -> None:
+        nonlocal runs, spent
+        runs += 1
+        if runs % _TOLD_EVERY == 0:
+            now = _seconds()
+            _tell(tally, f"{_TOLD_EVERY} {_memory()} {now - spent:.2f}")
+            spent = now
+
+    return done
+
+
+def _seconds() -> float:
+    """Return how much CPU this process has used."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 def _memory() -> int:

@@ -5,13 +5,23 @@ Only what is derived from an embedding is ever cached, never anything of a text.
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-__all__ = ["cached_folder", "home"]
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.errors import WordveilError
+
+__all__ = ["DAMAGE", "cached_arrays", "cached_folder", "home"]
+
+#: What reading an array raises if its file is missing, empty or cut short.
+DAMAGE = (OSError, ValueError, EOFError)
 
 
 def home() -> Path:
@@ -44,14 +54,46 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
         scratch = Path(tempfile.mkdtemp(prefix=".making-", dir=target.parent))
     except OSError:
         scratch = Path(tempfile.mkdtemp(prefix="wordveil-"))
+        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
         fill(scratch)
         return scratch
     try:
         fill(scratch)
         scratch.rename(target)
-    except OSError:
+    except OSError as error:
         if not target.is_dir():
-            raise
+            reason = error.strerror or "no room is left"  # numpy does not say it
+            raise WordveilError(
+                f"the cache {home()} cannot be written ({reason}); set WORDVEIL_CACHE to a folder with enough room."
+            ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return target
+
+
+def cached_arrays(key: str, fill: Callable[[Path], None], *names: str) -> list[NDArray[Any]]:
+    """Return arrays cached under `key`, made again where something has damaged them.
+
+    Parameters
+    ----------
+    key : str
+        As for `cached_folder`.
+    fill : callable
+        Writes the arrays, each as ``NAME.npy``, into the empty folder it is given.
+    *names : str
+        Which arrays.
+    """
+    folder = cached_folder(key, fill)
+    try:
+        return _load(folder, names)
+    except DAMAGE:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder = cached_folder(key, fill)
+    try:
+        return _load(folder, names)
+    except DAMAGE:
+        raise WordveilError(f"the cached folder {folder} is damaged and cannot be replaced; delete it.") from None
+
+
+def _load(folder: Path, names: tuple[str, ...]) -> list[NDArray[Any]]:
+    return [np.load(folder / f"{name}.npy", allow_pickle=False) for name in names]

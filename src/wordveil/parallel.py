@@ -13,7 +13,11 @@ from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
-__all__ = ["ahead", "blocks", "cores", "run", "use"]
+from wordveil.errors import WordveilError
+
+__all__ = ["ahead", "blocks", "check_workers", "cores", "run", "use"]
+
+_MOST_EACH = 16  # workers for each core
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -34,6 +38,15 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def check_workers(count: int) -> None:
+    """Refuse more worker processes than a machine can hold: all are started at once."""
+    if count > _MOST_EACH * cores():
+        raise WordveilError(
+            f"--workers {count} is more than this machine can hold; it has {cores()} cores, and more workers than "
+            "cores gain nothing."
+        )
 
 
 def blocks(total: int, size: int) -> Iterator[slice]:

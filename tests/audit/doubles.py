@@ -1,4 +1,4 @@
-"""Mechanisms that are wrong on purpose, for the audit to convict."""
+"""Mechanisms that are wrong on purpose, each in a way of its own, for the audit to convict; see also `wrong_builds`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from wordveil.mechanisms import (
     Vickrey,
 )
 from wordveil.mechanisms.density import MixingLaw
-from wordveil.noise import Entropy, sigma_for
+from wordveil.noise import Entropy
 from wordveil.noise.hyperbolic import hyperbolic_radii
 from wordveil.noise.laplace import directions
 from wordveil.spaces.hyperbolic_geometry import at_radius, ball_points, mobius_add, to_hyperboloid
 from wordveil.spaces.space import Ids, Points, Rows
 
-__all__ = ["MUTANTS", "Mutant"]
+__all__ = ["MUTANTS", "DensityWithoutHalf", "HyperbolicShapeOffByOne", "Mutant"]
 
 
 class WrongBottom(Truncated):
@@ -96,14 +96,6 @@ class KnnDropped(KnnTruncated):
         return np.where(rows > cut, -600.0, super().log_weights(ids))
 
 
-class TooLittleNoise(Laplace):
-    """Laplace noise scaled by 0.8."""
-
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        start = self.space.points(ids)
-        return start + np.float32(0.8) * (super().perturb(ids, entropy) - start)
-
-
 class RadiusOfOneDimensionLess(Laplace):
     """A radius drawn for one dimension less than there are."""
 
@@ -142,21 +134,6 @@ class GaussianAlongOneAxis(Gaussian):
         return start + noise
 
 
-class GaussianTooSmall(Gaussian):
-    """Deviations scaled by 0.8."""
-
-    @cached_property
-    def deviations(self) -> NDArray[np.float64]:
-        return 0.8 * np.full(len(self.space), sigma_for(self.epsilon, self.delta) * self.reach)
-
-
-class GraphOfOneSeed(Graph):
-    """A graph mechanism that draws with the same random numbers every time."""
-
-    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:  # noqa: ARG002
-        return super().draw(ids, Entropy(7))
-
-
 class LaplaceOfOneSeed(Laplace):
     """Laplace noise whose default stream is always the same one."""
 
@@ -172,17 +149,6 @@ class RingOneWay(Ring):
         count = len(self.space)
         steps = np.minimum(place % count, -place % count)
         return np.asarray(self.space.tour[(self.space.place[ids] + steps) % count])
-
-
-class ClippedAfterTheDraw(Exponential):
-    """Draws from all words and, where that went too far, gives the word itself."""
-
-    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        assert self.clip is not None
-        drawn = Exponential(self.space, self.epsilon).draw(ids, entropy)
-        words, row = np.unique(ids, return_inverse=True)
-        far = self.space.distances(words)[row, drawn] > self.clip
-        return np.where(far, ids, drawn)
 
 
 class TruncatedWithoutHalf(Truncated):
@@ -207,14 +173,6 @@ class LaplaceAlongTheAxes(Laplace):
         return start + entropy.generator.laplace(scale=1.0 / self.epsilon, size=start.shape).astype(np.float32)
 
 
-class VickreyWithTooLittle(Vickrey):
-    """A Vickrey on noise scaled by 0.8."""
-
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        start = self.space.points(ids)
-        return start + np.float32(0.8) * (super().perturb(ids, entropy) - start)
-
-
 class MahalanobisMadeRound(Mahalanobis):
     """Noise that is given its old length again after it was stretched, as a public package does."""
 
@@ -225,14 +183,6 @@ class MahalanobisMadeRound(Mahalanobis):
         return start + noise * (length / np.linalg.norm(noise, axis=1))[:, None].astype(np.float32)
 
 
-class MahalanobisTooLittle(Mahalanobis):
-    """Noise scaled by 0.8."""
-
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        start = self.space.points(ids)
-        return start + np.float32(0.8) * (super().perturb(ids, entropy) - start)
-
-
 class DensityWithoutHalf(Density):
     """Noise of rate ε under a prior, as the paper has it: the normaliser is not paid for."""
 
@@ -241,36 +191,12 @@ class DensityWithoutHalf(Density):
         return MixingLaw(self.space.dimension, self.epsilon, self.bandwidth, self.space.diameter)
 
 
-class DensityTooLittle(Density):
-    """Noise scaled by a half."""
-
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        start = self.space.points(ids)
-        return start + np.float32(0.5) * (super().perturb(ids, entropy) - start)
-
-
 class ElasticThatJumps(Elastic):
     """Noise whose size is not smooth: three times as large for every second word."""
 
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
         return super().sizes * np.where(np.arange(len(self.space)) % 2, 3.0, 1.0)
-
-
-class ElasticTooLittle(Elastic):
-    """Noise scaled by 0.8, at no cost for the change of size."""
-
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        start = self.space.points(ids)
-        return start + np.float32(0.8) * (super().perturb(ids, entropy) - start)
-
-
-class NadpTooSmall(Nadp):
-    """Deviations scaled by 0.8."""
-
-    @cached_property
-    def deviations(self) -> NDArray[np.float64]:
-        return 0.8 * super().deviations
 
 
 class NadpThatKeeps(Nadp):
@@ -291,13 +217,6 @@ class HyperbolicShapeOffByOne(Hyperbolic):
         return to_hyperboloid(mobius_add(self.space.ball(ids), noise))
 
 
-class HyperbolicTooLittle(HyperbolicShapeOffByOne):
-    """Radii scaled by 0.8."""
-
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        return self._at(0.8 * hyperbolic_radii(len(ids), self.space.dimension, self.epsilon, entropy), ids, entropy)
-
-
 class HyperbolicAdded(Hyperbolic):
     """Noise of the right law that is added as a vector of the ball and clipped into it."""
 
@@ -316,14 +235,6 @@ class Icdm19SaysMobius(HyperbolicIcdm19):
         return HyperbolicIcdm19(self.space, self.epsilon, translate="add").perturb(ids, entropy)
 
 
-class Icdm19TooLittle(HyperbolicIcdm19):
-    """Noise scaled by 0.5."""
-
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        noise = self._noise(len(ids), entropy)
-        return to_hyperboloid(mobius_add(self.space.ball(ids), ball_points(0.5 * noise.x)))
-
-
 class Mutant(NamedTuple):
     """A wrong mechanism, the kind of space it is made on, and how."""
 
@@ -333,40 +244,27 @@ class Mutant(NamedTuple):
     options: dict[str, Any]
 
 
-#: Every mechanism that promises something is here, with at least two ways to be wrong.
+#: Wrong in ways that only they can be.
 MUTANTS = [
     Mutant(GraphWithoutHalf, "graph", 1.0, {}),
     Mutant(GraphDrawsOtherwise, "graph", 1.0, {}),
-    Mutant(GraphOfOneSeed, "graph", 1.0, {}),
     Mutant(RingDoubled, "ring", 0.5, {}),
     Mutant(RingOneWay, "ring", 0.5, {}),
     Mutant(WithoutHalf, "vectors", 1.0, {}),
     Mutant(Lazy, "vectors", 30.0, {}),
-    Mutant(ClippedAfterTheDraw, "vectors", 1.0, {"clip": 4.0}),
     Mutant(WrongBottom, "vectors", 1.0, {"clip": 8.0}),
     Mutant(TruncatedWithoutHalf, "vectors", 1.0, {}),
     Mutant(KnnDropped, "vectors", 1.0, {"k": 5}),
     Mutant(KnnWithoutHalf, "vectors", 1.0, {"k": 20}),
-    Mutant(TooLittleNoise, "vectors", 1.0, {}),
     Mutant(RadiusOfOneDimensionLess, "vectors", 1.0, {}),
     Mutant(LaplaceAlongTheAxes, "vectors", 1.0, {}),
     Mutant(LaplaceOfOneSeed, "vectors", 1.0, {}),
     Mutant(LooksBack, "vectors", 0.5, {}),
-    Mutant(VickreyWithTooLittle, "vectors", 1.0, {}),
     Mutant(MahalanobisMadeRound, "stretched", 1.0, {}),
-    Mutant(MahalanobisTooLittle, "vectors", 1.0, {}),
-    Mutant(DensityWithoutHalf, "vectors", 1.0, {}),
-    Mutant(DensityTooLittle, "vectors", 1.0, {}),
     Mutant(ElasticThatJumps, "vectors", 1.0, {}),
-    Mutant(ElasticTooLittle, "vectors", 1.0, {"share": 0.0}),
     Mutant(GaussianThatKeeps, "vectors", 0.5, {}),
     Mutant(GaussianAlongOneAxis, "vectors", 0.5, {}),
-    Mutant(GaussianTooSmall, "vectors", 0.5, {}),
-    Mutant(NadpTooSmall, "vectors", 0.5, {}),
     Mutant(NadpThatKeeps, "vectors", 0.5, {}),
-    Mutant(HyperbolicShapeOffByOne, "disk", 3.0, {}),
-    Mutant(HyperbolicTooLittle, "disk", 3.0, {}),
     Mutant(HyperbolicAdded, "disk", 3.0, {}),
     Mutant(Icdm19SaysMobius, "disk", 1.0, {"translate": "mobius"}),
-    Mutant(Icdm19TooLittle, "disk", 1.0, {"translate": "mobius"}),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_explain_estimates_for_noise(run) -> None:  # type: ignore[no-untyped-de
         (["explain", "sea", "--epsilon", "0"], "above 0"),
         (["explain", "sea", "--epsilon", "nan"], "above 0"),
         (["explain", "sea", "--epsilon", "inf"], "above 0"),
-        (["explain", "sea", "--epsilon", "x"], "number"),
+        (["explain", "sea", "--epsilon", "x"], "valid"),
         (["explain", "sea", "--epsilon", "3", "--mechanism", "x"], "no mechanism 'x'"),
         (["explain", "sea", "--epsilon", "3", "--space", "nowhere"], "no space 'nowhere'"),
         (["explain", "sea", "--epsilon", "3", "--option", "k"], "NAME=VALUE"),
@@ -198,3 +199,31 @@ def test_the_installed_command_and_the_module_are_the_same() -> None:
     for command in ([str(Path(sys.executable).parent / "wordveil")], [sys.executable, "-m", "wordveil"]):
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
         assert done.stdout.startswith("wordveil ")
+
+
+def test_too_little_memory_is_told(run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    def exhausted(*_: object, **__: object) -> None:
+        raise MemoryError("about the ship")
+
+    monkeypatch.setattr("wordveil.spaces.load_space", exhausted)
+    code, out, err = run("explain", "ship", "--epsilon", "3")
+    assert (code, out) == (1, "")
+    assert err.startswith("wordveil: there is not enough memory for this;")
+    assert "ship" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell's redirections")
+@pytest.mark.parametrize(
+    ("printed", "code", "said"),
+    [
+        (">&-", 2, "wordveil: standard output is closed, so there is nowhere to print to.\n"),
+        ("> /dev/full", 2, "wordveil: something could not be read or written (No space left on device).\n"),
+        ("> /dev/null", 0, ""),
+        ("| head -c 1 > /dev/null", 0, ""),
+    ],
+)
+def test_output_that_cannot_be_printed(printed: str, code: int, said: str) -> None:
+    command = f"{sys.executable} -m wordveil mechanisms {printed}"
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=ascii_only)  # noqa: S602
+    assert (done.returncode, done.stderr) == (code, said)

@@ -22,7 +22,9 @@ import pytest
 
 from wordveil.cli import main
 
-COMMAND = [sys.executable, "-c", "from wordveil.cli import main; main()", "privatize"]
+# A shell that runs the tests in the background has them, and what they start, ignore an interrupt.
+HEEDED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+COMMAND = [sys.executable, "-c", f"{HEEDED}; from wordveil.cli import main; main()", "privatize"]
 WORDS = ["river", "timber", "mill", "harbour", "night", "money", "letter", "doctor", "garden", "winter"]
 
 
@@ -397,7 +399,7 @@ def test_closed_streams() -> None:
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_memory_does_not_grow_with_the_file(kind: str, tmp_path: Path) -> None:
     peaks = []
-    for megabytes in (3, 30):
+    for megabytes in (3, 50):
         source = tmp_path / f"{megabytes}.{kind}"
         rows = megabytes * 100
         if kind == "csv":
@@ -416,7 +418,7 @@ def test_memory_does_not_grow_with_the_file(kind: str, tmp_path: Path) -> None:
         env = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
         done = subprocess.run(command, capture_output=True, check=True, env=env)
         peaks.append(int(done.stdout) / 1024)
-    assert peaks[1] - peaks[0] < 18
+    assert peaks[1] - peaks[0] < 25
 
 
 def test_a_report_goes_into_a_pipe_or_through_a_link_and_replaces_neither(tmp_path: Path) -> None:

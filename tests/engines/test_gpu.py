@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from benchmarks.laws import same_law
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from hypothesis import given, settings
@@ -20,11 +20,17 @@ from wordveil import Veil, mechanism
 from wordveil.calibration import Settings, maker, meter_for
 from wordveil.cli import main
 from wordveil.engines import check_engine, check_runs, on_engine
-from wordveil.engines.gpu import CertifiedSearch, keystream, on_device
-from wordveil.engines.gpu.chacha import directions
 from wordveil.errors import WordveilError
+from wordveil.io import Destination, FileJob, Reading, Veils, make_plan
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
+
+pytest.importorskip("torch", reason="the engine gpu is not tested: torch is not installed")
+
+import torch
+
+from wordveil.engines.gpu import CertifiedSearch, keystream, on_device, placement
+from wordveil.engines.gpu.chacha import directions
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 on_every_device = pytest.mark.parametrize("device", DEVICES)
@@ -276,3 +282,35 @@ def test_options_that_do_not_go_together_are_refused(
         main(["privatize", "-", "--epsilon", "10", "--mechanism", "laplace", *options])
     assert stopped.value.code == 2
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["throw", "search"])
+def test_a_device_that_fails_in_mid_job_is_told_and_survived(
+    tmp_path: Path, toy: EuclideanSpace, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    source, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("".join(f"{name} secretly\n" for name in names(40)))
+    plan, left = make_plan(source), [3]
+    veils = Veils(lambda seed: Veil(mechanism("laplace", placed(toy, "cpu"), epsilon=1.0), select="all", seed=seed))
+
+    def failing(act: Any) -> Any:
+        def call(*given: Any) -> Any:
+            left[0] -= 1
+            if left[0] == 0:
+                raise torch.OutOfMemoryError("tried to allocate: secretly")
+            return act(*given)
+
+        return call
+
+    if where == "throw":
+        monkeypatch.setattr(placement, "directions", failing(directions))
+    else:
+        monkeypatch.setattr(CertifiedSearch, "best", failing(CertifiedSearch.best))
+    told = r"the GPU failed \(OutOfMemoryError\); .* go on with --resume"
+    with pytest.raises(WordveilError, match=told) as caught:
+        FileJob(plan, Reading(batch_words=10), Destination.of(out, plan)).run(veils)
+    assert "secretly" not in str(caught.value)
+    assert not out.exists()
+    tally = FileJob(plan, Reading(batch_words=10), Destination.of(out, plan), resume=True).run(veils)
+    assert (tally.records, tally.runs) == (40, 2)
+    assert "secretly" not in out.read_text()

@@ -9,24 +9,29 @@ from __future__ import annotations
 
 import atexit
 import gzip
+import io
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 
 from tests.conftest import make_space
+from tests.fuzz.api import CANARY, Api, api, check_problem
 from wordveil.cli.options import build_mechanism, parse_options
 from wordveil.errors import WordveilError
 from wordveil.io import Destination, FileJob, Reading, Veils, format_named, make_plan
 from wordveil.mechanisms import MECHANISMS, Channel, FromChannel, Mechanism, mechanism
 from wordveil.noise import Entropy
+from wordveil.service.schemas import Job, PrivatizeResponse, WordFacts
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary
 from wordveil.spaces.files import read_vectors
 from wordveil.text import SELECTIONS, Document, Veil, tokenise
@@ -39,6 +44,7 @@ __all__ = ["TARGETS", "Target", "scratch"]
 
 Target = Callable[[bytes], None]
 
+_BETWEEN = b"\xff\xfe\xff"  # two files or members
 _COLUMNS = ("text", "a.b")
 _WORDS = ["ship", "harbour", "sail", "Wind", "is", "not", "an", "me", "zürich", "7", "anchor", "o"]
 
@@ -85,6 +91,15 @@ def _written(content: bytes, name: str = "file") -> Path:
     return path
 
 
+def _archive(parts: bytes, names: tuple[str, ...]) -> bytes:
+    """Pack members whose checksums are right, which no mutation of a whole archive would find."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in zip(names, parts.split(_BETWEEN), strict=False):
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
 def veil(data: bytes) -> None:
     """Any text, under every selection, policy and case."""
     select = SELECTIONS[data[0] % len(SELECTIONS)] if data else "all"
@@ -124,6 +139,8 @@ def veil(data: bytes) -> None:
 def _vectors(form: str | None, name: str = "file") -> Target:
     def read(data: bytes) -> None:
         packed, content = data[:1] == b"\x01", data[1:]
+        if form == "npz" and data[:1] == b"\x02":
+            content = _archive(content, ("words.npy", "vectors.npy"))
         path = _written(gzip.compress(content, 1) if packed else content, name)
         try:
             words, vectors = read_vectors(path, format=form)
@@ -156,7 +173,7 @@ def folder(data: bytes) -> None:
 
 def poincare(data: bytes) -> None:
     """A Poincaré space: words, meta data, coordinates, pairs."""
-    parts = [*data.split(b"\xff\xfe\xff", 3), b"", b"", b""]
+    parts = [*data.split(_BETWEEN, 3), b"", b"", b""]
     place = scratch() / "poincare"
     place.mkdir(exist_ok=True)
     for name, content in zip(("words.txt", "meta.json", "hyperboloid.npy", "is_a.npy"), parts, strict=False):
@@ -177,7 +194,8 @@ def poincare(data: bytes) -> None:
 
 def channel(data: bytes) -> None:
     """A saved channel, and draws from it."""
-    path = _written(data, "channel")
+    members = ("channel.json", "words.npy", "data.npy", "indices.npy", "indptr.npy")
+    path = _written(_archive(data[1:], members) if data[:1] == b"\x02" else data, "channel")
     try:
         read = Channel.load(path)
         made = FromChannel(_space(), read)
@@ -321,6 +339,65 @@ def wordnet(data: bytes) -> None:
         _one_sentence(error)
 
 
+@lru_cache(maxsize=1)
+def _api() -> Api:
+    space = _space()
+    lines = (f"{word} {' '.join(map(str, row))}" for word, row in zip(space.vocabulary, space.matrix, strict=True))
+    return api(_written("\n".join(lines).encode(), "toy.txt"))
+
+
+def _must_hide(choice: Mapping[str, Any]) -> bool:
+    """Say whether a way of veiling promises that a strange word is not in the text that comes out."""
+    return choice.get("select", "content") in ("all", "content") and choice.get("oov", "replace") != "keep"
+
+
+def _body(path: str) -> Target:
+    """A body of JSON, as it is sent to one address."""
+
+    def send(data: bytes) -> None:
+        content = data.replace(b"@", CANARY)
+        answer = _api().call("POST", path, body=[content])
+        if answer.status == 200 and path == "/v1/privatize":
+            told, asked = PrivatizeResponse.model_validate_json(answer.body), json.loads(content)
+            assert len(told.results) == (1 if isinstance(asked["text"], str) else len(asked["text"]))
+            if _must_hide(asked):
+                assert not any(CANARY.decode() in one.text.lower() for one in told.results)
+        elif answer.status == 200:
+            WordFacts.model_validate_json(answer.body)
+        elif answer.status == 202:
+            job = Job.model_validate_json(answer.body)
+            assert job.status == "done" or (job.problem and CANARY.decode() not in job.problem.lower())
+            assert "something went wrong" not in str(job.problem)
+
+    return send
+
+
+def stream(data: bytes) -> None:
+    """A stream of lines in pieces, after a query that says how to veil."""
+    query, _, rest = data.partition(b"\n")
+    content = rest.replace(b"@", CANARY)
+    answer = _api().call("POST", "/v1/privatize/stream", query, body=content.split(b"\xfe"))
+    if answer.status != 200:
+        return
+    given = [line for line in content.replace(b"\xfe", b"").split(b"\n") if line.strip()]
+    told = [json.loads(line) for line in answer.body.splitlines()]
+    hidden = _must_hide({name: values[-1] for name, values in parse_qs(query.decode("latin-1")).items()})
+    for one in told:
+        if "problem" in one:
+            check_problem(one["problem"])
+        else:
+            assert not hidden or CANARY.decode() not in one["text"].lower()
+    ended = bool(told) and told[-1].get("problem", {}).get("status") in (413, 503)
+    assert len(told) == len(given) or ended
+
+
+def address(data: bytes) -> None:
+    """Any method, path and query."""
+    method = ("GET", "POST", "HEAD", "OPTIONS", "DELETE")[data[0] % 5] if data else "GET"
+    path, _, query = data[1:].replace(b"@", CANARY).partition(b"?")
+    _api().call(method, "/" + path.decode("utf-8", "replace"), query, body=[b"{}"] if method == "POST" else None)
+
+
 TARGETS: dict[str, Target] = {
     "veil": veil,
     "glove": _vectors("glove"),
@@ -342,4 +419,9 @@ TARGETS: dict[str, Target] = {
     "checkpoint": checkpoint,
     "pairs": pairs,
     "wordnet": wordnet,
+    "api-privatize": _body("/v1/privatize"),
+    "api-words": _body("/v1/words"),
+    "api-calibrate": _body("/v1/calibrate"),
+    "api-stream": stream,
+    "api-address": address,
 }

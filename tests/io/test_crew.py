@@ -115,3 +115,12 @@ def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path, sample_c
     else:
         raise AssertionError("a worker is still there")
     assert not target.exists()
+
+
+def test_more_workers_than_a_machine_can_hold_are_refused(tmp_path: Path) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("the ship\n")
+    command = [*COMMAND, str(source), *OPTIONS, "--workers", "100000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("wordveil: --workers 100000 is more than this machine can hold;")

@@ -205,6 +205,32 @@ def test_a_forked_process_does_not_hold_the_lock_of_its_parent(tmp_path: Path) -
             os.close(end)
 
 
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="no such links")
+def test_links_laid_in_the_way_are_not_written_through(
+    tmp_path: Path, seeded: Veils, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, victim = files(tmp_path)["txt"], tmp_path / "victim"
+    victim.write_text("mine")
+    out = tmp_path / "out.txt"
+    (tmp_path / "out.txt.part.json.new").symlink_to(victim)
+    job(source, out).run(seeded)
+    assert victim.read_text() == "mine"
+    assert not (tmp_path / "out.txt.part.json.new").exists()
+    other = tmp_path / "other.txt"
+    made = job(source, other)
+    begin = Destination.begin
+
+    def late(self: Destination) -> Any:
+        self.part.symlink_to(victim)  # after everything was checked
+        return begin(self)
+
+    monkeypatch.setattr(Destination, "begin", late)
+    with pytest.raises(WordveilError, match=r"cannot write .*other\.txt\.part"):
+        made.run(seeded)
+    assert victim.read_text() == "mine"
+    assert not other.exists()
+
+
 def test_a_job_that_is_done_is_not_begun_again(tmp_path: Path, idle: Veils) -> None:
     source, out = files(tmp_path)["txt"], tmp_path / "out.txt"
     made = job(source, out)

@@ -48,7 +48,12 @@ def table(copies: int = 20) -> Any:
         }
         for number in range(6 * copies)
     ]
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
+    place = SCHEMA.get_field_index("index")
+    plain = pa.Table.from_pylist(rows, schema=SCHEMA.set(place, SCHEMA.field(place).with_type(pa.string())))
+    # encoded by hand: older versions of pyarrow forget the order of a dictionary that they make from values
+    coded = plain["index"].combine_chunks().dictionary_encode()
+    ordered = pa.DictionaryArray.from_arrays(coded.indices.cast(pa.int16()), coded.dictionary, ordered=True)
+    return plain.set_column(place, SCHEMA.field(place), ordered)
 
 
 def veil(veils: Veils, path: Path, out: Path, columns: tuple[str, ...] = COLUMNS, **how: Any) -> Any:
@@ -115,7 +120,7 @@ def test_no_old_word_is_left_in_a_dictionary(tmp_path: Path, graph: Any) -> None
 def test_no_rows_are_no_rows(tmp_path: Path, idle: Veils) -> None:
     path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pq.write_table(table(0), path)
-    assert veil(idle, path, out).equals(table(0))
+    assert veil(idle, path, out).to_pydict() == {name: [] for name in SCHEMA.names}
 
 
 def test_text_that_is_not_utf8(tmp_path: Path, idle: Veils) -> None:

@@ -81,7 +81,7 @@ def test_the_update_never_lowers_the_likelihood() -> None:
 
 def test_pairs_of_words_are_recovered_along_both_axes() -> None:
     space = make_space(6, 2)
-    channel = dense_channel(Graph(space, 4.0))
+    channel = dense_channel(Graph(space, 8.0))
     truth = np.random.default_rng(0).integers(0, 1000, (6, 6)).astype(float)
     counts = channel.T @ truth @ channel
     assert invert(counts, channel).values == pytest.approx(truth, abs=1e-6)

@@ -82,5 +82,5 @@ def test_a_value_of_the_wrong_kind_is_refused(
 
 
 def test_values_of_the_right_kind_are_taken(toy: EuclideanSpace) -> None:
-    assert mechanism("graph", toy, epsilon=1.0, k=None).options() == {"k": 3}
+    assert mechanism("graph", toy, epsilon=1.0, k=None).options() == {"k": 10, "first": 0.5}
     assert mechanism("exponential", toy, epsilon=1.0, clip=2).options()["clip"] == 2

@@ -7,7 +7,13 @@ import pytest
 from scipy import integrate, special, stats
 
 from tests.conftest import ALPHA
-from wordveil.noise import Entropy, hyperbolic_radii, icdm19_lengths, metropolis_points
+from wordveil.noise import (
+    Entropy,
+    hyperbolic_radii,
+    icdm19_lengths,
+    icdm19_radius_distribution,
+    metropolis_points,
+)
 from wordveil.noise.hyperbolic import icdm19_log_normaliser
 
 
@@ -51,6 +57,17 @@ def test_icdm19_lengths(dimension: int, epsilon: float) -> None:
     sums = integrate.cumulative_simpson(density, x=r, initial=0)
     assert sums[-1] == pytest.approx(1, abs=1e-3)  # so the normaliser is right as well
     assert stats.kstest(lengths, lambda x: np.interp(x, r, sums / sums[-1])).pvalue > ALPHA
+    places = r[1:-1:100]
+    found = icdm19_radius_distribution(2.0 * np.arctanh(places), dimension, epsilon)
+    assert found == pytest.approx(sums[1:-1:100], abs=1e-3)
+    assert (np.diff(found) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 10, 100])
+@pytest.mark.parametrize("epsilon", [0.125, 1.0, 8.0, 200.0])
+def test_the_icdm19_radius_is_somewhere(dimension: int, epsilon: float) -> None:
+    found = icdm19_radius_distribution(np.array([0.0, 1e3]), dimension, epsilon)
+    assert found == pytest.approx([0.0, 1.0], abs=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.125, 1.0, 8.0])

@@ -169,6 +169,14 @@ def test_ranks_on_any_graph(words: int, data: st.DataObject) -> None:
             assert np.array_equal(np.sort(found), np.flatnonzero(search.distances(np.array([source]))[0] == hop))
 
 
+def test_a_graph_beyond_all_measure_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wordveil.spaces.graph._MOST_EDGES", 100)
+    with pytest.raises(WordveilError, match=r"20 words with k=6 has too many edges; choose a k of 5 or less\."):
+        GraphSpace.of(make_space(20), 6)
+    assert len(GraphSpace.of(make_space(20), 5)) == 20
+    assert len(GraphSpace.of(make_space(10), 1_000_000)) == 10  # all are neighbours of all
+
+
 def test_a_graph_must_hold_together() -> None:
     for indptr, indices in (([0, 1], [1]), ([0, 1], [-1]), ([0, 2], [0]), ([0, 1, 0], []), ([1, 1], [0])):
         with pytest.raises(ValueError, match="graph"):

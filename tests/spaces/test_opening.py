@@ -20,14 +20,14 @@ def test_the_bundled_space_is_what_its_checksum_says(glove: EuclideanSpace) -> N
     facts = bundled_facts("glove-50k")
     assert glove.checksum == facts["checksum"]
     assert (len(glove), glove.dimension) == (facts["words"], facts["dimension"]) == (50_000, 100)
-    graph = GraphSpace.of(glove, 3)
+    graph = GraphSpace.of(glove)
     assert graph.checksum == facts["graph_checksum"]
 
 
 def test_the_bundled_graph_is_the_graph_of_the_bundled_vectors(glove: EuclideanSpace) -> None:
-    graph = GraphSpace.of(glove, 3)
+    graph = GraphSpace.of(glove)
     sample = np.array([0, 17, 4_000, 49_999])
-    for word, listed in zip(sample, glove.similar(sample, 3)[0], strict=True):
+    for word, listed in zip(sample, glove.similar(sample, 10)[0], strict=True):
         row = graph.indices[graph.indptr[word] : graph.indptr[word + 1]]
         assert set(listed.tolist()) <= set(row.tolist())
     sizes = graph.shell_sizes(sample)

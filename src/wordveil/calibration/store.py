@@ -10,11 +10,12 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import cached_folder, home
+from wordveil.cache import DAMAGE, cached_folder, home
 
 __all__ = ["keep", "kept"]
 
@@ -27,8 +28,13 @@ def kept(key: dict[str, Any]) -> dict[str, NDArray[Any]] | None:
     path = home() / _name(key) / _FILE
     if not path.is_file():
         return None
-    with np.load(path, allow_pickle=False) as arrays:
-        return dict(arrays)
+    try:
+        # numpy would leave open a file that it cannot read
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (*DAMAGE, BadZipFile):
+        shutil.rmtree(path.parent, ignore_errors=True)  # to be measured and kept again
+        return None
 
 
 def keep(key: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

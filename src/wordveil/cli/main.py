@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from io import TextIOWrapper
 from typing import Any
 
 import typer
@@ -86,6 +88,8 @@ def main(arguments: list[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
+    _dump_no_core()
+    _print_what_can_be_printed()
     try:
         result = typer.main.get_command(app).main(
             [part for part in arguments if part != "--debug"], prog_name="wordveil", standalone_mode=False
@@ -94,12 +98,37 @@ def main(arguments: list[str] | None = None) -> None:
         if debug:
             raise
         sys.exit(_tell(error))
+    except MemoryError:
+        if debug:
+            raise
+        _say("there is not enough memory for this; hold less at once, such as with --batch-words, or use fewer words.")
+        sys.exit(1)
+    except OSError as error:
+        if debug:
+            raise
+        _say(f"something could not be read or written ({error.strerror or type(error).__name__}).")
+        sys.exit(2)
     except Exception as error:
         if debug:
             raise
         _say(f"something went wrong inside ({type(error).__name__}); nothing raw was released.")
         sys.exit(1)
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _dump_no_core() -> None:
+    """See to it that a crash leaves no copy of this process's memory, which holds the text, in a file."""
+    with suppress(ImportError, ValueError, OSError):  # not on every system
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _print_what_can_be_printed() -> None:
+    """Let a terminal that knows few characters show question marks for the others, and not an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
 
 
 def _tell(error: BaseException) -> int:

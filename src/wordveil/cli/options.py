@@ -72,6 +72,8 @@ def stdout() -> Console:
     """Return the console for results."""
     from rich.console import Console
 
+    if sys.stdout is None:
+        raise WordveilError("standard output is closed, so there is nowhere to print to.")
     return Console(highlight=False, width=None if sys.stdout.isatty() else 140)  # a file has no width of its own
 
 

@@ -140,7 +140,9 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
             return
         fresh = path.with_name(path.name + ".new")
         try:
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+            # Whatever lies there under that name, left by a crash or laid by somebody, is not written through.
+            fresh.unlink(missing_ok=True)
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()

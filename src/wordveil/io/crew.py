@@ -50,6 +50,7 @@ class Crew:
     def __init__(self, veils: Veils, workers: int = 1) -> None:
         if workers < 1:
             raise WordveilError("--workers must be 1 or more.")
+        parallel.check_workers(workers)
         if workers > 1 and "fork" not in multiprocessing.get_all_start_methods():
             raise WordveilError("several workers need a system that can fork processes; leave out --workers.")
         self._veils, self._workers = veils, workers

@@ -40,7 +40,8 @@ class FileWriter(Writer):
     def __init__(self, part: Path, size: int = 0) -> None:
         self.part = part
         with told("write", part):
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+            # A link in the place of our own file would be somebody else's doing.
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
             self._file = os.fdopen(os.open(part, flags, 0o666), "r+b")
             is_short = self._file.seek(0, os.SEEK_END) < size
             if not is_short:

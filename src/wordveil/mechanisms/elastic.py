@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from wordveil.cache import cached_folder
+from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
@@ -152,4 +152,4 @@ def _smooth(space: EuclideanSpace, k: int, beta: float) -> NDArray[np.float64]:
         size = max(1, (1 << 24) // len(space))
         np.save(folder / "smooth.npy", np.exp(np.concatenate(run(best, blocks(len(space), size)))))
 
-    return np.asarray(np.load(cached_folder(f"smooth-1-{k}-{beta:.12g}-{space.checksum}", fill) / "smooth.npy"))
+    return cached_arrays(f"smooth-1-{k}-{beta:.12g}-{space.checksum}", fill, "smooth")[0]

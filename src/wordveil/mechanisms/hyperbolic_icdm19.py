@@ -23,8 +23,8 @@ import numpy as np
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.mechanisms.hyperbolic import needs_poincare
-from wordveil.mechanisms.mechanism import NoiseMechanism
-from wordveil.noise import Entropy, directions, icdm19_lengths, metropolis_points
+from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw
+from wordveil.noise import Entropy, directions, icdm19_lengths, icdm19_radius_distribution, metropolis_points
 from wordveil.spaces import PoincareSpace, Space
 from wordveil.spaces.hyperbolic_geometry import BallPoints, ball_points, mobius_add, to_hyperboloid
 from wordveil.spaces.space import Ids, Points
@@ -111,6 +111,12 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
         lengths = np.linalg.norm(moved, axis=1)
         moved *= np.where(lengths >= 1.0, (1.0 - _CLIP) / np.maximum(lengths, 1.0), 1.0)[:, None]
         return to_hyperboloid(ball_points(moved))
+
+    def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the same for every word
+        """Return the distribution function of the distance between a word and its noisy point, where it is known."""
+        if self.translate == "add" or self.sampler == "metropolis":
+            return None
+        return lambda radii: icdm19_radius_distribution(radii, self.space.dimension, self.epsilon)
 
     def _noise(self, count: int, entropy: Entropy) -> BallPoints:
         dimension = self.space.dimension

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import cached_folder
+from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
 from wordveil.parallel import blocks, run
 from wordveil.spaces import PoincareSpace, Space
@@ -66,4 +66,4 @@ def _density(space: Space) -> NDArray[np.float64]:
         size = max(1, (1 << 24) // len(space))
         np.save(folder / "density.npy", np.concatenate(run(kernel, blocks(len(space), size))))
 
-    return np.asarray(np.load(cached_folder(f"density-1-{space.checksum}", fill) / "density.npy"))
+    return cached_arrays(f"density-1-{space.checksum}", fill, "density")[0]

@@ -3,7 +3,12 @@
 from wordveil.noise.entropy import Entropy
 from wordveil.noise.gamma import log_gamma_draws
 from wordveil.noise.gaussian import delta_between, sigma_for
-from wordveil.noise.hyperbolic import hyperbolic_radii, icdm19_lengths, metropolis_points
+from wordveil.noise.hyperbolic import (
+    hyperbolic_radii,
+    icdm19_lengths,
+    icdm19_radius_distribution,
+    metropolis_points,
+)
 from wordveil.noise.laplace import directions, laplace_lengths, laplace_noise
 
 __all__ = [
@@ -12,6 +17,7 @@ __all__ = [
     "directions",
     "hyperbolic_radii",
     "icdm19_lengths",
+    "icdm19_radius_distribution",
     "laplace_lengths",
     "laplace_noise",
     "log_gamma_draws",

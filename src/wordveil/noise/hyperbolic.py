@@ -12,11 +12,18 @@ from scipy import special
 from wordveil.noise.entropy import Entropy
 from wordveil.noise.gamma import log_gamma_draws
 
-__all__ = ["hyperbolic_radii", "icdm19_lengths", "icdm19_log_normaliser", "metropolis_points"]
+__all__ = [
+    "hyperbolic_radii",
+    "icdm19_lengths",
+    "icdm19_log_normaliser",
+    "icdm19_radius_distribution",
+    "metropolis_points",
+]
 
 Floats = NDArray[np.float64]
 
 _LAST = 1e-6
+_NODES = 128  # of an integral over a smooth bump
 _LARGEST_EPSILON = 1e15  # its noise is below the rounding of any word's coordinates
 
 
@@ -56,6 +63,23 @@ def icdm19_log_normaliser(dimension: int, epsilon: float) -> float:
     # Euler's transformation keeps every term of the series positive: F(ε,n;c;-1) = 2^{-n}·F(n+1, n; c; ½)
     series = special.hyp2f1(n, n + 1.0, n + epsilon + 1.0, 0.5)
     return float(special.betaln(n, epsilon + 1.0) - n * np.log(2.0) + np.log(series))
+
+
+def icdm19_radius_distribution(radii: Floats, dimension: int, epsilon: float) -> Floats:
+    """Return how likely a point of the paper's Eq. 7 is to be within each of these hyperbolic distances of the origin.
+
+    With ``r = tanh(ρ/2)`` that is ``∫₀^ρ tanh^{n-1}(s/2)·e^{-εs}/(2·cosh²(s/2)) ds``, over the whole.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    # Beyond this, where the density has fallen by e^60, the nodes would lie too far apart to see the bump.
+    mode = np.arcsinh((dimension - 1.0) / (epsilon + 1.0))
+    far = np.minimum(radii, 2.0 * mode + 60.0 / (epsilon + 1.0))
+    half = 0.5 * np.asarray(far, dtype=np.float64)[..., None]
+    places = half * (nodes + 1.0)
+    tiny = np.finfo(np.float64).tiny  # a radius of 0 has no logarithm
+    logs = (dimension - 1.0) * np.log(np.tanh(0.5 * places) + tiny) - 2.0 * np.log(np.cosh(0.5 * places))
+    logs -= np.log(2.0) + epsilon * places + icdm19_log_normaliser(dimension, epsilon)
+    return np.asarray(np.minimum((np.exp(logs) * half) @ weights, 1.0))
 
 
 def icdm19_lengths(count: int, dimension: int, epsilon: float, entropy: Entropy) -> Floats:

@@ -116,13 +116,7 @@ def load_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[s
     state = path.stat()
     depends_on = [str(path.absolute()), state.st_size, state.st_mtime_ns, form, _PARSER_VERSION]
     key = "vectors-" + hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:32]
-    try:
-        folder = cached_folder(key, fill)
-    except OSError as error:
-        raise WordveilError(
-            f"the parsed form of {path} cannot be cached ({error.strerror}); "
-            "set WORDVEIL_CACHE to a folder with enough room."
-        ) from None
+    folder = cached_folder(key, fill)
     try:
         return read_folder(folder, trusted=True)
     except WordveilError:

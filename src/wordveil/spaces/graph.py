@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import cached_folder
+from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
 from wordveil.spaces.hops import HopSearch
 from wordveil.spaces.space import Ids, PointSpace, Rows, Space
@@ -20,6 +20,7 @@ from wordveil.spaces.vocabulary import Vocabulary
 
 __all__ = ["GraphSpace", "build_graph"]
 
+_MOST_EDGES = 1 << 26  # so that the work on them takes gigabytes at most, and their numbers fit into 32 bits
 _LISTED = 10  # neighbours listed for the spanning tree, even where the graph itself has fewer
 
 
@@ -75,15 +76,22 @@ class GraphSpace(Space):
         """
         if k < 0:
             raise WordveilError("the k of a neighbour graph must be 0 (a spanning tree) or more.")
+        if min(k, len(space)) * len(space) > _MOST_EDGES:
+            raise WordveilError(
+                f"a neighbour graph of {len(space):,} words with k={k} has too many edges; choose a k of "
+                f"{_MOST_EDGES // len(space)} or less."
+            )
 
         def fill(folder: Path) -> None:
             indptr, indices = build_graph(space, k)
             np.save(folder / "indptr.npy", indptr)
             np.save(folder / "indices.npy", indices)
 
-        shipped = space.derived(f"graph-{k}")
-        folder = shipped or cached_folder(f"graph-1-{k}-{space.checksum}", fill)
-        return cls.load(f"{space.name} graph k={k}", space.vocabulary, folder)
+        name, shipped = f"{space.name} graph k={k}", space.derived(f"graph-{k}")
+        if shipped:
+            return cls.load(name, space.vocabulary, shipped)
+        edges = cached_arrays(f"graph-1-{k}-{space.checksum}", fill, "indptr", "indices")
+        return cls(name, space.vocabulary, *edges)
 
     @classmethod
     def load(cls, name: str, vocabulary: Vocabulary, folder: Path) -> GraphSpace:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import cached_folder
+from wordveil.cache import cached_arrays
 from wordveil.spaces.space import Space
 
 __all__ = ["neighbourhoods"]
@@ -30,5 +30,5 @@ def neighbourhoods(space: Space, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
         np.save(folder / "where.npy", where.astype(np.int32))
         np.save(folder / "distances.npy", distances)
 
-    folder = cached_folder(f"neighbours-1-{k}-{space.checksum}", fill)
-    return np.load(folder / "where.npy"), np.load(folder / "distances.npy")
+    where, distances = cached_arrays(f"neighbours-1-{k}-{space.checksum}", fill, "where", "distances")
+    return where, distances

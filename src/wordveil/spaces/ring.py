@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import cached_folder
+from wordveil.cache import cached_arrays
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.space import Ids, Rows, Space
 from wordveil.spaces.tour import closed_tour
@@ -51,8 +51,9 @@ class RingSpace(Space):
         def fill(folder: Path) -> None:
             np.save(folder / "tour.npy", closed_tour(space.directions))
 
-        folder = space.derived("ring") or cached_folder(f"ring-1-{space.checksum}", fill)
-        return cls(f"{space.name} ring", space.vocabulary, np.load(folder / "tour.npy"))
+        shipped = space.derived("ring")
+        tour = np.load(shipped / "tour.npy") if shipped else cached_arrays(f"ring-1-{space.checksum}", fill, "tour")[0]
+        return cls(f"{space.name} ring", space.vocabulary, tour)
 
     @cached_property
     def checksum(self) -> str:

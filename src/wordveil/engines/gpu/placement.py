@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -64,14 +66,16 @@ class PlacedEuclidean(EuclideanSpace):
 
     def nearest(self, points: Any) -> NDArray[np.int64]:
         """Return the id of the word nearest to each point."""
-        return np.asarray(self._search.best(_queries(points, self._device)).cpu().numpy())
+        with _told():
+            return np.asarray(self._search.best(_queries(points, self._device)).cpu().numpy())
 
     def closest(self, points: Any, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` words nearest to each point, nearest first, and their distances."""
-        queries = _queries(points, self._device)
-        where, values = self._search.most(queries, min(k, len(self)))
-        squares = queries.to(torch.float64).square().sum(dim=1, keepdim=True) - 2.0 * values
-        return np.asarray(where.cpu().numpy()), np.asarray(squares.clamp(min=0.0).sqrt().cpu().numpy())
+        with _told():
+            queries = _queries(points, self._device)
+            where, values = self._search.most(queries, min(k, len(self)))
+            squares = queries.to(torch.float64).square().sum(dim=1, keepdim=True) - 2.0 * values
+            return np.asarray(where.cpu().numpy()), np.asarray(squares.clamp(min=0.0).sqrt().cpu().numpy())
 
     def describe(self) -> dict[str, Any]:
         """Say what the space is, in plain values."""
@@ -104,8 +108,9 @@ class _HostSearch:
         """Return the winning word of each query and its product plus bias."""
         if not len(queries):
             return np.empty(0, dtype=np.int64), np.empty(0)
-        where, values = self._search.best(torch.as_tensor(queries, device=self._device))
-        return np.asarray(where.cpu().numpy()), np.asarray(values.cpu().numpy())
+        with _told():
+            where, values = self._search.best(torch.as_tensor(queries, device=self._device))
+            return np.asarray(where.cpu().numpy()), np.asarray(values.cpu().numpy())
 
 
 class _Placed:
@@ -117,15 +122,28 @@ class _Placed:
 
     def throw(self, ids: Ids, lengths: NDArray[np.float64], stretch: Rows | None, key: NDArray[np.uint32]) -> Any:
         """Add to the points of these words a random direction, times a length, times a matrix, all on the device."""
-        noise = directions(len(ids), self._points.shape[1], key, self._device)
-        noise *= torch.as_tensor(lengths.astype(np.float32), device=self._device)[:, None]
-        if stretch is not None:
-            noise = noise @ torch.as_tensor(stretch, device=self._device)
-        return noise + self._points[torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self._device)]
+        with _told():
+            noise = directions(len(ids), self._points.shape[1], key, self._device)
+            noise *= torch.as_tensor(lengths.astype(np.float32), device=self._device)[:, None]
+            if stretch is not None:
+                noise = noise @ torch.as_tensor(stretch, device=self._device)
+            return noise + self._points[torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self._device)]
 
     def rays(self, matrix: NDArray[np.float32]) -> DeviceRays:
         """Return what follows noise among these points."""
         return DeviceRays(matrix, search_among(matrix, self._device), self._device)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say in one sentence that a device failed, whatever the driver says: too little memory, or a fault of its own."""
+    try:
+        yield
+    except RuntimeError as error:
+        kind = type(error).__name__
+    else:
+        return
+    raise WordveilError(f"the GPU failed ({kind}); hold less at once with --batch-words, or leave out --engine gpu.")
 
 
 def search_among(matrix: NDArray[np.float32], device: str) -> CertifiedSearch:
