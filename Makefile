@@ -2,11 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# for `make versions` and `make lowest`: names or paths
+PYTHONS ?= python3.12 python3.13
+OLDEST ?= python3.10
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # what is compiled when the package is installed, if there is a compiler
 COMPILED := setup.py src/wordveil/kernels/native.c src/wordveil/kernels/falls.h
 
-.PHONY: help demo test lint types unit setup bench docs picture screenshots curves data poincare audit fuzz faults mutants clean
+.PHONY: help demo test lint types unit setup bench docs dist versions lowest dependencies picture screenshots curves data poincare audit fuzz faults mutants clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,7 +44,20 @@ bench: $(VENV)/.dev  ## the benchmarks: our rates against the peers' and the har
 	$(BIN)/python -m benchmarks.service
 
 docs: $(VENV)/.all  ## build the documentation site into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+dist: $(VENV)/.dev  ## build wheel and sdist into dist/, twice, and compare them bit by bit
+	$(BIN)/python tools/build_dist.py
+
+# Each in a new environment and on the built package. The extra test has no torch, so its tests say that they did not run.
+versions: dist  ## the suite on other Pythons, with the newest of everything: make versions PYTHONS='python3.12 python3.13'
+	@for python in $(PYTHONS); do $(BIN)/python tools/run_suite.py $$python || exit 1; done
+
+lowest: dist  ## the suite on the oldest Python, with the lowest allowed version of everything: make lowest OLDEST=python3.10
+	$(BIN)/python tools/run_suite.py $(OLDEST) --lowest
+
+dependencies: $(VENV)/.all  ## write docs/dependencies.md again: what an install brings, under which licence
+	$(BIN)/python tools/build_dependencies.py
 
 # Without a seed, so that the picture shows a run that keeps its promise. The font that the SVG would fetch from another
 # host is taken out.
@@ -49,6 +65,9 @@ picture: $(VENV)/.dev  ## draw the pictures of the README and of the pages again
 	$(BIN)/wordveil demo --svg docs/demo.svg > /dev/null
 	$(BIN)/wordveil calibrate --points 9 --figures docs/epsilon.svg > /dev/null
 	rm docs/epsilon-histograms.svg docs/epsilon-panels.svg
+	$(BIN)/wordveil plot disk dog wolf cat ship car ohio texas techno --cloud animal --epsilon 1.5 --draws 250 --seed 1 -o docs/poincare-disk.svg
+	$(BIN)/wordveil plot density -o docs/hyperbolic-density.svg
+	$(BIN)/python tools/build_concepts.py
 
 screenshots: $(VENV)/.dev  ## photograph the service's page again, in Chromium
 	$(BIN)/python tools/build_screenshots.py

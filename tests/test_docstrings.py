@@ -21,7 +21,13 @@ MODULES = sorted(
 def test_examples(name: str) -> None:
     told: list[str] = []
     finder = doctest.DocTestFinder()
-    for example in finder.find(importlib.import_module(name), name):
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("wordveil"):
+            raise
+        pytest.skip(f"{name} has no examples tested: {missing.name} is not installed")
+    for example in finder.find(module, name):
         if example.examples:
             failed, _ = doctest.DocTestRunner().run(example, out=told.append)
             assert not failed, "".join(told)

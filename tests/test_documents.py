@@ -6,11 +6,17 @@ import doctest
 import os
 import re
 import runpy
+import shutil
+import socket
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.request import urlopen
 
 import pytest
 import typer
@@ -23,8 +29,29 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 RUN = ("python", "pycon", "sh", "console")
 SHOWN_ONLY = ("text", "json", "yaml", "toml")
+#: How commands begin that are shown in a block of the kind text, and so not run, with the reason.
+NOT_RUN = {
+    "make ": "would set up another environment; that the target is there is tested",
+    "pip install": "installs from a package index",
+    "pip-audit": "asks a service for advisories",
+    "wordveil reproduce ": "takes minutes to hours, some with data sets of others; tests/experiments runs each, small",
+    "wordveil audit -m hyperbolic": "takes minutes; tests/audit runs the same audits, small",
+    "wordveil privatize letters.txt -o veiled.txt --mechanism laplace --epsilon 12 --engine gpu": "needs a CUDA device",
+    "wordveil calibrate --mechanism laplace --engine gpu": "needs a CUDA device",
+    "spark-submit": "needs a cluster",
+}
+#: What a page needs beside the package; without it its snippets are not run.
+NEEDS = {
+    "README.md": ("fastapi", "uvicorn"),
+    "docs/service.md": ("fastapi", "uvicorn"),
+    "docs/spark.md": ("pyspark", "pandas"),
+    "docs/csv-column.md": ("pandas",),
+}
 
-_FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>\S*)[^\n]*\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<kind>\S*)(?P<title>[^\n]*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)
+_COMMAND = re.compile(r"(?:\$ )?((?:wordveil|make|pip|pip-audit|python3?|curl|spark-submit|sh|bash|git|apt-get) .*)")
 _LINK = re.compile(r"!?\[[^\]]*\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 
@@ -34,6 +61,7 @@ class Block(NamedTuple):
 
     line: int
     kind: str
+    title: str
     body: str
 
 
@@ -41,25 +69,72 @@ def blocks(page: str) -> Iterator[Block]:
     text = (ROOT / page).read_text(encoding="utf-8")
     for fence in _FENCE.finditer(text):
         body = re.sub(f"^{fence['indent']}", "", fence["body"], flags=re.MULTILINE)
-        yield Block(text.count("\n", 0, fence.start()) + 1, fence["kind"], body)
+        yield Block(text.count("\n", 0, fence.start()) + 1, fence["kind"], fence["title"], body)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(block.kind in RUN for block in blocks(page))])
+def runnable() -> Iterator[Any]:
+    for page in PAGES:
+        if any(block.kind in RUN for block in blocks(page)):
+            # Spark's own warnings are not ours to mend
+            lenient = [pytest.mark.filterwarnings("default")] if page == "docs/spark.md" else []
+            yield pytest.param(page, marks=lenient)
+
+
+@pytest.mark.parametrize("page", list(runnable()))
 def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in NEEDS.get(page, ()):
+        pytest.importorskip(package, reason=f"the snippets of {page} did not run: {package} is not installed")
+    if page == "docs/spark.md" and shutil.which("java") is None:
+        pytest.skip("the snippets of docs/spark.md did not run: there is no Java")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("WORDVEIL_SERVE_PORT", str(free_port()))
     names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(page):
-        where = f"{page}, line {block.line}"
-        if block.kind == "python":
-            exec(compile(block.body, where, "exec"), names)  # noqa: S102
-        elif block.kind == "pycon":
-            run_session(block.body, names, where)
-        elif block.kind == "sh":
-            run_script(block.body, where)
-        elif block.kind == "console":
-            run_console(block.body, where)
+    with ExitStack() as until_the_end:
+        for block in blocks(page):
+            where = f"{page}, line {block.line}"
+            body = block.body.replace("8765", os.environ["WORDVEIL_SERVE_PORT"])
+            if "left running" in block.title:
+                until_the_end.enter_context(left_running(body))
+            elif block.kind == "python":
+                exec(compile(body, where, "exec"), names)  # noqa: S102
+            elif block.kind == "pycon":
+                run_session(body, names, where)
+            elif block.kind == "sh":
+                run_script(body, where)
+            elif block.kind == "console":
+                run_console(body, where)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def left_running(command: str) -> Iterator[None]:
+    """Run a service until the end of the block, which begins when it answers."""
+    told = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
+    with told, subprocess.Popen(["bash", "-c", f"exec {command}"], stdout=told, stderr=told) as service:
+        try:
+            deadline = time.monotonic() + 120
+            while not answers():
+                assert service.poll() is None, "the service stopped by itself"
+                assert time.monotonic() < deadline, "the service did not answer"
+                time.sleep(0.2)
+            yield
+        finally:
+            service.terminate()
+
+
+def answers() -> bool:
+    try:
+        with urlopen(f"http://127.0.0.1:{os.environ['WORDVEIL_SERVE_PORT']}/readyz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
 
 
 def run_session(body: str, names: dict[str, Any], where: str) -> None:
@@ -107,10 +182,76 @@ def test_each_block_says_whether_it_is_run(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_a_command_that_is_not_run_has_a_reason(page: str) -> None:
+    for block in blocks(page):
+        if block.kind in SHOWN_ONLY:
+            for line in block.body.splitlines():
+                command = _COMMAND.match(line)
+                if command:
+                    assert command[1].startswith(tuple(NOT_RUN)), f"{page}, line {block.line}: {line}"
+            assert not re.match(r"(?:from \w+ )?import |>>> ", block.body), f"{page}, line {block.line}: is Python"
+
+
+def test_each_reason_is_needed() -> None:
+    shown = "\n".join(block.body for page in PAGES for block in blocks(page) if block.kind in SHOWN_ONLY)
+    assert [begins for begins in NOT_RUN if begins not in shown] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_command_that_is_shown_or_spoken_of_is_there(page: str, options: dict[str, set[str]]) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for command in commands(page):
+        first, *words = command.split()
+        if first == "make":
+            wanted = {word for word in words if word.isalpha()}
+            assert wanted <= targets, command
+        elif first == "wordveil" and words[0] != "COMMAND":
+            name = " ".join(words[:2]) if " ".join(words[:2]) in options else words[0]
+            assert name in options, command
+            used = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+            assert used <= options[name], command
+        elif first == "python" and words[0] == "-m":
+            module = words[1].replace(".", "/")
+            assert (ROOT / f"{module}.py").exists() or (ROOT / module / "__main__.py").exists(), command
+        elif first == "python":
+            assert (ROOT / words[0]).exists(), command
+
+
+def commands(page: str) -> Iterator[str]:
+    """Yield what is shown in a block and not run, and what is spoken of in a line."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = [line for block in blocks(page) if block.kind in SHOWN_ONLY for line in block.body.splitlines()]
+    spoken = [" ".join(words.split()) for words in re.findall(r"`([^`]+)`", _FENCE.sub("", text))]
+    for line in shown + spoken:
+        command = _COMMAND.match(line)
+        if command and "|" not in line:
+            yield re.split(r"  +|#", command[1])[0].strip()
+
+
+@pytest.fixture(scope="module")
+def options() -> dict[str, set[str]]:
+    """The options of each command, by its name."""
+    return dict(options_below(typer.main.get_command(app), ""))
+
+
+def options_below(command: Any, name: str) -> Iterator[tuple[str, set[str]]]:
+    inner = vars(command).get("commands", {})
+    if name:
+        yield (
+            name,
+            {"--help", *(o for parameter in command.params for o in (*parameter.opts, *parameter.secondary_opts))},
+        )
+    for word, below in inner.items():
+        yield from options_below(below, f"{name} {word}".strip())
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_each_link_leads_somewhere(page: str) -> None:
     text = _FENCE.sub("", (ROOT / page).read_text(encoding="utf-8"))
     for target, anchor in _LINK.findall(text):
         file = (ROOT / page).parent / target if target else ROOT / page
+        if target.startswith("src/wordveil/"):  # also where the package is installed and the tree is not there
+            file = Path(wordveil.__file__).parent / target.removeprefix("src/wordveil/")
         assert file.exists(), target
         if anchor:
             headings = _HEADING.findall(file.read_text(encoding="utf-8"))
@@ -122,17 +263,15 @@ def hooks() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "tools" / "docs_hooks.py"))
 
 
-def test_the_page_of_the_command_line_has_every_command_and_option(hooks: dict[str, Any]) -> None:
+def test_the_page_of_the_command_line_has_every_command_and_option(
+    hooks: dict[str, Any], options: dict[str, set[str]]
+) -> None:
     page = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
     filled = hooks["on_page_markdown"](page)
-    options: dict[str, list[str]] = {
-        name: [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
-        for name, command in vars(typer.main.get_command(app))["commands"].items()
-    }
     assert "--epsilon" in options["privatize"]
     for name, expected in options.items():
-        section = filled.split(f"## wordveil {name}\n")[1].split("\n## ")[0]
-        assert [option for option in expected if option not in section] == []
+        section = filled.split(f"# wordveil {name}\n")[1].split("\n## ")[0]
+        assert [option for option in expected if option.startswith("--") and option not in section] == []
 
 
 def test_a_page_that_fetches_from_another_host_is_refused(hooks: dict[str, Any]) -> None:
@@ -146,6 +285,7 @@ def test_a_page_that_fetches_from_another_host_is_refused(hooks: dict[str, Any])
         '<script src="https://example.org/x.js"></script>',
         "<link rel=stylesheet href=//example.org/x.css>",
         "<style>body { background: url('http://example.org/x.png') }</style>",
+        '<pre class="mermaid"><code>graph LR</code></pre>',
     ):
         with pytest.raises(SystemExit, match=r"some\.md"):
             hooks["on_post_page"](fetching, page=Page)

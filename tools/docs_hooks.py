@@ -16,11 +16,13 @@ from typing import Any
 HELP = "<!-- the help of every command -->"
 MECHANISMS = "<!-- every mechanism -->"
 _WIDTH = "100"
-# What a browser fetches by itself. A link that a reader may follow is none of these.
+# What a browser fetches by itself. A link that a reader may follow is none of these. For a Mermaid diagram the theme's
+# own script would fetch the library that draws it.
 _FETCHED = re.compile(
     r"<(?!a\b)[a-z]+\b[^>]*?\s(?:src|srcset|href|data|action|poster)\s*=\s*[\"']?\s*(?:[a-z]+:)?//"
     r"|url\(\s*[\"']?\s*(?:[a-z]+:)?//"
-    r"|@import\s+[\"'](?:[a-z]+:)?//",
+    r"|@import\s+[\"'](?:[a-z]+:)?//"
+    r"|\bclass=[\"']?[^\"'>]*\bmermaid\b",
     re.IGNORECASE,
 )
 
