@@ -178,3 +178,9 @@ def test_a_lead_is_seen_where_there_is_one_and_only_there(data: Path) -> None:
     both = mean_of([Interval(0.2, 0.1, 0.3), Interval(0.4, 0.3, 0.5)])
     assert both.value == pytest.approx(0.3)
     assert both.high - both.low == pytest.approx(0.2 / np.sqrt(2))
+
+
+def test_inflected_words_count_for_their_base_forms() -> None:
+    space = wordveil.load_space("wordnet-poincare")
+    chances = word_chances(["two ships and a ship"], space)
+    assert chances[space.vocabulary.id("ship")] >= 2 / 3

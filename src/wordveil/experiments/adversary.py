@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.attacks import words_of
 from wordveil.calibration import Adversary, Meter, Settings, meter_for
 from wordveil.calibration.meter import Maker
 from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
-from wordveil.text import stop_words, tokenise
 
 __all__ = ["PRIORS", "TokenAdversary", "word_chances"]
 
@@ -42,15 +42,8 @@ def word_chances(texts: Iterable[str], space: Space, *, select: str = "all") -> 
     select : {"all", "content"}
         Which words are veiled.
     """
-    counts = np.zeros(len(space))
-    get = space.vocabulary.ids.get
-    left = stop_words() if select == "content" else frozenset()
-    for text in texts:
-        pieces, keys = tokenise(text)
-        for word, key in zip(pieces[1::2], keys, strict=True):
-            place = get(word, get(key))
-            if place is not None and key not in left:
-                counts[place] += 1
+    words = words_of(texts, space.vocabulary, select)
+    counts = np.bincount(words.ids[words.targets], minlength=len(space))
     if not counts.any():
         raise WordveilError("no word of the texts is in the vocabulary, so there is nothing to guess.")
     return counts / counts.sum()

@@ -86,24 +86,23 @@ def _row(point: Point, found: Frontier, everyone: Sequence[Contender], tasks: Se
         point.label,
         point.level,
         point.epsilon,
-        *_privacy(contender, point),
+        *_privacy(contender, point, point.epsilon),
         _shown(mean_of(list(point.shares.values()))),
         _shown(_gained(point, found)),
         *shares,
     ]
 
 
-def _privacy(contender: Contender, point: Point) -> list[Cell]:
+def _privacy(contender: Contender, point: Point, epsilon: float) -> list[Cell]:
     """Return what else is known at the ε: the success under a uniform prior, the words kept, the near losses."""
-    assert point.epsilon is not None  # noqa: S101 - asked by the caller
     meter = meter_for(contender.make, contender.space)
     if not meter.exact:
         return [None, point.kept, None if point.near_loss is None else f"≤ {point.near_loss:.1f}", None, None]
     losses = []
     for similar in _NEAR:
         among = meter_for(contender.make, contender.space, Settings(similar=similar))
-        losses.append(f"{np.median(among.near_loss([point.epsilon])[0].values):.1f}")
-    return [meter.adversary([point.epsilon], "uniform")[0].low, point.kept, *losses]
+        losses.append(f"{np.median(among.near_loss([epsilon])[0].values):.1f}")
+    return [meter.adversary([epsilon], "uniform")[0].low, point.kept, *losses]
 
 
 def _gained(point: Point, found: Frontier) -> Interval | None:

@@ -57,23 +57,17 @@ class EuclideanSpace(PointSpace):
         normalise: bool = False,
         folder: Path | None = None,
     ) -> None:
-        super().__init__(name, vocabulary)
+        super().__init__(name, vocabulary, folder)
         if vectors.ndim != 2 or len(vectors) != len(vocabulary) or vectors.shape[1] == 0:
             raise WordveilError("the vectors must be a matrix with a row for every word.")
         self.vectors = vectors
         self.normalise = normalise
-        self._folder = folder
         self.metric = "Euclidean distance of unit vectors" if normalise else "Euclidean distance"
 
     @property
     def dimension(self) -> int:
         """How many coordinates a point has."""
         return int(self.vectors.shape[1])
-
-    def derived(self, name: str) -> Path | None:
-        """Return the folder of a graph or tour that was made in advance, where there is one."""
-        made = self._folder / name if self._folder else None
-        return made if made and made.is_dir() else None
 
     @cached_property
     def checksum(self) -> str:

@@ -76,7 +76,7 @@ class PoincareSpace(PointSpace):
         folder: Path | None = None,
         facts: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(name, vocabulary)
+        super().__init__(name, vocabulary, folder)
         if hyperboloid.ndim != 2 or len(hyperboloid) != len(vocabulary) or hyperboloid.shape[1] == 0:
             raise WordveilError("the coordinates must be a matrix with a row for every word.")
         self.hyperboloid = np.ascontiguousarray(hyperboloid, dtype=np.float64)
@@ -84,7 +84,6 @@ class PoincareSpace(PointSpace):
             raise WordveilError("the coordinates of a Poincaré space must be finite, and not beyond a radius of 300.")
         self.is_a = None if is_a is None else np.asarray(is_a, dtype=np.int64)
         self.facts = facts or {}
-        self._folder = folder
 
     @classmethod
     def from_ball(cls, name: str, vocabulary: Vocabulary, vectors: NDArray[np.floating]) -> PoincareSpace:
@@ -128,11 +127,6 @@ class PoincareSpace(PointSpace):
     def dimension(self) -> int:
         """How many coordinates a point has."""
         return int(self.hyperboloid.shape[1])
-
-    def derived(self, name: str) -> Path | None:
-        """Return the folder of a graph that was made in advance, where there is one."""
-        made = self._folder / name if self._folder else None
-        return made if made and made.is_dir() else None
 
     @cached_property
     def checksum(self) -> str:

@@ -110,14 +110,19 @@ class Device(Protocol):
 class PointSpace(Space):
     """A space whose words are points, so that a point between the words has a nearest word."""
 
+    def __init__(self, name: str, vocabulary: Vocabulary, folder: Path | None = None) -> None:
+        super().__init__(name, vocabulary)
+        self._folder = folder
+
     @property
     def device(self) -> Device | None:
         """Where its points lie and are searched, if that is not this processor."""
         return None
 
-    def derived(self, name: str) -> Path | None:  # noqa: ARG002 - bundled spaces have some
+    def derived(self, name: str) -> Path | None:
         """Return the folder of a graph or tour that was made in advance, where there is one."""
-        return None
+        made = self._folder / name if self._folder else None
+        return made if made and made.is_dir() else None
 
     def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` other words most like each word, and how like they are: the nearer the more."""
