@@ -73,8 +73,8 @@ def test_a_projection_keeps_the_largest_directions() -> None:
 def kept(folder: ResultFolder, name: str, told: str, *, quick: bool = True, replace: bool = False) -> bool:
     table = Table("t", ("a", "b"), [(1, None), ("x|y", 0.12345)])
     facts = {
-        "name": name, "title": "T", "paper": "P", "seed": 0, "quick": quick, "seconds": 1.0, "changed": "",
-        "reading": told, "tables": [table.to_dict()], "figures": [""], "facts": {},
+        "name": name, "title": "T", "paper": "P", "seed": 0, "quick": quick, "cuda": False, "seconds": 1.0,
+        "changed": "", "reading": told, "tables": [table.to_dict()], "figures": [""], "facts": {},
     }  # fmt: skip
     figure = new_figure(1.0, 1.0)
     return folder.keep(Result([table], told, figures={"": figure}), facts, replace=replace)

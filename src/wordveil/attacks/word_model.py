@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from wordveil.attacks.extras import needs
 from wordveil.errors import WordveilError
 from wordveil.text import tokenise
+from wordveil.torch_device import training_device
 from wordveil.torch_threads import one_torch_thread
 
 __all__ = ["Lexicon", "ModelSettings", "WordModel"]
@@ -83,7 +84,7 @@ class ModelSettings:
 
 
 class WordModel:
-    """Predicts the next word of a text with a gated recurrent network (GRU), in PyTorch on the processor.
+    """Predicts the next word of a text with a gated recurrent network (GRU), in PyTorch, on CUDA if it is there.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ class WordModel:
             raise WordveilError("a word model cannot be trained on texts without words.")
         with torch.random.fork_rng(devices=[]), one_torch_thread():
             torch.manual_seed(self.seed)
-            self._network = _network(len(self.lexicon), self.settings.width)
+            self._network = _network(len(self.lexicon), self.settings.width).to(training_device())
             optimiser = torch.optim.Adam(self._network.parameters(), lr=self.settings.rate)
             generator = np.random.default_rng(self.seed)
             for _ in range(self.settings.epochs):
@@ -133,18 +134,20 @@ class WordModel:
                 known = targets >= _SPECIAL
                 scores = _expected(self._network, inputs)[known][:, _SPECIAL:]
                 own = scores.gather(1, (targets[known] - _SPECIAL)[:, None])
-                found.append((scores > own).sum(dim=1).numpy().astype(np.int64))
+                found.append((scores > own).sum(dim=1).cpu().numpy().astype(np.int64))
         return np.concatenate(found)
 
     def _batches(self, pieces: list[list[int]]) -> Iterator[tuple[Any, Any]]:
         import torch  # noqa: PLC0415 - an extra, and slow to import
 
+        device = training_device()
         for start in range(0, len(pieces), self.settings.batch):
             part = pieces[start : start + self.settings.batch]
             padded = torch.zeros(len(part), max(map(len, part)) + 1, dtype=torch.int64)
             padded[:, 0] = _START
             for row, piece in enumerate(part):
                 padded[row, 1 : len(piece) + 1] = torch.tensor(piece)
+            padded = padded.to(device)
             yield padded[:, :-1], padded[:, 1:]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,12 @@ _FEW = 200
 
 
 def maker(name: str, space: Space, **options: Any) -> Maker:
-    """Return what makes a mechanism of the registry for any ε."""
-    return lambda epsilon: mechanism(name, space, epsilon=epsilon, **options)
+    """Return what makes a mechanism of the registry for any ε; it can be sent to another process."""
+    return partial(_make, name, space, options)
+
+
+def _make(name: str, space: Space, options: dict[str, Any], epsilon: float) -> Mechanism[Any]:
+    return mechanism(name, space, epsilon=epsilon, **options)
 
 
 def meter_for(make: Maker, space: Space, settings: Settings | None = None, watch: Watch = ignore) -> Meter:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wordveil.cli.calibrate import ProgressOf, Quiet, check_writable
-from wordveil.cli.options import Json, parse_options, stdout
+from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, parse_options, stdout
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_MECHANISMS = (
-    "graph", "graph:first=1", "graph:k=3,first=1", "graph:k=0,first=1", "ring", "exponential",
-    "exponential:prior=frequency", "truncated", "knn-truncated", "laplace", "vickrey", "mahalanobis", "density",
-    "elastic", "gaussian",
-)  # fmt: skip
 _QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
 
 
@@ -63,6 +58,8 @@ def compare(
     ] = 150_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which random numbers.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Few examples and draws: a first look in minutes.")] = False,
+    workers: MechanismsAtOnce = 1,
+    engine: NoiseEngine = "local",
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the frontier: a .png or .svg file.")
     ] = None,
@@ -87,13 +84,16 @@ def compare(
 
       wordveil compare --data ../shared/data -m graph -m ring --task subj --task mpqa --prior both
     """
+    from wordveil.engines import check_engine
     from wordveil.experiments.adversary import PRIORS
     from wordveil.experiments.comparison import compare as measure
+    from wordveil.experiments.contenders import everyone
     from wordveil.io.checkpoint import write_whole
     from wordveil.spaces import load_space
     from wordveil.tasks import AveragedVectors, DataFolder, Reader, load_task
 
     check_writable(output, picture=figure)
+    check_engine(engine)
     levels = _levels(level or [0.05, 0.1, 0.25, 0.4])
     if prior not in (*PRIORS, "both"):
         raise WordveilError("--prior must be text, uniform or both.")
@@ -104,7 +104,10 @@ def compare(
     if quick:
         tasks, draws, repeats = [one.limited(_QUICK_EXAMPLES) for one in tasks], min(draws, _QUICK_DRAWS), 1
     opened: dict[str, Space] = {name: _first(load_space(name), words) for name in dict.fromkeys([space])}
-    contenders = [_contender(given, space, opened, words) for given in mechanism or _MECHANISMS]
+    if mechanism:
+        contenders = [_contender(given, space, opened, words, engine) for given in mechanism]
+    else:
+        contenders = everyone(opened[space], engine)
     reading = opened[space] if _has_vectors(opened[space]) else _first(load_space("glove-50k"), words)
     told = {"seed": seed, "words": words, "select": select, "repeats": repeats, "quick": quick}
 
@@ -123,6 +126,7 @@ def compare(
             draws=draws,
             seed=seed,
             select=select,
+            workers=workers,
             watch=progress.watch,
             keep=keep,
         )
@@ -160,10 +164,9 @@ def _vectors(space: Space) -> EuclideanSpace:
     return needs_vectors("compare", space)
 
 
-def _contender(given: str, space: str, opened: dict[str, Space], words: int) -> Contender:
+def _contender(given: str, space: str, opened: dict[str, Space], words: int, engine: str) -> Contender:
     """Read NAME[:OPTION=VALUE,…][@SPACE]."""
-    from wordveil.calibration import maker
-    from wordveil.experiments.comparison import Contender
+    from wordveil.experiments.contenders import entrant
     from wordveil.spaces import load_space
 
     told, _, where = given.partition("@")
@@ -172,7 +175,7 @@ def _contender(given: str, space: str, opened: dict[str, Space], words: int) -> 
     if where not in opened:
         opened[where] = _first(load_space(where), words)
     chosen = parse_options([one for one in options.split(",") if one])
-    return Contender(given, maker(name, opened[where], **chosen), opened[where])
+    return entrant(given, name, chosen, opened[where], engine)
 
 
 def _draw(found: Frontier, path: Path) -> None:

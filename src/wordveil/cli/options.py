@@ -65,6 +65,13 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", help="Repeatable draws, for experiments only: the output carries no guarantee."),
 ]
+MechanismsAtOnce = Annotated[
+    int,
+    typer.Option("--workers", min=1, help="How many mechanisms to measure at once, each in a process of its own."),
+]
+NoiseEngine = Annotated[
+    str, typer.Option("--engine", help="Where mechanisms with noise draw: local, or gpu for a CUDA device.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wordveil.cli.calibrate import ProgressOf, Quiet
-from wordveil.cli.options import Json, stderr, stdout
+from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, stderr, stdout
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def reproduce(
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a quick run replace what a full run has written to --output.")
     ] = False,
+    workers: MechanismsAtOnce = 1,
+    engine: NoiseEngine = "local",
     page: Annotated[
         Path | None,
         typer.Option("--page", metavar="FILE", help="Write a Markdown page of all that lies in the folder --output."),
@@ -56,6 +58,7 @@ def reproduce(
 
       wordveil reproduce --output docs/results --page docs/results.md
     """
+    from wordveil.engines import check_engine
     from wordveil.experiments.registry import EXPERIMENTS, run_experiment
     from wordveil.experiments.result import Setting
 
@@ -70,13 +73,14 @@ def reproduce(
             raise WordveilError(f"there is no experiment {one!r}; `wordveil reproduce --list` shows what there is.")
         if EXPERIMENTS[one].needs_data and data is None:
             raise WordveilError(f"the experiment {one} needs data sets; give their folder with --data.")
+    check_engine(engine)
     folder = _folder(output, page)
     done = []
     for number, one in enumerate(names):
         if not quiet:
             stderr().print(f"{one} ({number + 1} of {len(names)})")
         with ProgressOf("reproducing", quiet=quiet) as progress:
-            result, facts = run_experiment(one, Setting(data, quick, seed, progress.watch))
+            result, facts = run_experiment(one, Setting(data, quick, seed, progress.watch, workers, engine))
         if folder is not None and not folder.keep(result, facts, replace=replace) and not quiet:
             stderr().print(
                 f"the full run of {one} in {folder.path} is kept; --replace puts this quick one in its place."

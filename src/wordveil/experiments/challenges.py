@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from wordveil.calibration import maker
-from wordveil.experiments.comparison import Contender, compare
+from wordveil.experiments.comparison import compare
+from wordveil.experiments.contenders import entrant
 from wordveil.experiments.frontier_figure import draw_frontier
 from wordveil.experiments.result import Cell, Result, Setting, Table
 from wordveil.spaces import load_space
@@ -13,7 +15,7 @@ from wordveil.tasks import AveragedVectors, Reader, load_task
 
 __all__ = ["run"]
 
-_CONTENDERS: tuple[tuple[str, str, dict[str, object]], ...] = (
+_CONTENDERS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("plain: laplace", "laplace", {}),
     ("6.1 density-modulated noise", "density", {}),
     ("6.1 prior by density, exact draws", "exponential", {"prior": "density"}),
@@ -32,13 +34,14 @@ def run(setting: Setting) -> Result:
     tasks = [load_task(name, setting.data).limited(setting.pick(800, 1_000_000)) for name in ("trec6", "mr", "cr")]
     names = _CONTENDERS if not setting.quick else [one for one in _CONTENDERS if one[1] != "density"]
     found = compare(
-        [Contender(label, maker(name, space, **options), space) for label, name, options in names],
+        [entrant(label, name, options, space, setting.engine) for label, name, options in names],
         tasks,
         AveragedVectors(Reader(space)),
         (0.25,) if setting.quick else (0.1, 0.25, 0.4),
         repeats=setting.pick(1, 3),
         draws=setting.pick(10_000, 150_000),
         seed=setting.seed,
+        workers=setting.workers,
         watch=setting.watch,
     )
     rows: list[list[Cell]] = []

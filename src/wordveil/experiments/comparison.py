@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from wordveil.calibration import Adversary, Meter
 from wordveil.calibration.meter import Maker
 from wordveil.calibration.settings import Watch, ignore
 from wordveil.experiments.adversary import TokenAdversary, word_chances
 from wordveil.experiments.matched import matched
+from wordveil.parallel import check_workers, cores, use
 from wordveil.spaces import Space
 from wordveil.tasks import Interval, Model, Outcome, Task, evaluate, random_words, share_of_the_way, veiled
 
@@ -141,6 +145,7 @@ def compare(
     draws: int = 150_000,
     seed: int = 0,
     select: str = "all",
+    workers: int = 1,
     watch: Watch = ignore,
     keep: Callable[[Frontier], None] | None = None,
 ) -> Frontier:
@@ -163,60 +168,133 @@ def compare(
         probabilities, and which random numbers.
     select : {"all", "content"}
         Which words are veiled.
+    workers : int
+        How many mechanisms to measure at once, each in a process of its own; the figures do not depend on it.
     watch : callable, optional
         Told how far it is.
     keep : callable, optional
         Given what was found so far after each mechanism, so that a long run that is stopped was not in vain.
     """
+    check_workers(workers)
     watch("clean text and random words", 0.0)
     clean = [evaluate(task, model, seed=seed) for task in tasks]
     bottom = random_words(model.reader.space, select=select)
     random = [evaluate(task, model, bottom, repeats=repeats, seed=seed) for task in tasks]
-    texts = [text for task in tasks for column in task.columns for text in column]
     bounds = {
         task.name: (low.interval(), high.interval()) for task, low, high in zip(tasks, random, clean, strict=True)
     }
+    race = _Race(tasks, model, clean, random, levels, priors, repeats, draws, seed, select)
+    measured: dict[int, tuple[list[Point], dict[str, float]]] = {}
+    for number, found in _measured(race, contenders, workers, watch):
+        measured[number] = found
+        watch(contenders[number].label, len(measured) / len(contenders))
+        if keep is not None:
+            keep(_together(measured, bounds))
+    return _together(measured, bounds)
+
+
+def _together(
+    measured: dict[int, tuple[list[Point], dict[str, float]]], bounds: dict[str, tuple[Interval, Interval]]
+) -> Frontier:
+    """Return what was found, in the order of the contenders, whichever was done first."""
     points: list[Point] = []
     floors: dict[str, float] = {}
-    for number, contender in enumerate(contenders):
-        chances = word_chances(texts, contender.space, select=select)
-        for place, prior in enumerate(priors):
-            start = (number + place / len(priors)) / len(contenders)
-            watch(f"{contender.label}, adversary", start)
-            adversary = TokenAdversary(contender.make, contender.space, chances, prior, draws, seed)
-            floors[prior] = max(adversary.floor, floors.get(prior, 0.0))
+    for _, (found, lowest) in sorted(measured.items()):
+        points += found
+        floors = {prior: max(floor, floors.get(prior, 0.0)) for prior, floor in lowest.items()}
+    return Frontier(points, bounds, floors)
+
+
+@dataclass(frozen=True)
+class _Race:
+    """What is the same for all contenders."""
+
+    tasks: Sequence[Task]
+    model: Model
+    clean: Sequence[Outcome]
+    random: Sequence[Outcome]
+    levels: Sequence[float]
+    priors: Sequence[str]
+    repeats: int
+    draws: int
+    seed: int
+    select: str
+
+    def run(self, contender: Contender, watch: Watch = ignore) -> tuple[list[Point], dict[str, float]]:
+        """Return the points of one contender, and for each prior the success of always guessing the likeliest word."""
+        texts = [text for task in self.tasks for column in task.columns for text in column]
+        chances = word_chances(texts, contender.space, select=self.select)
+        points: list[Point] = []
+        floors: dict[str, float] = {}
+        for place, prior in enumerate(self.priors):
+            share = place / len(self.priors)
+            watch(f"{contender.label}, adversary", share)
+            adversary = TokenAdversary(contender.make, contender.space, chances, prior, self.draws, self.seed)
+            floors[prior] = adversary.floor
             meter = adversary.meter()
-            for level, (epsilon, success) in _epsilons(adversary, meter, levels).items():
+            for level, (epsilon, success) in _epsilons(adversary, meter, self.levels).items():
                 if epsilon is None or success is None:
                     points.append(Point(contender.label, prior, level, None))
                     continue
-                watch(f"{contender.label}, tasks at {level:.0%}", start)
-                rewrite = veiled(contender.make(epsilon), select=select)
-                outcomes = [evaluate(task, model, rewrite, repeats=repeats, seed=seed) for task in tasks]
-                loss = meter.near_loss([epsilon])[0]
-                median = float(np.median(loss.values))
-                points.append(
-                    Point(
-                        contender.label,
-                        prior,
-                        level,
-                        epsilon,
-                        success,
-                        meter.exact,
-                        median if np.isfinite(median) else None,
-                        loss.bound,
-                        adversary.kept(epsilon),
-                        {outcome.task.name: outcome.interval() for outcome in outcomes},
-                        {
-                            outcome.task.name: share_of_the_way(outcome, low, high)
-                            for outcome, low, high in zip(outcomes, random, clean, strict=True)
-                        },
-                        {outcome.task.name: outcome for outcome in outcomes},
-                    )
-                )
-        if keep is not None:
-            keep(Frontier(points, bounds, floors))
-    return Frontier(points, bounds, floors)
+                watch(f"{contender.label}, tasks at {level:.0%}", share)
+                points.append(self._point(contender, adversary, meter, level, epsilon, success))
+        return points, floors
+
+    def _point(
+        self,
+        contender: Contender,
+        adversary: TokenAdversary,
+        meter: Meter,
+        level: float,
+        epsilon: float,
+        success: Adversary,
+    ) -> Point:
+        rewrite = veiled(contender.make(epsilon), select=self.select)
+        outcomes = [evaluate(task, self.model, rewrite, repeats=self.repeats, seed=self.seed) for task in self.tasks]
+        loss = meter.near_loss([epsilon])[0]
+        median = float(np.median(loss.values))
+        return Point(
+            contender.label,
+            adversary.prior,
+            level,
+            epsilon,
+            success,
+            meter.exact,
+            median if np.isfinite(median) else None,
+            loss.bound,
+            adversary.kept(epsilon),
+            {outcome.task.name: outcome.interval() for outcome in outcomes},
+            {
+                outcome.task.name: share_of_the_way(outcome, low, high)
+                for outcome, low, high in zip(outcomes, self.random, self.clean, strict=True)
+            },
+            {outcome.task.name: outcome for outcome in outcomes},
+        )
+
+
+def _measured(
+    race: _Race, contenders: Sequence[Contender], workers: int, watch: Watch
+) -> Iterator[tuple[int, tuple[list[Point], dict[str, float]]]]:
+    """Give the number of each contender and what was found of it, as they are done."""
+    if workers == 1:
+        for number, contender in enumerate(contenders):
+            yield number, race.run(contender, _within(watch, number, len(contenders)))
+        return
+    cores_each = max(1, cores() // workers)
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (cores_each,)) as pool:
+        running = {pool.submit(race.run, contender): number for number, contender in enumerate(contenders)}
+        for future in as_completed(running):
+            yield running[future], future.result()
+
+
+def _within(watch: Watch, number: int, total: int) -> Watch:
+    """Return what takes the progress of one of several for progress of the whole."""
+    return lambda what, share: watch(what, (number + share) / total)
+
+
+def _begin(cores_each: int) -> None:
+    use(cores_each)
+    threadpool_limits(limits=cores_each, user_api="blas")
 
 
 def _epsilons(

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.calibration import Settings, maker, meter_for
+from wordveil.calibration import Settings, meter_for
 from wordveil.experiments.comparison import Contender, Frontier, Point, compare
+from wordveil.experiments.contenders import entrant
 from wordveil.experiments.frontier_figure import draw_frontier
 from wordveil.experiments.result import Cell, Result, Setting, Table
 from wordveil.spaces import EuclideanSpace, load_space
@@ -17,7 +18,7 @@ from wordveil.tasks import AveragedVectors, Interval, Reader, lead, load_task, m
 __all__ = ["run"]
 
 _FORMER = "graph, k=3, plain hops"
-_CONTENDERS: tuple[tuple[str, str, dict[str, object]], ...] = (
+_CONTENDERS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (_FORMER, "graph", {"k": 3, "first": 1.0}),
     ("graph, k=10, plain hops", "graph", {"k": 10, "first": 1.0}),
     ("graph, k=20, plain hops", "graph", {"k": 20, "first": 1.0}),
@@ -46,7 +47,7 @@ def run(setting: Setting) -> Result:
     """Compare the contenders where they were chosen, and the last few again on other tasks."""
     space = load_space("glove-50k")
     space = space.restrict(np.arange(min(len(space), setting.pick(8000, 20_000))))
-    everyone = [Contender(label, maker(name, space, **options), space) for label, name, options in _CONTENDERS]
+    everyone = [entrant(label, name, options, space, setting.engine) for label, name, options in _CONTENDERS]
     exact = [one for one in everyone if one.label not in ("ring", "laplace")] if setting.quick else everyone
     chosen = _compared(exact, _CHOSEN_ON, space, setting)
     held_out = _compared([everyone[place] for place in _CONFIRMED], _HELD_OUT, space, setting)
@@ -73,6 +74,7 @@ def _compared(
         (0.25,) if setting.quick else (0.1, 0.25, 0.4),
         repeats=setting.pick(1, 3),
         seed=setting.seed,
+        workers=setting.workers,
         watch=setting.watch,
     )
 

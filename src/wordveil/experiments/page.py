@@ -69,5 +69,6 @@ def _section(facts: dict[str, Any], pictures: list[str]) -> str:
     parts += [Table(one["title"], one["columns"], one["rows"]).markdown() for one in facts["tables"]]
     parts += [f"![{facts['title']}]({picture})" for picture in pictures]
     run = "A quick run" if facts["quick"] else "A full run"
-    parts += [facts["reading"], f"{run}; it took {facts['seconds']:,.0f} s, less what the cache held already."]
+    where = " on a machine with a CUDA device" if facts["cuda"] else ""
+    parts += [facts["reading"], f"{run}{where}; it took {facts['seconds']:,.0f} s, less what the cache held already."]
     return "\n\n".join(parts)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 from wordveil.errors import WordveilError
 from wordveil.experiments.result import Result, Setting
+from wordveil.torch_device import training_device
 
 __all__ = ["EXPERIMENTS", "Experiment", "run_experiment"]
 
@@ -17,6 +19,7 @@ _PAPERS = {
     "wsdm": "Feyisetan, Balle, Drake & Diethe, WSDM 2020",
     "nadp": "Bollegala, Otake, Machide & Kawarabayashi 2023 (NADP)",
     "challenges": "Feyisetan, Aggarwal, Xu & Teissier 2021 (challenges)",
+    "mechanisms": "All papers",
     "tasks": "All papers",
     "frontier": "This project",
 }
@@ -74,6 +77,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("nadp-fig4", "Fig. 4: histograms of the estimated p(x|M(x))", False),
         ("nadp-table1", "Table 1: nearest words of noisy vectors", False),
         ("challenges", "Section 6: each proposal against the plain mechanism at equal adversary success", True),
+        ("mechanisms", "Every mechanism at equal adversary success, with and without word frequencies", True),
         ("tasks", "Every task: clean, veiled at training and at test time, random", True),
         ("frontier", "How the default mechanism was chosen, and tasks that were not used to choose it", True),
     )
@@ -110,6 +114,7 @@ def run_experiment(name: str, setting: Setting) -> tuple[Result, dict[str, Any]]
         "paper": experiment.paper,
         "seed": setting.seed,
         "quick": setting.quick,
+        "cuda": _has_cuda(),
         "seconds": round(time.perf_counter() - began, 1),
         "changed": result.changed,
         "reading": result.reading,
@@ -118,3 +123,8 @@ def run_experiment(name: str, setting: Setting) -> tuple[Result, dict[str, Any]]
         "facts": result.facts,
     }
     return result, facts
+
+
+def _has_cuda() -> bool:
+    """Whether what PyTorch trained, it trained on a CUDA device."""
+    return "torch" in sys.modules and training_device().type == "cuda"

@@ -34,12 +34,18 @@ class Setting:
         Which random numbers.
     watch : callable
         Told how far it is.
+    workers : int
+        How many mechanisms are measured at once, where an experiment compares several.
+    engine : {"local", "gpu"}
+        Where mechanisms with noise draw, where an experiment compares several.
     """
 
     folder: Path | None = None
     quick: bool = False
     seed: int = 0
     watch: Watch = ignore
+    workers: int = 1
+    engine: str = "local"
 
     @cached_property
     def data(self) -> DataFolder:

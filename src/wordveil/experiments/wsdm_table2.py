@@ -56,11 +56,11 @@ def run(setting: Setting) -> Result:
         "The paper says that the auditor is right about queries used to train the system, and injects scrambled "
         "ones: he is asked about what was released. Asked that, ours finds a model's members again whatever was done "
         "to their texts, laplace included, since a model knows what it was trained on; that is no failure of a "
-        "scrambler. Asked about the original texts, which is what a person wants hidden, he finds the members of the "
-        "clean model, and hardly any of the others. So the paper's contrast between scramblers and laplace comes "
-        "of the question and not of the scramblers; what sets laplace apart is its promise. AUC is what to look at: "
-        "precision and recall depend on a threshold that moves when texts are scrambled, and an AUC far below one half "
-        "is an auditor who should turn his answers round.",
+        "scrambler. Asked about the original texts, which is what a person wants hidden, the full run bears the paper "
+        "out: members are found behind Incognito, with noise or without, and by one of the two adversaries behind "
+        "Versatile's general words; behind laplace neither does better than chance. Versatile's random words of other "
+        "texts hide members nearly as well, without a promise. AUC is what to look at: precision and recall depend on "
+        "a threshold that moves when texts are scrambled.",
         changed=changed(setting),
         facts={"rows": facts},
     )

@@ -20,14 +20,11 @@ then z. The paper calls this sampling hard; no Markov chain is needed, nor Besse
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-
-if TYPE_CHECKING:
-    from scipy.interpolate import CubicSpline
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
@@ -43,6 +40,7 @@ __all__ = ["Density", "MixingLaw"]
 _CELLS = 256
 _TABLE = 4096
 _FINE = 2049
+_AT_ONCE = 1 << 14  # distances, so that what is between steps stays in the cache
 _DEPTH = 45.0  # tails below e^-45 of the mode are left out
 
 
@@ -164,7 +162,8 @@ class MixingLaw:
         return np.linspace(min(end[0] for end in ends), max(end[1] for end in ends), _CELLS + 1)
 
     @cached_property
-    def _table(self) -> CubicSpline:
+    def _table(self) -> tuple[float, NDArray[np.float64]]:
+        """The step between nodes, and the coefficients of a cubic from each node to the next."""
         from scipy.interpolate import CubicSpline  # noqa: PLC0415 - slow to load, and only needed here
 
         # ln g bends where D is about σ: nodes spaced evenly in asinh(D/σ) are dense there and reach far.
@@ -172,12 +171,29 @@ class MixingLaw:
         distances = np.sqrt(self.variance) * np.sinh(nodes)
         fine = np.linspace(self._grid[0], self._grid[-1], _FINE)
         heights = [logsumexp(self.log_density(fine, distances[part][:, None]), axis=1) for part in blocks(_TABLE, 256)]
-        return CubicSpline(nodes, np.concatenate(heights))
+        return float(nodes[1]), np.ascontiguousarray(CubicSpline(nodes, np.concatenate(heights)).c)
 
     def log_mass(self, distances: NDArray[Any]) -> NDArray[np.float64]:
         """Return ``ln g(D)`` up to a constant."""
-        bounded = np.minimum(distances.astype(np.float64), self.largest)
-        return np.asarray(self._table(np.arcsinh(bounded / np.sqrt(self.variance))))
+        masses = np.empty(distances.size)
+        flat = distances.reshape(-1)
+        for part in blocks(flat.size, _AT_ONCE):
+            masses[part] = self._log_mass(flat[part].astype(np.float64))
+        return masses.reshape(distances.shape)
+
+    def _log_mass(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        # What SciPy's spline does, three times as fast: evenly spaced nodes need no search, and asinh written as a
+        # logarithm is a vector instruction.
+        step, coefficients = self._table
+        place = np.minimum(distances, self.largest) / np.sqrt(self.variance)
+        place = np.log(place + np.sqrt(place * place + 1.0))
+        node = np.minimum((place / step).astype(np.intp), coefficients.shape[1] - 1)
+        place -= node * step
+        height = coefficients[0][node]
+        for row in coefficients[1:]:
+            height *= place
+            height += row[node]
+        return height
 
     def draw(self, distances: NDArray[np.float64], entropy: Entropy) -> NDArray[np.float64]:
         """Draw τ for each distance, exactly, by rejection from straight lines through the log-density at the grid.

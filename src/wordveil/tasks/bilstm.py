@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from wordveil.torch_device import training_device
 from wordveil.torch_threads import one_torch_thread
 
 __all__ = ["fit_predict"]
@@ -57,23 +58,24 @@ def fit_predict(
     """
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(seed)
-        network = _Network(vectors, hidden, int(targets.max()) + 1)
+        device = training_device()
+        network = _Network(vectors, hidden, int(targets.max()) + 1).to(device)
         optimiser = torch.optim.Adam([one for one in network.parameters() if one.requires_grad], lr=_RATE)
         loss_of = nn.CrossEntropyLoss()
-        answers = torch.from_numpy(targets.astype(np.int64))
+        answers = torch.from_numpy(targets.astype(np.int64)).to(device)
         generator = np.random.default_rng(seed)
         for _ in range(epochs):
             network.train()
             for batch in _batches(train, generator):
                 optimiser.zero_grad()
-                loss = loss_of(network(torch.from_numpy(_trimmed(train[batch]))), answers[batch])
+                loss = loss_of(network(torch.from_numpy(_trimmed(train[batch])).to(device)), answers[batch])
                 loss.backward()
                 nn.utils.clip_grad_norm_(network.parameters(), 1.0)
                 optimiser.step()
         network.eval()
         with torch.no_grad():
             told = [
-                network(torch.from_numpy(_trimmed(test[start : start + 256]))).argmax(dim=1).numpy()
+                network(torch.from_numpy(_trimmed(test[start : start + 256])).to(device)).argmax(dim=1).cpu().numpy()
                 for start in range(0, len(test), 256)
             ]
         return np.concatenate(told)
