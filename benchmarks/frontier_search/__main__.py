@@ -25,6 +25,7 @@ from benchmarks.frontier_search.candidates import entries
 from benchmarks.frontier_search.checks import differences
 from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.search import Comparison, Row, leading
+from benchmarks.frontier_search.table import HEADINGS, line
 from wordveil.errors import WordveilError
 from wordveil.spaces import load_space
 from wordveil.tasks import load_task
@@ -73,7 +74,7 @@ def search(data: Path, wordnet: Path | None, words: int, *, quick: bool) -> dict
         read = [load_task(name, data).limited(2000 if quick else 1_000_000) for name in tasks]
         comparison = Comparison(ground, read, repeats=1 if quick else 5)
         bounds = ", ".join(f"{name} {low:.3f} {high:.3f}" for name, (low, high) in comparison.bounds.items())
-        print(f"\n{title} (random words, clean text: {bounds})\n{HEADINGS}", flush=True)
+        print(f"\n{title} (random words, clean text: {bounds})\n\n{HEADINGS}", flush=True)
         wanted = set(names)
         rows = []
         for row in comparison.rows([entry for entry in tried if entry.label in wanted], levels):
@@ -87,18 +88,6 @@ def search(data: Path, wordnet: Path | None, words: int, *, quick: bool) -> dict
     found["seconds"] = round(time.perf_counter() - started)
     print(f"\n{found['seconds']} s")
     return found
-
-
-HEADINGS = "| family | candidate | level | ε | near loss | uniform | kept | share | more than the default |"
-
-
-def line(row: Row) -> str:
-    """Return a line of the table."""
-    gain = "" if row.gain is None else f"{row.gain.value:+.3f} ± {0.5 * (row.gain.high - row.gain.low):.3f}"
-    return (
-        f"| {row.family} | {row.label} | {row.level:.0%} | {row.epsilon:.2f} | {row.near_loss:.1f} | {row.uniform:.3f} "
-        f"| {row.kept:.3f} | {row.share:.3f} | {gain} |"
-    )
 
 
 if __name__ == "__main__":

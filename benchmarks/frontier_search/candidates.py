@@ -60,6 +60,7 @@ def entries(*, wordnet: bool, quick: bool = False) -> list[Entry]:
     everyone = [
         Entry("neighbour graphs", DEFAULT, _hops(_nearest(10))),
         Entry("neighbour graphs", FORMER, _hops(_nearest(3), first=1.0)),
+        Entry("neighbour graphs", "10 nearest, plain hops", _hops(_nearest(10), first=1.0)),
         *(Entry("neighbour graphs", f"{k} nearest", _hops(_nearest(k))) for k in (5, 7, 15, 20)),
         *_trees(),
         *_lower_growth(),

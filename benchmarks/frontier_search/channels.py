@@ -87,7 +87,7 @@ class Sampler:
 
     def __init__(self, channel: Tensor) -> None:
         self._words = channel.shape[1]
-        sums = channel.double().cumsum_(dim=1)
+        sums = channel.cumsum(dim=1, dtype=torch.float64)
         sums /= sums[:, -1:].clone()
         sums += torch.arange(len(channel), device=channel.device)[:, None]
         self._sums = sums.flatten()

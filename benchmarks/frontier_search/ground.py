@@ -74,9 +74,9 @@ class Ground:
         if self.wordnet is None:
             return np.empty((0, 2), dtype=np.int64)
         wordnet, get = WordNet(self.wordnet), self.space.vocabulary.ids.get
-        pairs = set()
+        pairs: set[tuple[int, ...]] = set()
         for part in PARTS:
             for synset in wordnet.synsets(part):
-                known = {get(lemma.lower()) for lemma in wordnet.lemmas(synset)} - {None}
+                known = {place for lemma in wordnet.lemmas(synset) if (place := get(lemma.lower())) is not None}
                 pairs.update(permutations(known, 2))
         return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)

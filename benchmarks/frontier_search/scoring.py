@@ -73,7 +73,7 @@ class Scorer:
                 if place != _UNKNOWN or not is_number(word):
                     ids.append(place)
                     text.append(number)
-        return _Column(*(torch.tensor(one, device=self._device) for one in (ids, text)), len(texts))
+        return _Column(torch.tensor(ids, device=self._device), torch.tensor(text, device=self._device), len(texts))
 
     def clean(self) -> list[Outcome]:
         """Do the tasks with the texts as they are."""

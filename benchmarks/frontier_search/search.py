@@ -68,6 +68,11 @@ class Row:
         """Return it as plain values."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Row:
+        """Return what `to_dict` wrote."""
+        return cls(**{**values, "gain": values["gain"] and Interval(**values["gain"])})
+
 
 class Comparison:
     """Compares candidates on some tasks.
