@@ -2,6 +2,7 @@
 
 python -m benchmarks.frontier_search --data FOLDER --wordnet FOLDER --json FILE  # everything; needs a CUDA device
 python -m benchmarks.frontier_search --data FOLDER --quick                       # a few candidates, on any machine
+python -m benchmarks.frontier_search --data FOLDER --only prior --words 8000     # some candidates, beside the default
 
 FOLDER of --data is the folder of data sets that docs/results.md describes, that of --wordnet holds WordNet's database
 files (Debian's package wordnet-base puts them into /usr/share/wordnet); without it the candidates that need synonyms
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.frontier_search.candidates import entries
+from benchmarks.frontier_search.candidates import DEFAULT, entries
 from benchmarks.frontier_search.checks import differences
 from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.search import Comparison, Row, leading
@@ -44,19 +45,20 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder of data sets")
     parser.add_argument("--wordnet", type=Path, help="the folder of WordNet's database files")
     parser.add_argument("--words", type=int, help="how many of the most frequent words (20,000; 2,000 with --quick)")
+    parser.add_argument("--only", default="", help="a part of the family or the name of the candidates to try")
     parser.add_argument("--quick", action="store_true", help="few words, texts and candidates")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     chosen = parser.parse_args()
     words = chosen.words or (2000 if chosen.quick else 20_000)
     try:
-        facts = search(chosen.data, chosen.wordnet, words, quick=chosen.quick)
+        facts = search(chosen.data, chosen.wordnet, words, only=chosen.only, quick=chosen.quick)
     except WordveilError as refused:
         parser.error(str(refused))
     if chosen.json:
         chosen.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def search(data: Path, wordnet: Path | None, words: int, *, quick: bool) -> dict[str, Any]:
+def search(data: Path, wordnet: Path | None, words: int, *, only: str, quick: bool) -> dict[str, Any]:
     """Compare all candidates, then the leading ones on other tasks; print every row as soon as it is known."""
     started = time.perf_counter()
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -67,7 +69,8 @@ def search(data: Path, wordnet: Path | None, words: int, *, quick: bool) -> dict
     if max(checked.values()) > CLOSE:
         raise WordveilError("the matrices made here are not those of wordveil's mechanism, so nothing was searched.")
     ground = Ground(space.restrict(np.arange(min(words, len(space)))), device, wordnet)
-    tried = entries(wordnet=wordnet is not None, quick=quick)
+    everyone = entries(wordnet=wordnet is not None, quick=quick)
+    tried = [one for one in everyone if one.label == DEFAULT or only in f"{one.family}, {one.label}"]
     found: dict[str, Any] = {"words": len(ground), "device": device, "quick": quick}
 
     def compared(title: str, tasks: tuple[str, ...], names: Iterable[str], levels: tuple[float, ...]) -> list[Row]:

@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from benchmarks.frontier_search.ground import Edges, Tensor
+from wordveil.spaces.hops import HopSearch
 
 __all__ = ["shortest_paths"]
 
@@ -27,14 +28,16 @@ def shortest_paths(words: int, pairs: Edges, lengths: NDArray[np.float64], devic
     lengths : array of float
         How long each edge is.
     device : str
-        Where the matrix is wanted. On the processor Dijkstra's algorithm finds it, on a CUDA device that of Bellman
-        and Ford, for all words at once.
+        Where the matrix is wanted. On a CUDA device the algorithm of Bellman and Ford finds it for all words at once,
+        on the processor that of Dijkstra, or wordveil's own search where every edge is one hop.
     """
     ends = np.concatenate([pairs, pairs[:, ::-1]])
     graph = coo_array((np.tile(lengths, 2), (ends[:, 0], ends[:, 1])), shape=(words, words)).tocsr()
-    if device == "cpu":
-        return torch.as_tensor(dijkstra(graph).astype(np.float32))
-    return _bellman_ford(graph, device)
+    if device != "cpu":
+        return _bellman_ford(graph, device)
+    hops = (lengths == 1.0).all()
+    ways = HopSearch(graph.indptr, graph.indices).distances(np.arange(words)) if hops else dijkstra(graph)
+    return torch.as_tensor(ways.astype(np.float32))
 
 
 def _bellman_ford(graph: csr_array, device: str) -> Tensor:

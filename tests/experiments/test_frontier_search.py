@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from benchmarks.frontier_search.hierarchies import cluster_distance  # noqa: E40
 from benchmarks.frontier_search.paths import shortest_paths  # noqa: E402
 from benchmarks.frontier_search.scoring import Scorer  # noqa: E402
 from benchmarks.frontier_search.search import Comparison, Row, leading  # noqa: E402
+from benchmarks.frontier_search.table import HEADINGS, line  # noqa: E402
 
 WORDS = 120
 
@@ -193,3 +195,12 @@ def test_those_go_on_that_lead_at_no_worse_near_loss_or_at_any() -> None:
     loud = [row(f"loud {number}", 5.0, 0.5 + 0.1 * number) for number in range(5)]
     found = leading([row(FORMER, 8.0, 0.9), *fair, row(DEFAULT, 3.0, 0.4), *loud])
     assert found == [DEFAULT, FORMER, "fair 4", "fair 3", "fair 2", "loud 4", "loud 3", "loud 2"]
+
+
+def test_the_page_shows_what_the_search_found() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    facts = json.loads((docs / "search.json").read_text(encoding="utf-8"))
+    rows = [Row.from_dict(one) for part in ("tasks used to choose", "tasks held out") for one in facts[part]["rows"]]
+    page = (docs / "search.md").read_text(encoding="utf-8").splitlines()
+    assert [shown for shown in page if shown.startswith("| ") and shown not in HEADINGS] == [line(row) for row in rows]
+    assert {row.label for row in rows} == {entry.label for entry in entries(wordnet=True)}
