@@ -65,7 +65,7 @@ def entries(*, wordnet: bool, quick: bool = False) -> list[Entry]:
         *_trees(),
         *_lower_growth(),
         *_weighted(),
-        *_by_frequency(),
+        *_uneven(),
         *_priors(),
         *_hierarchical(),
         *_without_graph(),
@@ -92,7 +92,10 @@ def _trees() -> list[Entry]:
 
 def _lower_growth() -> list[Entry]:
     family = "lower growth"
-    both: Joined = lambda ground: np.concatenate([graphs.nearest(ground, 10), graphs.hubless(ground, 10)])  # noqa: E731
+
+    def both(ground: Ground) -> Edges:
+        return np.concatenate([graphs.nearest(ground, 10), graphs.hubless(ground, 10)])
+
     return [
         *(Entry(family, f"{k} nearest, hubs corrected", _hops(_hubless(k))) for k in (20, 10, 15, 30)),
         Entry(family, "10 nearest and 10 with hubs corrected", _hops(both)),
@@ -113,7 +116,7 @@ def _weighted() -> list[Entry]:
     ]
 
 
-def _by_frequency() -> list[Entry]:
+def _uneven() -> list[Entry]:
     family = "uneven neighbours"
 
     def also(base: Joined, words: int, k: int) -> Joined:
@@ -133,13 +136,10 @@ def _by_frequency() -> list[Entry]:
 def _priors() -> list[Entry]:
     family = "frequency priors"
     return [
-        *(
-            Entry(family, f"10 nearest, prior^{power}", _hops(_nearest(10), power=power))
-            for power in (0.4, 0.2, 0.6)
-        ),
+        *(Entry(family, f"10 nearest, prior^{power}", _hops(_nearest(10), power=power)) for power in (0.4, 0.2, 0.6)),
         Entry(family, "10 nearest, first hop 0.3, prior^0.4", _hops(_nearest(10), first=0.3, power=0.4)),
         Entry(family, "20 with hubs corrected, prior^0.3", _hops(_hubless(20), power=0.3)),
-    ]  # fmt: skip
+    ]
 
 
 def _hierarchical() -> list[Entry]:

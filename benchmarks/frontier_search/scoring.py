@@ -81,12 +81,11 @@ class Scorer:
 
     def random(self, repeats: int, seed: int) -> list[Outcome]:
         """Do the tasks with random words in the place of all known words."""
-        return self._drawn(
-            lambda ids, generator: torch.randint(
-                self._words, ids.shape, generator=generator, device=self._device
-            ),
-            repeats, seed,
-        )  # fmt: skip
+
+        def anything(ids: Tensor, generator: torch.Generator) -> Tensor:
+            return torch.randint(self._words, ids.shape, generator=generator, device=self._device)
+
+        return self._drawn(anything, repeats, seed)
 
     def veiled(self, channel: Tensor, repeats: int, seed: int) -> list[Outcome]:
         """Do the tasks with every word drawn from a channel, in training and in testing.

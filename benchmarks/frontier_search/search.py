@@ -99,9 +99,7 @@ class Comparison:
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
         """For each task the score of random words and of clean text."""
-        return {
-            low.task.name: (low.score, high.score) for low, high in zip(self.random, self.clean, strict=True)
-        }  # fmt: skip
+        return {low.task.name: (low.score, high.score) for low, high in zip(self.random, self.clean, strict=True)}
 
     def rows(self, chosen: Sequence[Entry], levels: Sequence[float]) -> Iterator[Row]:
         """Measure candidates, the default first, at each level that they reach."""
