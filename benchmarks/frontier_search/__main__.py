@@ -35,7 +35,8 @@ CHOSEN_ON = ("trec6", "mr", "cr")
 HELD_OUT = ("mpqa", "subj", "sst2", "snips", "sick-e", "mrpc")
 LEVEL = 0.25
 LEVELS = (0.1, 0.25, 0.4)
-CHECKED = 1000  # words
+FEWEST = 500  # words
+CHECKED = 1000
 CLOSE = 1e-3  # between single and double precision
 
 
@@ -49,7 +50,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few words, texts and candidates")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     chosen = parser.parse_args()
-    words = chosen.words or (2000 if chosen.quick else 20_000)
+    words = (2000 if chosen.quick else 20_000) if chosen.words is None else chosen.words
+    if words < FEWEST:
+        parser.error(f"the search needs at least {FEWEST} words")
     try:
         facts = search(chosen.data, chosen.wordnet, words, only=chosen.only, quick=chosen.quick)
     except WordveilError as refused:
@@ -71,6 +74,8 @@ def search(data: Path, wordnet: Path | None, words: int, *, only: str, quick: bo
     ground = Ground(space.restrict(np.arange(min(words, len(space)))), device, wordnet)
     everyone = entries(wordnet=wordnet is not None, quick=quick)
     tried = [one for one in everyone if one.label == DEFAULT or only in f"{one.family}, {one.label}"]
+    if len(tried) < 2:
+        raise WordveilError(f"no candidate has {only!r} in its family or its name; --only needs a part of one.")
     found: dict[str, Any] = {"words": len(ground), "device": device, "quick": quick}
 
     def compared(title: str, tasks: tuple[str, ...], names: Iterable[str], levels: tuple[float, ...]) -> list[Row]:
