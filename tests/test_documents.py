@@ -38,6 +38,7 @@ NOT_RUN = {
     "wordveil audit -m hyperbolic": "takes minutes; tests/audit runs the same audits, small",
     "wordveil privatize letters.txt -o veiled.txt --mechanism laplace --epsilon 12 --engine gpu": "needs a CUDA device",
     "wordveil calibrate --mechanism laplace --engine gpu": "needs a CUDA device",
+    "python -m benchmarks.frontier_search ": "needs data sets of others; tests/experiments tests what it is made of",
     "spark-submit": "needs a cluster",
 }
 #: What a page needs beside the package; without it its snippets are not run.

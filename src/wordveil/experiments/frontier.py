@@ -136,5 +136,6 @@ def _reading(held_out: Frontier, *, quick: bool) -> str:
         "texts. A share is how far utility is on the way from random words to clean text; the mean is over the tasks. "
         "The first mechanism was the default before. A default had to keep as much of the text on tasks that were not "
         "used to choose it, at no larger near loss. Above the former default's mean share on those tasks lies the "
-        f"present one by {', '.join(gains) or 'an unknown amount'}.{small}"
+        f"present one by {', '.join(gains) or 'an unknown amount'}.{small} docs/search.md tells of many other spaces "
+        "and priors that were tried."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from wordveil.tasks.rewriting import Rewriter
 from wordveil.tasks.task import CLASSES, SIMILARITY, Task
 from wordveil.tasks.vectors import cosines
 
-__all__ = ["WHEN", "evaluate"]
+__all__ = ["WHEN", "evaluate", "right_classes"]
 
 Columns: TypeAlias = tuple[Sequence[str], ...]
 
@@ -73,6 +73,25 @@ def _right_classes(
     other = model.features(rewritten)
     plain = other if when == "both" or rewritten is clean else model.features(clean)
     learnt, tested = {"train": (other, plain), "test": (plain, other), "both": (other, other)}[when]
+    return right_classes(task, model, learnt, tested, seed)
+
+
+def right_classes(
+    task: Task, model: Model, learnt: NDArray[Any], tested: NDArray[Any], seed: int
+) -> NDArray[np.float64]:
+    """Learn classes and tell them, and return 1 for each tested example whose class was told, 0 elsewhere.
+
+    Parameters
+    ----------
+    task : Task
+        Which examples are learnt from and which are tested.
+    model : Model
+        What learns.
+    learnt, tested : array
+        What the model sees of each example of the task where it learns from it, and where it is tested on it.
+    seed : int
+        Which random numbers.
+    """
     right = np.empty(len(task))
     for train, test in task.splits():
         right[test] = model.predict(learnt[train], task.gold[train], tested[test], seed % 2**31) == task.gold[test]

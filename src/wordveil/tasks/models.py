@@ -45,7 +45,10 @@ class AveragedVectors(Model):
 
     def features(self, columns: Sequence[Sequence[str]]) -> NDArray[np.float32]:
         """Return what the model sees of the examples, a row each."""
-        means = [self.reader.means(column) for column in columns]
+        return self.joined([self.reader.means(column) for column in columns])
+
+    def joined(self, means: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Return what the model sees of examples whose texts have these mean vectors, an array for each column."""
         if len(means) == 1:
             return means[0]
         left, right = means

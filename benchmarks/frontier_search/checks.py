@@ -1,0 +1,51 @@
+"""What is made here as dense matrices, held against wordveil's own mechanism, meter and a known algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.frontier_search import graphs
+from benchmarks.frontier_search.candidates import entries
+from benchmarks.frontier_search.channels import near_losses, probabilities, success
+from benchmarks.frontier_search.ground import Ground
+from benchmarks.frontier_search.paths import shortest_paths
+from wordveil.calibration import maker, meter_for
+from wordveil.calibration.surroundings import Surroundings
+from wordveil.mechanisms import Graph
+
+__all__ = ["differences"]
+
+_EPSILON = 5.0
+
+
+def differences(ground: Ground) -> dict[str, float]:
+    """Return by how much the default's figures, and ways along weighted edges, differ from the exact ones, relatively.
+
+    Parameters
+    ----------
+    ground : Ground
+        Few words.
+    """
+    space = ground.space
+    own = Graph(space, _EPSILON)
+    meter = meter_for(maker("graph", space), space)
+    exact = meter.near_loss([_EPSILON])[0]
+    candidate = entries(wordnet=False)[0].make(ground)
+    channel = probabilities(candidate, _EPSILON)
+    around = Surroundings.of(space, exact.ids, meter.settings.similar)
+    uniform = torch.full((len(ground),), 1.0 / len(ground), device=ground.device)
+    pairs = graphs.connected(ground, graphs.nearest(ground, 5))
+    lengths = graphs.chords(ground, pairs)
+    ways, known = (shortest_paths(len(ground), pairs, lengths, device) for device in (ground.device, "cpu"))
+    return {
+        "probabilities": _apart(channel.cpu().numpy(), own.probability_rows(np.arange(len(ground)))),
+        "near loss": _apart(near_losses(candidate, _EPSILON, around), exact.values),
+        "success": _apart(np.array(success(channel, uniform)), np.array(meter.adversary([_EPSILON], "uniform")[0].low)),
+        "shortest paths": _apart(ways.cpu().numpy() + 1.0, known.numpy() + 1.0),
+    }
+
+
+def _apart(here: NDArray[np.float64], there: NDArray[np.float64]) -> float:
+    return float(np.max(np.abs(here - there) / there))
