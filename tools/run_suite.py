@@ -29,6 +29,7 @@ COPIED = (
     "docs",
     "examples",
     "benchmarks/*.py",
+    "benchmarks/frontier_search",
     "tools",
     "*.md",
     "LICENSE",
