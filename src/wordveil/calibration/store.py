@@ -19,7 +19,7 @@ from wordveil.cache import DAMAGE, cached_folder, home
 
 __all__ = ["keep", "kept"]
 
-_VERSION = 1  # to be raised whenever the same key would now give other figures
+_VERSION = 2  # to be raised whenever the same key would now give other figures
 _FILE = "figures.npz"
 
 
