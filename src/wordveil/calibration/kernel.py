@@ -20,6 +20,7 @@ _PAIRS = 1 << 17
 _SAMPLE = 512
 _CELLS = 1 << 24
 _ROWS = 1 << 15
+_LEAST = 1e-12  # of a sum over all other words, where there are none
 _UNSEEN = 0.01  # draws that an output is thought to have had before any was made
 
 
@@ -45,7 +46,7 @@ class Kernel:
         #: For each output how many draws of other words it had.
         self.reached = np.bincount(seen.output[moved], weights=seen.count[moved], minlength=len(space)) + _UNSEEN
         self._background = self.reached / self.reached.sum()
-        self._sums = 1.0 - self._background[self._suspects]
+        self._sums = np.maximum(1.0 - self._background[self._suspects], _LEAST)
         if self._space is not None:
             row, output, count = seen.row[moved], seen.output[moved], seen.count[moved]
             self._learn_distances(self._space, row, output, count, np.random.default_rng(seed))
@@ -76,7 +77,7 @@ class Kernel:
             sample, weights = output[others[:_SAMPLE]], np.full(min(_SAMPLE, draws), 1.0 / min(_SAMPLE, draws))
         factors = self._factor(space.distances(sample)[:, self._suspects])
         factors[sample[:, None] == self._suspects] = 0.0
-        self._sums = np.maximum(weights @ factors, np.finfo(np.float64).tiny)
+        self._sums = np.maximum(weights @ factors, _LEAST)
 
     def _factor(self, distances: NDArray[np.floating]) -> NDArray[np.float64]:
         return np.asarray(np.exp(np.interp(distances, self._middles, self._factors)))
