@@ -13,6 +13,7 @@ from wordveil.calibration.halves import Halves
 from wordveil.calibration.learner import Learnt, success_of
 from wordveil.calibration.sightings import Sightings
 from wordveil.mechanisms import FromChannel, mechanism
+from wordveil.mechanisms.priors import log_prior
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, Space
 
@@ -35,8 +36,8 @@ def prior_of(name: str) -> NDArray[np.float64]:
 PRIORS = ["uniform", "zipf", "some"]
 
 
-def best_of(prior: NDArray[np.float64]) -> float:
-    return float((prior[:, None] * TABLE).max(axis=0).sum())
+def best_of(prior: NDArray[np.float64], table: NDArray[np.float64] = TABLE) -> float:
+    return float((prior[:, None] * table).max(axis=0).sum())
 
 
 def learnt_by(made: FromChannel | Bare | Blank, prior: NDArray[np.float64], draws: int, entropy: Entropy) -> Learnt:
@@ -98,6 +99,24 @@ def test_few_draws_teach_more_than_their_counts(name: str, draws: int) -> None:
     assert np.mean(gains) > 0
 
 
+def test_much_is_learnt_of_a_mechanism_with_many_rare_outputs(glove: EuclideanSpace) -> None:
+    """Counts that are not discounted, not mixed with pseudo-draws or mixed with no regard to distance reach 0.78."""
+    words = 1000
+    space = glove.restrict(np.arange(words))
+    graph = mechanism("graph", space, epsilon=4.0)
+    channel = graph.channel()
+    made = FromChannel(graph.space, channel)
+    table = channel.matrix.toarray()
+    prior = np.exp(log_prior(space, "frequency"))
+    prior /= prior.sum()
+    reached = []
+    for seed in range(8):
+        seen = Sightings.watch(made, prior, 8000, Entropy(seed))
+        guesses = Learnt(space, seen).guesses(prior)
+        reached.append((prior[guesses] * table[guesses, np.arange(words)]).sum())
+    assert np.mean(reached) > 0.785 * (prior[:, None] * table).max(axis=0).sum()
+
+
 def test_words_released_as_they_are_are_always_guessed() -> None:
     prior = prior_of("zipf")
     learning, testing = Entropy(2).spawn(2)
@@ -120,40 +139,45 @@ def test_words_replaced_blindly_are_guessed_no_better_than_unseen(name: str) -> 
 def test_what_is_learnt_is_a_law_and_the_guess_its_best_column(space: Space) -> None:
     """With distances and, where words are no points, without."""
     prior = prior_of("zipf")
-    learnt = Learnt(space, Sightings.watch(MADE, prior, DRAWS, Entropy(4)))
+    seen = Sightings.watch(MADE, prior, 3000, Entropy(4))
+    learnt = Learnt(space, seen)
     law = learnt.columns(np.arange(WORDS))
     assert law.sum(axis=1) == pytest.approx(np.ones(WORDS))
-    best = (prior[:, None] * law).max(axis=0)
-    guessed = prior[learnt.guesses(prior)] * law[learnt.guesses(prior), np.arange(WORDS)]
-    # A word that is neither likely nor ever gave the output is not looked at: seldom the best, and hardly better.
-    assert np.mean(guessed == pytest.approx(best)) > 0.9
-    assert guessed.sum() > 0.99 * best.sum()
+    values = prior[:, None] * law
+    guesses = learnt.guesses(prior)
+    guessed = values[guesses, np.arange(WORDS)]
+    assert guessed.sum() > 0.99 * values.max(axis=0).sum()
+    looked_at = np.eye(WORDS, dtype=np.bool_)
+    looked_at[:10] = True
+    looked_at[seen.row, seen.output] = True
+    assert guessed == pytest.approx(np.where(looked_at, values, 0.0).max(axis=0))
 
 
-def dealt(space: EuclideanSpace, draws: int, seed: int) -> Halves:
-    ids = np.random.default_rng(0).permutation(WORDS)  # in any order, as a sample of words is
-    outputs = FromChannel(space, CHANNEL).draw(np.repeat(ids, draws), Entropy(seed)).reshape(-1, draws)
-    parts = [slice(0, 70), slice(70, WORDS)]
-    return Halves.joined([Halves.of(ids[part], outputs[part]) for part in parts])
-
-
-@pytest.mark.parametrize("draws", [11, 200])
-def test_halves_of_dealt_draws_hold_the_truth_between_them(draws: int) -> None:
-    halves = dealt(SPACE, draws, 5)
-    priors = [prior_of(name) for name in PRIORS[:2]]
-    for prior, found in zip(priors, halves.adversaries(SPACE, [prior[halves.ids] for prior in priors]), strict=True):
-        exact = best_of(prior)
+@pytest.mark.parametrize("draws", [11, 201])
+@pytest.mark.parametrize("name", PRIORS[:2])
+def test_halves_of_dealt_draws_hold_the_truth_between_them(draws: int, name: str) -> None:
+    channel = mechanism("exponential", SPACE, epsilon=1.0).channel()
+    made = FromChannel(SPACE, channel)
+    prior = prior_of(name)
+    exact = best_of(prior, channel.matrix.toarray())
+    lows, highs, errors = [], [], []
+    for seed in range(10):
+        ids = np.random.default_rng(seed).permutation(WORDS)  # in any order, as a sample of words is
+        outputs = made.draw(np.repeat(ids, draws), Entropy(seed)).reshape(-1, draws)
+        halves = Halves.joined([Halves.of(ids[[place]], outputs[[place]]) for place in range(WORDS)])
+        (found,) = halves.adversaries(SPACE, [prior[ids]])
         assert found.words == WORDS
-        assert found.low <= exact + SLACK * found.error
-        assert exact <= found.high + SLACK * found.error
-        assert found.low > 0.85 * exact
+        lows.append(found.low)
+        highs.append(found.high)
+        errors.append(found.error / np.sqrt(10))
+    assert 0.9 * exact < np.mean(lows) < exact + SLACK * np.mean(errors)
+    assert exact < np.mean(highs)
 
 
 def test_words_that_share_their_randomness_have_the_larger_error() -> None:
     prior = prior_of("zipf")
-    fresh = Sightings.of(
-        np.arange(WORDS), *(np.repeat(np.arange(WORDS), 50), MADE.draw(np.repeat(np.arange(WORDS), 50), Entropy(6)))
-    )
+    row = np.repeat(np.arange(WORDS), 50)
+    fresh = Sightings.of(np.arange(WORDS), row, MADE.draw(row, Entropy(6)))
     guesses = np.arange(WORDS)
     alone = success_of([(guesses, fresh)], prior, dealt=True)
     together = success_of([(guesses, fresh)], prior, dealt=True, blocks=np.arange(WORDS) // 30)
