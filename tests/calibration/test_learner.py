@@ -41,7 +41,7 @@ def best_of(prior: NDArray[np.float64], table: NDArray[np.float64] = TABLE) -> f
 
 
 def learnt_by(made: FromChannel | Bare | Blank, prior: NDArray[np.float64], draws: int, entropy: Entropy) -> Learnt:
-    return Learnt(made.space, Sightings.watch(made, prior, draws, entropy))
+    return Learnt(made.space, Sightings.of_runs(made, prior, draws, entropy))
 
 
 def truly(guesses: NDArray[np.int64], prior: NDArray[np.float64]) -> float:
@@ -55,7 +55,7 @@ def test_a_known_channel_is_guessed_nearly_as_well_as_can_be(name: str) -> None:
     learning, testing = Entropy(1).spawn(2)
     own = prior[prior > 0]
     guesses = learnt_by(MADE, prior, DRAWS, learning).guesses(own)
-    found = success_of([(guesses, Sightings.watch(MADE, prior, DRAWS, testing))], own)
+    found = success_of([(guesses, Sightings.of_runs(MADE, prior, DRAWS, testing))], own)
     exact = best_of(prior)
     assert 0 < found.error < 0.005
     assert found.value <= exact + SLACK * found.error
@@ -72,7 +72,7 @@ def test_the_figure_is_not_flattered_however_few_draws_were_learnt_from(name: st
     for seed in range(40):
         learning, testing = Entropy(seed).spawn(2)
         guesses = learnt_by(MADE, prior, 300, learning).guesses(own)
-        found = success_of([(guesses, Sightings.watch(MADE, prior, 3000, testing))], own)
+        found = success_of([(guesses, Sightings.of_runs(MADE, prior, 3000, testing))], own)
         itself = float((prior * TABLE.diagonal()).sum())
         far.append(found.value - max(truly(guesses, prior), itself, own.max()))
         errors.append(found.error)
@@ -87,7 +87,7 @@ def test_few_draws_teach_more_than_their_counts(name: str, draws: int) -> None:
     prior = prior_of(name)
     gains = []
     for seed in range(10):
-        seen = Sightings.watch(MADE, prior, draws, Entropy(seed))
+        seen = Sightings.of_runs(MADE, prior, draws, Entropy(seed))
         ours = truly(Learnt(SPACE, seen).guesses(prior[prior > 0]), prior)
         theirs = []
         for discount in (0.0, 1.0):  # the largest count, and the largest count less one
@@ -111,7 +111,7 @@ def test_much_is_learnt_of_a_mechanism_with_many_rare_outputs(glove: EuclideanSp
     prior /= prior.sum()
     reached = []
     for seed in range(8):
-        seen = Sightings.watch(made, prior, 8000, Entropy(seed))
+        seen = Sightings.of_runs(made, prior, 8000, Entropy(seed))
         guesses = Learnt(space, seen).guesses(prior)
         reached.append((prior[guesses] * table[guesses, np.arange(words)]).sum())
     assert np.mean(reached) > 0.785 * (prior[:, None] * table).max(axis=0).sum()
@@ -122,7 +122,7 @@ def test_words_released_as_they_are_are_always_guessed() -> None:
     learning, testing = Entropy(2).spawn(2)
     guesses = learnt_by(Bare(SPACE), prior, 500, learning).guesses(prior)
     assert guesses.tolist() == list(range(WORDS))
-    assert success_of([(guesses, Sightings.watch(Bare(SPACE), prior, 500, testing))], prior) == (1.0, 0.0)
+    assert success_of([(guesses, Sightings.of_runs(Bare(SPACE), prior, 500, testing))], prior) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize("name", PRIORS)
@@ -131,7 +131,7 @@ def test_words_replaced_blindly_are_guessed_no_better_than_unseen(name: str) -> 
     own = prior[prior > 0]
     learning, testing = Entropy(3).spawn(2)
     guesses = learnt_by(Blank(SPACE), prior, DRAWS, learning).guesses(own)
-    found = success_of([(guesses, Sightings.watch(Blank(SPACE), prior, DRAWS, testing))], own)
+    found = success_of([(guesses, Sightings.of_runs(Blank(SPACE), prior, DRAWS, testing))], own)
     assert prior.max() <= found.value <= prior.max() + SLACK * found.error
 
 
@@ -139,7 +139,7 @@ def test_words_replaced_blindly_are_guessed_no_better_than_unseen(name: str) -> 
 def test_what_is_learnt_is_a_law_and_the_guess_its_best_column(space: Space) -> None:
     """With distances and, where words are no points, without."""
     prior = prior_of("zipf")
-    seen = Sightings.watch(MADE, prior, 3000, Entropy(4))
+    seen = Sightings.of_runs(MADE, prior, 3000, Entropy(4))
     learnt = Learnt(space, seen)
     law = learnt.columns(np.arange(WORDS))
     assert law.sum(axis=1) == pytest.approx(np.ones(WORDS))

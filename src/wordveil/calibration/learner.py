@@ -20,6 +20,7 @@ is not flattered.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -78,14 +79,17 @@ class Learnt:
             fits.append(float(count @ np.log(np.maximum(chances, np.finfo(np.float64).tiny))))
         return float(_PSEUDO[int(np.argmax(fits))])
 
+    @cached_property
+    def _kept_table(self) -> csc_array:
+        pairs = self._seen.row, self._seen.output
+        return csc_array((self._kept, pairs), shape=(len(self._seen.suspects), self._words))
+
     def columns(self, outputs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the probabilities of some outputs (columns) for every suspect (row)."""
-        seen = self._seen
-        kept = csc_array((self._kept, (seen.row, seen.output)), shape=(len(seen.suspects), self._words))
         found = self._kernel.columns(outputs)
         found *= (self._pseudo + self._lost)[:, None]
-        found += kept[:, outputs].toarray()
-        found /= (seen.drawn + self._pseudo)[:, None]
+        found += self._kept_table[:, outputs].toarray()
+        found /= (self._seen.drawn + self._pseudo)[:, None]
         return found
 
     def guesses(self, prior: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -58,7 +58,7 @@ class Sightings:
         return cls(suspects, drawn, pairs // span, pairs % span, count.astype(np.float64))
 
     @classmethod
-    def watch(cls, mechanism: Mechanism[Any], prior: NDArray[np.float64], draws: int, entropy: Entropy) -> Sightings:
+    def of_runs(cls, mechanism: Mechanism[Any], prior: NDArray[np.float64], draws: int, entropy: Entropy) -> Sightings:
         """Run a mechanism on words that come as often as a prior says.
 
         Parameters

@@ -110,15 +110,15 @@ class TokenAdversary:
     def _learnt(self, epsilon: float) -> Adversary:
         mechanism = self.make(epsilon)
         learning, testing = Entropy(self.seed).spawn(2)
-        seen = Sightings.watch(mechanism, self._prior, self.draws, learning)
+        seen = Sightings.of_runs(mechanism, self._prior, self.draws, learning)
         prior = self._prior[seen.suspects]
         guesses = Learnt(mechanism.space, seen).guesses(prior)
-        success = success_of([(guesses, Sightings.watch(mechanism, self._prior, self.draws, testing))], prior)
+        success = success_of([(guesses, Sightings.of_runs(mechanism, self._prior, self.draws, testing))], prior)
         return Adversary(success.value, success.value, success.error, len(seen.suspects))
 
     def kept(self, epsilon: float) -> float:
         """Return how many of the texts' words stay what they are, from draws."""
-        seen = Sightings.watch(self.make(epsilon), self.chances, _KEPT, Entropy(self.seed))
+        seen = Sightings.of_runs(self.make(epsilon), self.chances, _KEPT, Entropy(self.seed))
         return float(seen.count[seen.stays].sum() / _KEPT)
 
     @property
