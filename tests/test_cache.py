@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from wordveil.cache import cached_arrays, cached_folder
 from wordveil.calibration.store import keep, kept
 from wordveil.errors import WordveilError
 from wordveil.spaces import GraphSpace, RingSpace
+from wordveil.spaces.files import load_vectors, write_vectors
 
 
 @pytest.fixture(autouse=True)
@@ -86,3 +88,85 @@ def test_without_a_cache_nothing_is_left_behind(tmp_path: Path, cache: Path) -> 
     told = {"WORDVEIL_CACHE": str(cache), "TMPDIR": str(temporary)}
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | told)
     assert list(temporary.iterdir()) == []
+
+
+MIB = 1 << 20
+DAY = 24 * 3600
+
+
+def put(number: int, size: int, age: float = 0.0) -> Path:
+    """Cache so many bytes, last used so long ago."""
+
+    def fill(folder: Path) -> None:
+        (folder / "a").write_bytes(bytes(size))
+
+    folder = cached_folder(f"some-1-{number:032x}", fill)
+    set_age(folder, age)
+    return folder
+
+
+def set_age(folder: Path, age: float) -> None:
+    then = time.time() - age
+    os.utime(folder, (then, then))
+
+
+def test_what_was_not_used_for_longest_makes_room(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE_SIZE", "3")
+    old = [put(number, MIB, (9 - number) * DAY) for number in range(3)]
+    assert all(folder.is_dir() for folder in old)  # they just fit
+    put(0, MIB)  # used, and nothing is written
+    new = put(3, MIB)
+    assert sorted(cache.iterdir()) == sorted([old[0], old[2], new])
+    large = put(4, 3 * MIB)
+    assert sorted(cache.iterdir()) == sorted([old[0], new, large])  # too much, but all of it was used just now
+    for folder in (old[0], new, large):
+        set_age(folder, DAY)
+    last = put(5, MIB)
+    assert sorted(cache.iterdir()) == [last]
+
+
+def test_figures_that_are_read_are_in_use(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE_SIZE", "1")
+    for number in range(2):
+        keep({"what": number}, {"a": np.random.default_rng(number).random(MIB // 16)})
+    for folder in cache.iterdir():
+        set_age(folder, DAY)
+    assert kept({"what": 0}) is not None
+    put(0, MIB)
+    assert kept({"what": 0}) is not None
+    assert kept({"what": 1}) is None
+
+
+def test_only_what_the_cache_made_is_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE_SIZE", "0")
+    mine = [cache / name for name in ("photographs", "notes-2024", ".making")]
+    scratch = [cache / f".{what}-ab12_{age}" for what in ("making", "going") for age in ("old", "new")]
+    for folder in (*mine, *scratch):
+        folder.mkdir(parents=True)
+        (folder / "a").write_bytes(bytes(MIB))
+        set_age(folder, 2 * DAY if folder.name.endswith("old") or folder in mine else 0)
+    new = put(0, MIB)
+    left = set(cache.iterdir())
+    assert left == {*mine, new, *(folder for folder in scratch if folder.name.endswith("new"))}
+
+
+def test_arrays_that_are_mapped_can_be_read_when_they_have_gone(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE_SIZE", "0")
+    space = make_space(30)
+    path = tmp_path / "vectors.txt"
+    write_vectors(path, space.vocabulary.words, space.matrix)
+    _, mapped = load_vectors(path)
+    for folder in cache.iterdir():
+        set_age(folder, DAY)
+    last = put(0, 1)
+    assert list(cache.iterdir()) == [last]
+    assert (np.asarray(mapped) == space.matrix).all()
+
+
+@pytest.mark.parametrize("size", ["much", "-1", "1.5"])
+def test_a_size_that_is_none_is_told(cache: Path, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE_SIZE", size)
+    with pytest.raises(WordveilError, match=r"WORDVEIL_CACHE_SIZE must be a whole number of MiB\."):
+        put(0, 1)

@@ -6,6 +6,7 @@ Only what is derived from an embedding is ever cached, never anything of a text.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
 import tempfile
@@ -16,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.cache_room import CacheRoom
 from wordveil.errors import WordveilError
 
-__all__ = ["DAMAGE", "cached_arrays", "cached_folder", "home"]
+__all__ = ["DAMAGE", "cached_arrays", "cached_folder", "found", "home"]
 
 #: What reading an array raises if its file is missing, empty or cut short.
 DAMAGE = (OSError, ValueError, EOFError)
@@ -46,9 +48,10 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
     fill : callable
         Writes the content into the empty folder it is given.
     """
-    target = home() / key
-    if target.is_dir():
-        return target
+    there = found(key)
+    if there is not None:
+        return there
+    target, room = home() / key, CacheRoom(home())
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".making-", dir=target.parent))
@@ -68,6 +71,23 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
             ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    room.make_for(target)
+    return target
+
+
+def found(key: str) -> Path | None:
+    """Return the folder cached under `key`, from now on the one used last, or None if there is none.
+
+    Parameters
+    ----------
+    key : str
+        As for `cached_folder`.
+    """
+    target = home() / key
+    if not target.is_dir():
+        return None
+    with contextlib.suppress(OSError):  # a cache that is only to be read
+        os.utime(target)
     return target
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
-from wordveil.attacks.kernels import Kernel
 from wordveil.attacks.priors import Prior
 from wordveil.attacks.watching import run_watched
+from wordveil.calibration.learner import Learnt
 from wordveil.calibration.settings import Watch, ignore
+from wordveil.calibration.sightings import Sightings
 from wordveil.mechanisms import ExponentialMechanism, Graph, Mechanism, Ring
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -26,8 +26,6 @@ __all__ = ["Likelihood", "likelihood_of"]
 
 _CELLS = 1 << 21
 _TOKENS = 1 << 18
-_TESTED = 1 << 16
-_PSEUDO = np.geomspace(0.1, 1000.0, 13)
 
 
 class Likelihood(ABC):
@@ -130,46 +128,20 @@ class _ByRows(Likelihood):
 
 
 class _Counted(Likelihood):
-    """Any mechanism at all, by running it.
-
-    Each suspect is veiled in proportion to its prior, as in a text. Few draws say little of a word, so that its counts
-    are mixed with pseudo-draws that fall as draws do on the whole (`Kernel`). How many pseudo-draws are best is found
-    on draws that were not counted (empirical Bayes).
-    """
+    """Any mechanism at all, by running it; each suspect is veiled in proportion to its prior, as in a text."""
 
     exact = False
 
     def __init__(self, mechanism: Mechanism[Any], prior: Prior, draws: int, entropy: Entropy, watch: Watch) -> None:
-        self._drawn = np.maximum(2, np.ceil(draws * np.exp(prior.logs))).astype(np.int64)
-        place = np.repeat(np.arange(len(prior.ids)), self._drawn)
-        output = np.empty(len(place), dtype=np.int64)
-        for part in blocks(len(place), _TOKENS):
-            output[part] = mechanism.draw(prior.ids[place[part]], entropy)
-            watch("running the mechanism", part.stop / len(place))
-        self._kernel = Kernel(mechanism.space, prior.ids, place, output)
-        self._counts = _count(place, output, (len(prior.ids), len(mechanism.space)))
-        self._pseudo = self._best_pseudo(place, output)
-
-    def _best_pseudo(self, place: NDArray[np.int64], output: NDArray[np.int64]) -> float:
-        """Return the number of pseudo-draws with which half of each word's draws make the others likeliest."""
-        first = np.arange(len(place)) % 2 == 0
-        known = _count(place[first], output[first], self._counts.shape)
-        drawn = np.bincount(place[first], minlength=len(self._drawn))
-        others = np.flatnonzero(~first)
-        test = others[:: max(1, len(others) // _TESTED)]
-        place, output = place[test], output[test]
-        counts, expected = np.asarray(known[place, output]), self._kernel.pairs(place, output)
-        fits = [np.log((counts + some * expected) / (drawn[place] + some)).mean() for some in _PSEUDO]
-        return float(_PSEUDO[int(np.argmax(fits))])
+        drawn = np.maximum(2, np.ceil(draws * np.exp(prior.logs))).astype(np.int64)
+        row = np.repeat(np.arange(len(prior.ids)), drawn)
+        output = np.empty(len(row), dtype=np.int64)
+        for part in blocks(len(row), _TOKENS):
+            output[part] = mechanism.draw(prior.ids[row[part]], entropy)
+            watch("running the mechanism", part.stop / len(row))
+        self._learnt = Learnt(mechanism.space, Sightings.of(prior.ids, row, output))
 
     def columns(self, outputs: NDArray[np.int64], watch: Watch = ignore) -> NDArray[np.float64]:
         watch("looking up counts", 0.0)
-        found = self._kernel.columns(outputs)
-        found *= self._pseudo
-        found += self._counts[:, outputs].toarray()
-        found /= (self._drawn + self._pseudo)[:, None]
+        found = self._learnt.columns(outputs)
         return np.log(found, out=found)
-
-
-def _count(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, ...]) -> csc_array:
-    return csc_array((np.ones(len(row)), (row, column)), shape=shape)  # equal places are added up

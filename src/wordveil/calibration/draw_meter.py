@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wordveil.calibration import estimates
 from wordveil.calibration.counts import Counts
-from wordveil.calibration.guesses import Guesses
+from wordveil.calibration.halves import Halves
 from wordveil.calibration.hierarchy import depths
 from wordveil.calibration.meter import Maker, Meter
 from wordveil.calibration.settings import Settings, Watch, ignore
@@ -106,15 +106,10 @@ class DrawMeter(Meter):
         weights = np.exp(self.log_prior(prior, self.suspects))
         found = []
         for epsilon in epsilons:
-            parts = [
-                Guesses.of(self.suspects[part], weights[part], outputs)
-                for part, outputs in self._draw(epsilon, self.suspects, self.settings.draws, _FIGURES)
-            ]
-            found.append(self._success(parts))
+            draws = self._draw(epsilon, self.suspects, self.settings.draws, _FIGURES)
+            halves = Halves.joined([Halves.of(self.suspects[part], outputs) for part, outputs in draws])
+            found += halves.adversaries(self.probe.space, [weights])
         return found
-
-    def _success(self, parts: list[Guesses]) -> Adversary:
-        return Guesses.joined(parts).adversary(len(self.suspects))
 
     def _measure(self, epsilons: Sequence[float]) -> Iterator[Measurement]:
         for number, epsilon in enumerate(epsilons):
@@ -122,31 +117,30 @@ class DrawMeter(Meter):
 
     def _at(self, epsilon: float, start: float, end: float) -> Measurement:
         ids, around, draws = self.ids, self.surroundings, self.settings.draws
-        weights = {prior: np.exp(self.log_prior(prior, self.suspects)) for prior in ("uniform", "frequency")}
+        weights = [np.exp(self.log_prior(prior, self.suspects)) for prior in ("uniform", "frequency")]
         counts: list[Counts] = []
         near: list[NDArray[np.float64]] = []
-        guesses: dict[str, list[Guesses]] = {prior: [] for prior in weights}
+        halves: list[Halves] = []
         for part, outputs in self._draw(epsilon, ids, draws, _FIGURES, start, end):
             counts.append(Counts.of(ids[part], outputs, self.settings, self._depths))
             inside = slice(part.start, max(part.start, min(part.stop, len(around.ids))))
             count = inside.stop - inside.start
             near.append(estimates.near_frequency(around, self.settings.near, outputs[:count], inside))
             asked = max(0, min(part.stop, len(self.suspects)) - part.start)
-            for prior, weight in weights.items():
-                if asked:
-                    suspects = self.suspects[part]
-                    guesses[prior].append(Guesses.of(suspects, weight[part], outputs[:asked]))
+            if asked:
+                halves.append(Halves.of(self.suspects[part], outputs[:asked]))
         whole = Counts.joined(counts)
         stays = _frequency(ids, whole.own, draws)
         worst = estimates.worst_words(stays)
         again = self._stays(epsilon, worst, estimates.AGAIN * draws, _WORST, (end, end))
+        uniform, frequency = Halves.joined(halves).adversaries(self.probe.space, weights)
         return estimates.estimated(
             epsilon,
             replace(stays, again=again),
             whole,
             np.concatenate(near),
             self.near_loss([epsilon])[0],
-            (self._success(guesses["uniform"]), self._success(guesses["frequency"])),
+            (uniform, frequency),
             self.settings,
             block=1,
             has_hierarchy=self._depths is not None,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wordveil.calibration import estimates
 from wordveil.calibration.counts import Counts
-from wordveil.calibration.guesses import Guesses
+from wordveil.calibration.halves import Halves
 from wordveil.calibration.meter import Maker, Meter
 from wordveil.calibration.radial import RadialNoise
 from wordveil.calibration.rays import Landing, Rays
@@ -167,15 +167,16 @@ class RayMeter(Meter):
             landing = self._follow(ids[part], scales[part], times * self.settings.adversary_draws, _ADVERSARY, number)
             own = [self._within(landing.edges, column) for column in scales[part].T]
             return _packed(
-                Guesses.of(ids[part], weights[prior][part], landing.outputs[:, place], own[place])
-                for prior in priors
-                for place in range(len(epsilons))
+                Halves.of(ids[part], landing.outputs[:, place], own[place]) for place in range(len(epsilons))
             )
 
         key = {"what": "guesses", "epsilons": list(epsilons), "priors": list(priors)}
         found = self._each_block(ids, "learning to guess", work, key)
-        joined = iter(_joined(found, Guesses, len(priors) * len(epsilons)))
-        return {prior: [next(joined).adversary(len(ids)) for _ in epsilons] for prior in priors}
+        at_each = [
+            halves.adversaries(self.probe.space, list(weights.values()))
+            for halves in _joined(found, Halves, len(epsilons))
+        ]
+        return {prior: [at[place] for at in at_each] for place, prior in enumerate(priors)}
 
     def _measure(self, epsilons: Sequence[float]) -> Iterator[Measurement]:
         ids, around = self.ids, self.surroundings

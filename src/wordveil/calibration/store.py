@@ -15,25 +15,26 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import DAMAGE, cached_folder, home
+from wordveil.cache import DAMAGE, cached_folder, found, home
 
 __all__ = ["keep", "kept"]
 
-_VERSION = 1  # to be raised whenever the same key would now give other figures
+_VERSION = 2  # to be raised whenever the same key would now give other figures
 _FILE = "figures.npz"
 
 
 def kept(key: dict[str, Any]) -> dict[str, NDArray[Any]] | None:
     """Return the arrays kept under this key, or None."""
-    path = home() / _name(key) / _FILE
-    if not path.is_file():
+    folder = found(_name(key))
+    if folder is None or not (folder / _FILE).is_file():
         return None
+    path = folder / _FILE
     try:
         # numpy would leave open a file that it cannot read
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return dict(arrays)
     except (*DAMAGE, BadZipFile):
-        shutil.rmtree(path.parent, ignore_errors=True)  # to be measured and kept again
+        shutil.rmtree(folder, ignore_errors=True)  # to be measured and kept again
         return None
 
 

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from wordveil.attacks import words_of
 from wordveil.calibration import Adversary, Meter, Settings, meter_for
+from wordveil.calibration.learner import Learnt, success_of
 from wordveil.calibration.meter import Maker
 from wordveil.calibration.settings import Watch, ignore
+from wordveil.calibration.sightings import Sightings
 from wordveil.errors import WordveilError
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
@@ -107,42 +109,18 @@ class TokenAdversary:
 
     def _learnt(self, epsilon: float) -> Adversary:
         mechanism = self.make(epsilon)
-        chances = self._prior
         learning, testing = Entropy(self.seed).spawn(2)
-        inputs = _inputs(chances, self.draws, learning)
-        guesses = _guesses(inputs, mechanism.draw(inputs, learning), chances)
-        inputs = _inputs(chances, self.draws, testing)
-        right = guesses[mechanism.draw(inputs, testing)] == inputs
-        success, floor = float(right.mean()), self.floor
-        error = float(np.sqrt(success * (1 - success) / self.draws))
-        return Adversary(max(success, floor), max(success, floor), error, int((chances > 0).sum()))
+        seen = Sightings.of_runs(mechanism, self._prior, self.draws, learning)
+        prior = self._prior[seen.suspects]
+        guesses = Learnt(mechanism.space, seen).guesses(prior)
+        success = success_of([(guesses, Sightings.of_runs(mechanism, self._prior, self.draws, testing))], prior)
+        return Adversary(success.value, success.value, success.error, len(seen.suspects))
 
     def kept(self, epsilon: float) -> float:
         """Return how many of the texts' words stay what they are, from draws."""
-        entropy = Entropy(self.seed)
-        inputs = _inputs(self.chances, _KEPT, entropy)
-        return float((self.make(epsilon).draw(inputs, entropy) == inputs).mean())
+        seen = Sightings.of_runs(self.make(epsilon), self.chances, _KEPT, Entropy(self.seed))
+        return float(seen.count[seen.stays].sum() / _KEPT)
 
     @property
     def _prior(self) -> NDArray[np.float64]:
         return self.chances if self.prior == "text" else np.full(len(self.space), 1.0 / len(self.space))
-
-
-def _inputs(chances: NDArray[np.float64], count: int, entropy: Entropy) -> NDArray[np.int64]:
-    sums = np.cumsum(chances)
-    return np.minimum(np.searchsorted(sums, entropy.uniform(count) * sums[-1], side="right"), len(chances) - 1)
-
-
-def _guesses(inputs: NDArray[np.int64], outputs: NDArray[np.int64], chances: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the best guess for every output, from what was seen."""
-    words = len(chances)
-    pairs, counts = np.unique(outputs * words + inputs, return_counts=True)
-    output, source = pairs // words, pairs % words
-    # One sighting teaches little: it does not outdo the guess that the word stayed, where it is a word of the text.
-    value = counts - ((output != source) & (chances[output] > 0)) + 0.5 * (output == source)
-    order = np.lexsort((value, output))
-    last = order[np.append(np.diff(output[order]) != 0, True)]
-    guesses = np.where(chances > 0, np.arange(words), int(chances.argmax()))
-    learnt = last[value[last] > 0]
-    guesses[output[learnt]] = source[learnt]
-    return guesses

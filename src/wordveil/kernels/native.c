@@ -162,6 +162,22 @@ static int read_cloud(Buffers *buffers, PyObject *tuple, Cloud *cloud)
            (cloud->prior = memory(buffers, prior, words, 4, 0));
 }
 
+typedef struct {
+    const int32_t *indptr, *indices;
+    int64_t words;
+} Graph;
+
+static int read_graph(Buffers *buffers, PyObject *tuple, Graph *graph)
+{
+    PyObject *indptr, *indices;
+    long long words, edges;
+    if (!PyArg_ParseTuple(tuple, "OOLL", &indptr, &indices, &words, &edges))
+        return 0;
+    graph->words = words;
+    return (graph->indptr = memory(buffers, indptr, words + 1, 4, 0)) &&
+           (graph->indices = memory(buffers, indices, edges, 4, 0));
+}
+
 static int all_below(const int64_t *numbers, int64_t count, int64_t limit)
 {
     for (int64_t place = 0; place < count; place++)
@@ -342,9 +358,11 @@ static PyObject *choose(PyObject *self, PyObject *args)
 /* Breadth-first searches. The draws of source s are those from starts[s] to starts[s+1]; each takes the word of a given
    rank, in the order in which the search comes by, among those at a given number of hops. A search goes no deeper than
    its draws ask. Returns 1, or 0 where there is no memory, or -1 where there is no such rank. */
-static int search_hops(const int32_t *indptr, const int32_t *indices, int64_t words, const int64_t *sources,
-                       int64_t count, const int64_t *starts, const int64_t *hops, const int64_t *ranks, int64_t *out)
+static int search_hops(const Graph *graph, const int64_t *sources, int64_t count, const int64_t *starts,
+                       const int64_t *hops, const int64_t *ranks, int64_t *out)
 {
+    const int32_t *indptr = graph->indptr, *indices = graph->indices;
+    const int64_t words = graph->words;
     int32_t *queue = malloc(sizeof(int32_t) * (size_t)(words + 1)); /* one more, for the last word seen again */
     int64_t *levels = malloc(sizeof(int64_t) * (size_t)(words + 2)); /* where each level begins in the queue */
     uint32_t *seen = calloc((size_t)words, sizeof(uint32_t));
@@ -394,26 +412,24 @@ static int search_hops(const int32_t *indptr, const int32_t *indices, int64_t wo
 static PyObject *at_hops(PyObject *self, PyObject *args)
 {
     (void)self;
-    PyObject *indptr_of, *indices_of, *sources_of, *starts_of, *hops_of, *ranks_of, *out_of;
-    long long words, edges, count, draws;
-    if (!PyArg_ParseTuple(args, "OOLLOLOOOLO", &indptr_of, &indices_of, &words, &edges, &sources_of, &count, &starts_of,
-                          &hops_of, &ranks_of, &draws, &out_of))
+    PyObject *graph_of, *sources_of, *starts_of, *hops_of, *ranks_of, *out_of;
+    long long count, draws;
+    if (!PyArg_ParseTuple(args, "OOLOOOLO", &graph_of, &sources_of, &count, &starts_of, &hops_of, &ranks_of, &draws,
+                          &out_of))
         return NULL;
     Buffers buffers = {.count = 0};
-    const int32_t *indptr, *indices;
+    Graph graph;
     const int64_t *sources, *starts, *hops, *ranks;
     int64_t *out;
     PyObject *result = NULL;
-    if ((indptr = memory(&buffers, indptr_of, words + 1, 4, 0)) &&
-        (indices = memory(&buffers, indices_of, edges, 4, 0)) &&
-        (sources = memory(&buffers, sources_of, count, 8, 0)) &&
+    if (read_graph(&buffers, graph_of, &graph) && (sources = memory(&buffers, sources_of, count, 8, 0)) &&
         (starts = memory(&buffers, starts_of, count + 1, 8, 0)) &&
         (hops = memory(&buffers, hops_of, draws, 8, 0)) && (ranks = memory(&buffers, ranks_of, draws, 8, 0)) &&
-        (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, count, words) &&
+        (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, count, graph.words) &&
         rising(starts, count, draws)) {
         int done;
         Py_BEGIN_ALLOW_THREADS;
-        done = search_hops(indptr, indices, words, sources, count, starts, hops, ranks, out);
+        done = search_hops(&graph, sources, count, starts, hops, ranks, out);
         Py_END_ALLOW_THREADS;
         if (done < 0)
             PyErr_SetString(PyExc_IndexError, "there are not so many words at so many hops");
@@ -428,9 +444,11 @@ static PyObject *at_hops(PyObject *self, PyObject *args)
    half of the way, and one from each guess the rest: the ways meet first where the second search has gone as far as the
    hops ask, or they are not so many. Draws of one source and number of hops that follow one another share the first search.
    Returns 1, or 0 where there is no memory. */
-static int search_between(const int32_t *indptr, const int32_t *indices, int64_t words, const int64_t *sources,
-                          const int64_t *hops, int64_t draws, const int64_t *guesses, int64_t tries, int64_t *out)
+static int search_between(const Graph *graph, const int64_t *sources, const int64_t *hops, int64_t draws,
+                          const int64_t *guesses, int64_t tries, int64_t *out)
 {
+    const int32_t *indptr = graph->indptr, *indices = graph->indices;
+    const int64_t words = graph->words;
     int32_t *queue = malloc(sizeof(int32_t) * (size_t)(words + 1)); /* one more, for the last word seen again */
     uint64_t *seen = calloc((size_t)words, sizeof(uint64_t));
     uint64_t *around = calloc((size_t)words, sizeof(uint64_t)); /* the source, up to half of the way */
@@ -486,25 +504,23 @@ static int search_between(const int32_t *indptr, const int32_t *indices, int64_t
 static PyObject *first_at(PyObject *self, PyObject *args)
 {
     (void)self;
-    PyObject *indptr_of, *indices_of, *sources_of, *hops_of, *guesses_of, *out_of;
-    long long words, edges, draws, tries;
-    if (!PyArg_ParseTuple(args, "OOLLOOLOLO", &indptr_of, &indices_of, &words, &edges, &sources_of, &hops_of, &draws,
-                          &guesses_of, &tries, &out_of))
+    PyObject *graph_of, *sources_of, *hops_of, *guesses_of, *out_of;
+    long long draws, tries;
+    if (!PyArg_ParseTuple(args, "OOOLOLO", &graph_of, &sources_of, &hops_of, &draws, &guesses_of, &tries, &out_of))
         return NULL;
     Buffers buffers = {.count = 0};
-    const int32_t *indptr, *indices;
+    Graph graph;
     const int64_t *sources, *hops, *guesses;
     int64_t *out;
     PyObject *result = NULL;
-    if ((indptr = memory(&buffers, indptr_of, words + 1, 4, 0)) &&
-        (indices = memory(&buffers, indices_of, edges, 4, 0)) &&
-        (sources = memory(&buffers, sources_of, draws, 8, 0)) && (hops = memory(&buffers, hops_of, draws, 8, 0)) &&
+    if (read_graph(&buffers, graph_of, &graph) && (sources = memory(&buffers, sources_of, draws, 8, 0)) &&
+        (hops = memory(&buffers, hops_of, draws, 8, 0)) &&
         (guesses = memory(&buffers, guesses_of, draws * tries, 8, 0)) &&
-        (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, draws, words) &&
-        all_below(hops, draws, words) && all_below(guesses, draws * tries, words)) {
+        (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, draws, graph.words) &&
+        all_below(hops, draws, graph.words) && all_below(guesses, draws * tries, graph.words)) {
         int done;
         Py_BEGIN_ALLOW_THREADS;
-        done = search_between(indptr, indices, words, sources, hops, draws, guesses, tries, out);
+        done = search_between(&graph, sources, hops, draws, guesses, tries, out);
         Py_END_ALLOW_THREADS;
         result = answer(done);
     }

@@ -45,7 +45,8 @@ class HopSearch:
             raise ValueError("the rows of the graph must follow one another")
         if len(indices) and not 0 <= indices.min() <= indices.max() < words:
             raise ValueError("an edge of the graph leads to no word")
-        self._graph = np.ascontiguousarray(indptr, dtype=np.int32), np.ascontiguousarray(indices, dtype=np.int32)
+        edges = np.ascontiguousarray(indptr, dtype=np.int32), np.ascontiguousarray(indices, dtype=np.int32)
+        self._native_form = (*edges, len(degrees), len(indices))
         self.order = np.argsort(-degrees, kind="stable")
         self.place = np.empty(len(degrees), dtype=np.int64)
         self.place[self.order] = np.arange(len(degrees))
@@ -128,13 +129,12 @@ class HopSearch:
         if not native:
             self._at_hops_together(sources, starts, hops, ranks, found)
             return found
-        indptr, indices = self._graph
 
         def search(part: slice) -> None:
             own = slice(starts[part.start], starts[part.stop])
             some, begins = sources[part], starts[part.start : part.stop + 1] - own.start
             there = hops[own], ranks[own], own.stop - own.start, found[own]
-            native.at_hops(indptr, indices, len(self), len(indices), some, len(some), begins, *there)
+            native.at_hops(self._native_form, some, len(some), begins, *there)
 
         run(search, blocks(len(sources), _ALONE))
         return found
@@ -196,12 +196,11 @@ class HopSearch:
         sources, hops, guesses = (np.ascontiguousarray(one, dtype=np.int64) for one in (sources, hops, guesses))
         if not len(sources) == len(hops) == len(guesses):
             raise ValueError("there must be a source, a number of hops and guesses for each draw")
-        indptr, indices = self._graph
         found = np.empty(len(sources), dtype=np.int64)
 
         def search(part: slice) -> None:
             own = sources[part], hops[part], part.stop - part.start, guesses[part], guesses.shape[1], found[part]
-            native.first_at(indptr, indices, len(self), len(indices), *own)
+            native.first_at(self._native_form, *own)
 
         run(search, blocks(len(sources), _ALONE))
         return found
