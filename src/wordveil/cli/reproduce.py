@@ -56,6 +56,8 @@ def reproduce(
 
       wordveil reproduce --all --quick --data ../shared/data --output docs/results --page docs/results.md
 
+      wordveil reproduce mechanisms frontier --data ../shared/data --workers 8 --engine gpu
+
       wordveil reproduce --output docs/results --page docs/results.md
     """
     from wordveil.engines import check_engine
