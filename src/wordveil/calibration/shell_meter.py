@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from wordveil.calibration.columns import alike_inputs, resolving_inputs
 from wordveil.calibration.meter import Maker, Meter
@@ -170,7 +170,8 @@ class ShellMeter(Meter):
         starts, neighbours = self._edges
         indptr = np.append(starts, len(neighbours))
         one, other, far = ids.ravel(), others.ravel(), hops.ravel()
-        joined = csr_array((np.ones(len(neighbours), dtype=np.int32), neighbours, indptr), shape=(len(starts),) * 2)
+        ones = np.ones(len(neighbours), dtype=np.int32)
+        joined = scipy.sparse.csr_array((ones, neighbours, indptr), shape=(len(starts),) * 2)
         # of two neighbours: one that they do not share, beside the other itself
         found = np.asarray(np.diff(indptr)[one] > (joined[one] * joined[other]).sum(axis=1) + 1)
         apart = np.flatnonzero(far > 1)

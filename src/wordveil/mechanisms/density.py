@@ -20,14 +20,11 @@ then z. The paper calls this sampling hard; no Markov chain is needed, nor Besse
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import logsumexp
-
-if TYPE_CHECKING:
-    from scipy.interpolate import CubicSpline
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
@@ -164,15 +161,16 @@ class MixingLaw:
         return np.linspace(min(end[0] for end in ends), max(end[1] for end in ends), _CELLS + 1)
 
     @cached_property
-    def _table(self) -> CubicSpline:
-        from scipy.interpolate import CubicSpline  # noqa: PLC0415 - slow to load, and only needed here
-
+    def _table(self) -> scipy.interpolate.CubicSpline:
         # ln g bends where D is about σ: nodes spaced evenly in asinh(D/σ) are dense there and reach far.
         nodes = np.linspace(0.0, np.arcsinh(self.largest / np.sqrt(self.variance)), _TABLE)
         distances = np.sqrt(self.variance) * np.sinh(nodes)
         fine = np.linspace(self._grid[0], self._grid[-1], _FINE)
-        heights = [logsumexp(self.log_density(fine, distances[part][:, None]), axis=1) for part in blocks(_TABLE, 256)]
-        return CubicSpline(nodes, np.concatenate(heights))
+        heights = [
+            scipy.special.logsumexp(self.log_density(fine, distances[part][:, None]), axis=1)
+            for part in blocks(_TABLE, 256)
+        ]
+        return scipy.interpolate.CubicSpline(nodes, np.concatenate(heights))
 
     def log_mass(self, distances: NDArray[Any]) -> NDArray[np.float64]:
         """Return ``ln g(D)`` up to a constant."""
