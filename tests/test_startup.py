@@ -44,7 +44,7 @@ def test_the_command_line_is_there_before_numpy() -> None:
 
 @pytest.mark.parametrize(
     "code",
-    [VEIL, "import wordveil.io, wordveil.audit, wordveil.calibration, wordveil.lac\n", LIST],
+    [VEIL, "import wordveil.io, wordveil.audit, wordveil.calibration, wordveil.engines, wordveil.lac\n", LIST],
     ids=["a veil", "what a job and the service stand on", "the list of mechanisms"],
 )
 def test_no_slow_package_is_loaded_by(code: str) -> None:

@@ -71,11 +71,7 @@ class ShellMeter(Meter):
     def _near_hops(self) -> NDArray[np.int64]:
         around = self.surroundings
         self.watch("counting hops to similar words", 0.0)
-        found = [
-            np.take_along_axis(self.hops.distances(around.ids[part]), around.near[part], axis=1).astype(np.int64)
-            for part in blocks(len(around.ids), 256)
-        ]
-        return np.concatenate(found)
+        return self.hops.distances_to(around.ids, around.near).astype(np.int64)
 
     @cached_property
     def _outputs(self) -> NDArray[np.int64]:
