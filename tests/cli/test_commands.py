@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import make_poincare
+from tests.conftest import make_poincare, make_space
 from wordveil.cli import main
 from wordveil.mechanisms import MECHANISMS
 from wordveil.spaces import load_space
+from wordveil.spaces.files import write_vectors
 
 Run = tuple[int, str, str]
 
@@ -171,11 +172,14 @@ def test_vectors(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     assert "No privacy is promised" in err
 
 
-def test_audit_of_one(run) -> None:  # type: ignore[no-untyped-def]
+def test_audit_of_one(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run("audit", "-m", "ring", "-e", "0.5", "--words", "20", "--draws", "2000", "--json")
     assert code == 0
     assert json.loads(out)[0]["verdict"] == "holds"
-    code, out, _ = run("audit", "-m", "jaccard", "-e", "1", "--words", "20", "--draws", "2000", "--repeat")
+    space = make_space(300)
+    write_vectors(tmp_path / "small.bin", space.vocabulary.words, space.matrix, format="word2vec-binary")
+    small = ("--space", str(tmp_path / "small.bin"), "--words", "20", "--draws", "2000")
+    code, out, _ = run("audit", "-m", "jaccard", "-e", "1", *small, "--repeat")
     assert code == 0
     assert "no promise" in out
     assert "broken" in out
