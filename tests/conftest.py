@@ -15,8 +15,10 @@ from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_spac
 settings.register_profile("fixed", derandomize=True, deadline=None)  # the same examples every time, on any machine
 settings.load_profile("fixed")
 
-ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising a result must be to fail
+# Threads of FAISS, PyTorch and scikit-learn that wait for one another must not keep a core from the next test process.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising a result must be to fail
 
 #: What takes longest, and so begins first: the last to end would else end alone.
 _LONGEST = ("tests/test_spark.py", "tests/test_documents.py", "tests/io/test_crew.py")
