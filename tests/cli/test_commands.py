@@ -15,7 +15,7 @@ from tests.conftest import make_poincare, make_space
 from wordveil.cli import main
 from wordveil.mechanisms import MECHANISMS
 from wordveil.spaces import load_space
-from wordveil.spaces.files import write_vectors
+from wordveil.spaces.files import read_vectors, write_vectors
 
 Run = tuple[int, str, str]
 
@@ -143,7 +143,7 @@ def test_demo(run, tmp_path: Path, sample_csv: Path) -> None:  # type: ignore[no
     assert code == 0
     assert "before" in out
     assert "privacy report" in out
-    assert "told" not in out
+    assert "told" not in out.partition("privacy report")[2]  # a veiled text may hold any word
     picture = (tmp_path / "demo.svg").read_text(encoding="utf-8")
     assert picture.startswith("<svg")
     run("demo", "--save", str(tmp_path / "sample.csv"))
@@ -152,8 +152,6 @@ def test_demo(run, tmp_path: Path, sample_csv: Path) -> None:  # type: ignore[no
 
 def test_vectors(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     small = load_space("glove-50k").restrict(np.arange(100))
-    from wordveil.spaces.files import read_vectors, write_vectors
-
     source, target = tmp_path / "small.npz", tmp_path / "noisy.npz"
     write_vectors(source, small.vocabulary.words, small.matrix)
     for name in ("gaussian", "nadp", "laplace", "mahalanobis"):
