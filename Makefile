@@ -34,7 +34,7 @@ unit: $(VENV)/.dev  ## pytest on all cores
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get -qq update && apt-get -qq install -y chromium > /dev/null; } \
 		|| echo "There is no Chromium and none could be installed: the tests of the page (tests/service/test_page.py) do not run."
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup
 
 setup: $(VENV)/.all  ## everything, with all extras, into .venv
 

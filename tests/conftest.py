@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,27 @@ from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_spac
 settings.register_profile("fixed", derandomize=True, deadline=None)  # the same examples every time, on any machine
 settings.load_profile("fixed")
 
+# Threads of FAISS, PyTorch and scikit-learn that wait for one another must not keep a core from the next test process.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising a result must be to fail
+
+#: What takes longest, and so begins first: the last to end would else end alone.
+_LONGEST = ("tests/test_spark.py", "tests/test_documents.py", "tests/io/test_crew.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
     patch = pytest.MonkeyPatch()
-    patch.setenv("WORDVEIL_CACHE", str(tmp_path_factory.mktemp("cache")))
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own  # what one process made, all may use
+    patch.setenv("WORDVEIL_CACHE", str(shared / "cache"))
+    # A Spark of seconds is over before what Java's optimising compiler makes of it is of any use.
+    patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 #: The mechanisms that fit a space of vectors; the others need a Poincaré space and have tests of their own.

@@ -31,7 +31,10 @@ from wordveil import spark as engine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.filterwarnings("default")  # Spark's own warnings are not ours to mend
+pytestmark = [
+    pytest.mark.filterwarnings("default"),  # Spark's own warnings are not ours to mend
+    pytest.mark.xdist_group("spark"),  # one Java machine for all, and not one in each process
+]
 
 WORDS = ["ship", "harbour", "letter", "music", "doctor", "garden", "winter", "bridge", "market", "river"]
 

@@ -7,6 +7,7 @@ stops the build. ``python tools/docs_hooks.py`` prints the help as the page has 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,16 @@ from typing import Any
 HELP = "<!-- the help of every command -->"
 MECHANISMS = "<!-- every mechanism -->"
 _WIDTH = "100"
+_PRINT = """
+import json, sys
+from wordveil.cli.main import main
+for command in json.loads(sys.argv[1]):
+    try:
+        main([*command, "--help"])
+    except SystemExit as done:
+        assert done.code == 0, command
+    print(end="\\f")
+"""
 # What a browser fetches by itself. A link that a reader may follow is none of these. For a Mermaid diagram the theme's
 # own script would fetch the library that draws it.
 _FETCHED = re.compile(
@@ -51,8 +62,8 @@ def all_help() -> str:
     names: list[tuple[str, ...]] = [(command.name or "",) for command in app.registered_commands]
     for group, inner in groups.items():
         names += [(group,), *((group, command.name or "") for command in (inner.registered_commands if inner else ()))]
-    shown = ["## wordveil\n\n" + _block(_help())]
-    shown += [f"{'#' * (len(name) + 1)} wordveil {' '.join(name)}\n\n{_block(_help(*name))}" for name in names]
+    titles = ["## wordveil", *(f"{'#' * (len(name) + 1)} wordveil {' '.join(name)}" for name in names)]
+    shown = [f"{title}\n\n{_block(told)}" for title, told in zip(titles, _helps([(), *names]), strict=True)]
     return "\n\n".join(shown)
 
 
@@ -67,16 +78,18 @@ def all_mechanisms() -> str:
     return "\n\n".join(f"::: {kind.__module__}.{kind.__qualname__}" for kind in mechanisms.MECHANISMS.values())
 
 
-def _help(*command: str) -> str:
+def _helps(commands: list[tuple[str, ...]]) -> list[str]:
+    """Return what each command prints for --help, all from one process: the width is read when it starts."""
     settings = {"COLUMNS": _WIDTH, "TERMINAL_WIDTH": _WIDTH, "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1"}
-    shown = subprocess.run(
-        [sys.executable, "-m", "wordveil", *command, "--help"],
+    printed = subprocess.run(
+        [sys.executable, "-c", _PRINT, json.dumps(commands)],
         env={**os.environ, **settings},
         capture_output=True,
         encoding="utf-8",
         check=True,
     ).stdout
-    return "\n".join(line.rstrip() for line in shown.strip("\n").splitlines()).strip("\n")
+    pages = printed.split("\f")[:-1]
+    return ["\n".join(line.rstrip() for line in page.strip("\n").splitlines()).strip("\n") for page in pages]
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def children(parent: int) -> list[int]:
 def begun(tmp_path: Path, sample_csv: Path) -> tuple[subprocess.Popen[str], list[int], Path]:
     """Start a long job with workers and wait until they are there."""
     source, target = tmp_path / "long.txt", tmp_path / "out.txt"
-    source.write_text(sample_csv.read_text(encoding="utf-8") * 40, encoding="utf-8")
+    source.write_text(sample_csv.read_text(encoding="utf-8") * 10, encoding="utf-8")
     job = subprocess.Popen(
         [*COMMAND, str(source), "-o", str(target), *OPTIONS, "--workers", "2", "--seed", "1"],
         stderr=subprocess.PIPE, text=True,

@@ -58,6 +58,8 @@ def test_distances_and_shell_sizes_agree_with_brute_force(k: int) -> None:
     sizes = graph.shell_sizes(ids)
     assert np.array_equal(sizes, [np.bincount(row.astype(int), minlength=sizes.shape[1]) for row in full])
     assert graph.diameter >= full.max()
+    few = np.random.default_rng(1).integers(0, 400, (400, 7))
+    assert np.array_equal(graph.distances_to(ids, few), np.take_along_axis(full, few, axis=1))
     where, hops = graph.neighbours(ids[:5], 7)
     assert np.array_equal(hops, np.sort(np.where(np.eye(400, dtype=bool), np.inf, full)[:5], axis=1)[:, :7])
     assert not (where == ids[:5, None]).any()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 __all__ = ["Event", "choose_threshold", "loss_bound", "lower", "upper"]
 
@@ -14,13 +14,13 @@ __all__ = ["Event", "choose_threshold", "loss_bound", "lower", "upper"]
 def lower(hits: NDArray[Any], draws: int, error: float) -> NDArray[np.float64]:
     """Return the Clopper-Pearson lower bound of a probability, wrong with at most this probability."""
     hits = np.asarray(hits, dtype=np.float64)
-    return np.where(hits > 0, beta.ppf(error, np.maximum(hits, 1), draws - hits + 1), 0.0)
+    return np.where(hits > 0, scipy.stats.beta.ppf(error, np.maximum(hits, 1), draws - hits + 1), 0.0)
 
 
 def upper(hits: NDArray[Any], draws: int, error: float) -> NDArray[np.float64]:
     """Return the Clopper-Pearson upper bound of a probability, wrong with at most this probability."""
     hits = np.asarray(hits, dtype=np.float64)
-    return np.where(hits < draws, beta.ppf(1.0 - error, hits + 1, np.maximum(draws - hits, 1)), 1.0)
+    return np.where(hits < draws, scipy.stats.beta.ppf(1.0 - error, hits + 1, np.maximum(draws - hits, 1)), 1.0)
 
 
 def loss_bound(left: NDArray[Any], right: NDArray[Any], draws: tuple[int, int], error: float) -> NDArray[np.float64]:

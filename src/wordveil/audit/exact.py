@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from wordveil.audit.verdict import Evidence
 from wordveil.guarantee import Guarantee, Notion
@@ -73,7 +73,7 @@ def law_of_draws(
         order = np.argsort(-chances, kind="stable")[:200]
         stated = np.concatenate([chances[order], np.cumsum(chances[order])]).clip(0.0, 1.0)
         seen = np.concatenate([counts[order], np.cumsum(counts[order])])
-        tails = np.minimum(stats.binom.cdf(seen, draws, stated), stats.binom.sf(seen - 1, draws, stated))
+        tails = np.minimum(scipy.stats.binom.cdf(seen, draws, stated), scipy.stats.binom.sf(seen - 1, draws, stated))
         chance = float(min(1.0, 2.0 * tails.min() * len(tails)))
         name = mechanism.space.vocabulary[word]
         about = "draws against the stated law"
@@ -119,8 +119,8 @@ def law_of_noise(
         place = np.full(draws, word)
         offsets = mechanism.perturb(place, entropy).astype(np.float64) - mechanism.space.points(place)
         offsets /= float(mechanism.deviations[word])
-        chances = [stats.kstest((offsets**2).sum(axis=1), stats.chi2(dimension).cdf).pvalue]
-        chances += [stats.kstest(offsets @ axis, "norm").pvalue for axis in axes.T]
+        chances = [scipy.stats.kstest((offsets**2).sum(axis=1), scipy.stats.chi2(dimension).cdf).pvalue]
+        chances += [scipy.stats.kstest(offsets @ axis, "norm").pvalue for axis in axes.T]
         name = mechanism.space.vocabulary[word]
         adjusted = float(min(1.0, min(chances) * len(chances)))
         about = "noise against the stated law"
@@ -144,7 +144,7 @@ def law_of_radius(
         if law is not None:
             place = np.full(draws, word)
             radii = mechanism.space.apart(mechanism.perturb(place, entropy), place)
-            chance = float(stats.kstest(np.asarray(radii, dtype=np.float64), law).pvalue)
+            chance = float(scipy.stats.kstest(np.asarray(radii, dtype=np.float64), law).pvalue)
             name = mechanism.space.vocabulary[word]
             about = "how far the noise goes, against the stated law"
             found.append(Evidence(about, name, name, 0.0, error / len(chosen), chance, quantity="p-value"))

@@ -148,7 +148,7 @@ def geometry_of(
     space: Space,
     *,
     words: int = 5000,
-    graphs: tuple[int, ...] = (3,),
+    graphs: tuple[int, ...] = (10,),
     seed: int = 0,
     watch: Watch = ignore,
 ) -> Geometry:
@@ -254,8 +254,5 @@ def _similar_hops(space: Space, k: int, ids: NDArray[np.int64], watch: Watch) ->
     watch(f"looking at the neighbour graph with k = {k}", 0.0)
     graph = GraphSpace.of(space, k)
     near, _ = space.similar(ids, _LISTED)
-    within = np.zeros(_HOPS)
-    for part in blocks(len(ids), 256):
-        hops = np.take_along_axis(graph.distances(ids[part]), near[part], axis=1)
-        within += [(hops <= limit).sum() for limit in range(1, _HOPS + 1)]
-    return [float(value) for value in within / len(ids)]
+    hops = graph.distances_to(ids, near)
+    return [float((hops <= limit).sum() / len(ids)) for limit in range(1, _HOPS + 1)]

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaincinv
 
 from wordveil.mechanisms import Gaussian, Jaccard, Laplace, Mahalanobis, Mechanism, Nadp
 from wordveil.mechanisms.gaussian_noise import GaussianNoise
@@ -75,8 +75,8 @@ class RadialNoise:
     def _table(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         shape = self._space.dimension * (0.5 if self._is_gaussian else 1.0)
         tail = 1e-12
-        grid = np.linspace(gammaincinv(shape, tail), gammaincinv(shape, 1 - tail), _TABLE)
-        chances = gammainc(shape, grid)
+        grid = np.linspace(scipy.special.gammaincinv(shape, tail), scipy.special.gammaincinv(shape, 1 - tail), _TABLE)
+        chances = scipy.special.gammainc(shape, grid)
         return (np.sqrt(2.0 * grid) if self._is_gaussian else grid), chances
 
     def below(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from wordveil.calibration.columns import alike_inputs, resolving_inputs
 from wordveil.calibration.meter import Maker, Meter
@@ -71,11 +71,7 @@ class ShellMeter(Meter):
     def _near_hops(self) -> NDArray[np.int64]:
         around = self.surroundings
         self.watch("counting hops to similar words", 0.0)
-        found = [
-            np.take_along_axis(self.hops.distances(around.ids[part]), around.near[part], axis=1).astype(np.int64)
-            for part in blocks(len(around.ids), 256)
-        ]
-        return np.concatenate(found)
+        return self.hops.distances_to(around.ids, around.near).astype(np.int64)
 
     @cached_property
     def _outputs(self) -> NDArray[np.int64]:
@@ -170,7 +166,8 @@ class ShellMeter(Meter):
         starts, neighbours = self._edges
         indptr = np.append(starts, len(neighbours))
         one, other, far = ids.ravel(), others.ravel(), hops.ravel()
-        joined = csr_array((np.ones(len(neighbours), dtype=np.int32), neighbours, indptr), shape=(len(starts),) * 2)
+        ones = np.ones(len(neighbours), dtype=np.int32)
+        joined = scipy.sparse.csr_array((ones, neighbours, indptr), shape=(len(starts),) * 2)
         # of two neighbours: one that they do not share, beside the other itself
         found = np.asarray(np.diff(indptr)[one] > (joined[one] * joined[other]).sum(axis=1) + 1)
         apart = np.flatnonzero(far > 1)

@@ -30,7 +30,11 @@ def geometry(
     ] = "5000",
     k: Annotated[
         list[int] | None,
-        typer.Option("--k", min=0, help="The k of a neighbour graph to look at; may be repeated. By default 3."),
+        typer.Option(
+            "--k",
+            min=0,
+            help="The k of a neighbour graph to look at; may be repeated. By default 10, that of the mechanism graph.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which words are drawn.")] = 0,
     figure: Annotated[
@@ -61,7 +65,7 @@ def geometry(
         check_installed()
     opened = load_space(space, normalise=normalise)
     with ProgressOf("measuring the space", quiet=quiet) as progress:
-        found = geometry_of(opened, words=count, graphs=tuple(k or (3,)), seed=seed, watch=progress.watch)
+        found = geometry_of(opened, words=count, graphs=tuple(k or (10,)), seed=seed, watch=progress.watch)
     facts = found.to_dict(opened.vocabulary)
     if figure is not None:
         from wordveil.calibration import figures

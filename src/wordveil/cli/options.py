@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,9 +32,11 @@ __all__ = [
     "SpaceName",
     "build_mechanism",
     "check_epsilon",
+    "on_terminal",
     "parse_options",
     "stderr",
     "stdout",
+    "while_at_work",
 ]
 
 MechanismName = Annotated[
@@ -91,6 +94,16 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False)
 
 
+def on_terminal() -> bool:
+    """Return whether somebody may be watching progress, without the time that loading rich takes."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def while_at_work(what: str) -> AbstractContextManager[object]:
+    """Show a sign of life until the block ends; on a terminal only."""
+    return stderr().status(what) if on_terminal() else nullcontext()
+
+
 def check_epsilon(epsilon: float | None) -> float:
     """Return an epsilon that makes sense, or say how to choose one."""
     if epsilon is None:
@@ -122,7 +135,7 @@ def build_mechanism(
     if name not in MECHANISMS:
         raise WordveilError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
     where = Path(space).name
-    with stderr().status(f"opening the space {where} (its graph or ring is made once, then cached)…"):
+    with while_at_work(f"opening the space {where} (its graph or ring is made once, then cached)…"):
         opened = load_space(space, normalise=normalise)
         if engine == "local" and index == "exact":
             return mechanism(name, opened, epsilon=epsilon, **chosen)

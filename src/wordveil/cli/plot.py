@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wordveil.cli.options import Seed, stderr
+from wordveil.cli.options import Seed, while_at_work
 from wordveil.errors import WordveilError
 
 __all__ = ["register"]
@@ -59,7 +59,7 @@ def disk(
         raise WordveilError("a disk is drawn of a Poincaré space, such as wordnet-poincare.")
     named = [*(words or []), *([cloud] if cloud else [])]
     ids = family(opened, named, below=below, most=most)
-    with stderr().status(f"laying out {len(ids)} words…"):
+    with while_at_work(f"laying out {len(ids)} words…"):
         flat = in_two_dimensions(opened, ids)
         save(draw_disk(flat, cloud=cloud, epsilon=epsilon, draws=draws, entropy=Entropy(seed)), output)
 

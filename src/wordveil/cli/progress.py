@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from wordveil.cli.options import stderr
+from wordveil.cli.options import on_terminal, stderr
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -30,9 +30,8 @@ class ProgressBar:
 
     def __init__(self, total: int, *, quiet: bool, what: str = "veiling") -> None:
         self._total, self._what = total, what
-        self._console = stderr()
         self._progress: Progress | None = None
-        self._is_shown = not quiet and self._console.is_terminal
+        self._is_shown = not quiet and on_terminal()
 
     def __enter__(self) -> ProgressBar:
         if self._is_shown:
@@ -44,7 +43,7 @@ class ProgressBar:
                 TaskProgressColumn(),
                 TextColumn("{task.fields[told]}"),
                 TimeRemainingColumn(),
-                console=self._console,
+                console=stderr(),
                 transient=True,
             )
             self._task = self._progress.add_task("", total=self._total or None, told="")

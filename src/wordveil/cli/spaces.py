@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wordveil.cli.options import Json, stderr, stdout
+from wordveil.cli.options import Json, stdout, while_at_work
 
 __all__ = ["register"]
 
@@ -37,7 +37,7 @@ def spaces(
     if space is None:
         facts = [bundled_facts(name) for name in BUNDLED]
     else:
-        with stderr().status(f"opening {Path(space).name} (parsed once, then cached)…"):
+        with while_at_work(f"opening {Path(space).name} (parsed once, then cached)…"):
             opened = load_space(space)
             facts = [{**opened.describe(), "dimension": opened.dimension}]
     if as_json:

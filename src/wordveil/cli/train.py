@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordveil.cli.options import Json, stderr, stdout
+from wordveil.cli.options import Json, stderr, stdout, while_at_work
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def train(
     settings = Settings(dim, geometry, epochs, negatives, rate, burn_in, batch, sharpness, weighted, seed)
     _make_room(output, resume=resume, overwrite=overwrite)
     opened = None if wordnet is None else WordNet(wordnet)
-    with stderr().status("reading the pairs…"):
+    with while_at_work("reading the pairs…"):
         kept = None if vocabulary is None else _vocabulary(vocabulary)
         left_out = () if stop_words else _stop_words()
         if opened is None:
@@ -212,7 +212,7 @@ def _from_wordnet(
 def _facts(trained: Trained, pairs: Pairs, batch: int, sample: int | None) -> dict[str, Any]:
     from wordveil.training.evaluation import reconstruction
 
-    with stderr().status("reconstructing the pairs…"):
+    with while_at_work("reconstructing the pairs…"):
         found = reconstruction(trained.shape, trained.points, pairs, sample=sample or _MOST_NODES)
     return {
         "nodes": len(pairs.names),

@@ -16,6 +16,7 @@ from wordveil.cli.options import (
     SpaceName,
     build_mechanism,
     stderr,
+    while_at_work,
 )
 from wordveil.errors import WordveilError
 
@@ -74,7 +75,7 @@ def vectors(
         raise WordveilError(f"{output} is there already; choose another file or add --overwrite.")
     entropy = Entropy(seed)
     noisy = np.empty((len(made.space), made.space.dimension), dtype=np.float32)
-    with stderr().status("drawing noise…"):
+    with while_at_work("drawing noise…"):
         for part in blocks(len(noisy), 1 << 14):
             noisy[part] = made.perturb(np.arange(part.start, part.stop), entropy)
             if grid:

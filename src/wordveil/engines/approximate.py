@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from wordveil import parallel
 from wordveil.engines.choosing import searches_nearest
@@ -154,5 +154,5 @@ def _least_recall(space: IndexedSpace, samples: list[Points], nearest: list[NDAr
     bounds = []
     for points, truth in zip(samples, nearest, strict=True):
         hits = int((space.nearest(points) == truth).sum())
-        bounds.append(float(betaincinv(hits, _TRIALS - hits + 1, error)) if hits else 0.0)
+        bounds.append(float(scipy.special.betaincinv(hits, _TRIALS - hits + 1, error)) if hits else 0.0)
     return min(bounds)

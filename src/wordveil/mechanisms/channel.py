@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.special import betaincinv
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
@@ -50,7 +49,7 @@ class Channel:
     def __init__(
         self,
         words: NDArray[np.int64],
-        matrix: csr_array,
+        matrix: scipy.sparse.csr_array,
         draws: int | None,
         mechanism: dict[str, Any],
         guarantee: Guarantee,
@@ -70,7 +69,7 @@ class Channel:
             raise WordveilError("the channel has no row for this word.")
         return np.asarray(self.matrix[[int(place[0])]].toarray()[0])
 
-    def bounds(self, confidence: float = 0.99) -> tuple[csr_array, csr_array, float]:
+    def bounds(self, confidence: float = 0.99) -> tuple[scipy.sparse.csr_array, scipy.sparse.csr_array, float]:
         """Return lower and upper confidence bounds of the entries, and the upper bound of an entry that is zero.
 
         Clopper-Pearson bounds, each of them true with at least this confidence; of an exact channel the entries
@@ -81,11 +80,10 @@ class Channel:
         counts = np.rint(self.matrix.data * self.draws)
         tail = (1.0 - confidence) / 2.0
         lower, upper = self.matrix.copy(), self.matrix.copy()
-        lower.data = betaincinv(counts, self.draws - counts + 1, tail)
-        upper.data = np.where(
-            counts == self.draws, 1.0, betaincinv(counts + 1, np.maximum(self.draws - counts, 1), 1.0 - tail)
-        )
-        return lower, upper, float(betaincinv(1, self.draws, 1.0 - tail))
+        lower.data = scipy.special.betaincinv(counts, self.draws - counts + 1, tail)
+        below_one = scipy.special.betaincinv(counts + 1, np.maximum(self.draws - counts, 1), 1.0 - tail)
+        upper.data = np.where(counts == self.draws, 1.0, below_one)
+        return lower, upper, float(scipy.special.betaincinv(1, self.draws, 1.0 - tail))
 
     def save(self, path: str | Path) -> None:
         """Write the channel to one file."""
@@ -109,7 +107,8 @@ class Channel:
             with zipfile.ZipFile(path) as archive:
                 facts = json.loads(archive.read("channel.json"))
                 parts = {name: read_member(archive, name, Path(path)) for name in _ARRAYS}
-            matrix = csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(facts["shape"]))
+            entries = (parts["data"], parts["indices"], parts["indptr"])
+            matrix = scipy.sparse.csr_array(entries, shape=tuple(facts["shape"]))
             matrix.check_format(full_check=True)
             channel = cls(
                 parts["words"], matrix, facts["draws"], facts["mechanism"], Guarantee.from_dict(facts["guarantee"])
@@ -166,7 +165,7 @@ def channel_of(
                 f"a channel of {shape[0]:,} × {shape[1]:,} exact probabilities is too large; give fewer words."
             )
         rows = [mechanism.probability_rows(chosen[part]) for part in blocks(len(chosen), 256)]
-        matrix = csr_array(np.concatenate(rows) if rows else np.empty(shape))
+        matrix = scipy.sparse.csr_array(np.concatenate(rows) if rows else np.empty(shape))
         return Channel(chosen, matrix, None, mechanism.describe(), mechanism.guarantee)
     if draws < 1:
         raise WordveilError("a channel is estimated from at least one draw a word.")
@@ -178,7 +177,7 @@ def channel_of(
         found.append(np.unique(place * shape[1] + drawn, return_counts=True))
     keys = np.concatenate([keys for keys, _ in found]) if found else np.empty(0, dtype=np.int64)
     counts = np.concatenate([counts for _, counts in found]) if found else np.empty(0)
-    matrix = csr_array((counts / draws, (keys // shape[1], keys % shape[1])), shape=shape)
+    matrix = scipy.sparse.csr_array((counts / draws, (keys // shape[1], keys % shape[1])), shape=shape)
     promise = mechanism.guarantee.void(
         "The probabilities are estimates: an output that was never drawn has probability 0, which no promise survives."
     )

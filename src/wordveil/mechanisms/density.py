@@ -23,8 +23,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
@@ -164,14 +164,15 @@ class MixingLaw:
     @cached_property
     def _table(self) -> tuple[float, NDArray[np.float64]]:
         """The step between nodes, and the coefficients of a cubic from each node to the next."""
-        from scipy.interpolate import CubicSpline  # noqa: PLC0415 - slow to load, and only needed here
-
         # ln g bends where D is about σ: nodes spaced evenly in asinh(D/σ) are dense there and reach far.
         nodes = np.linspace(0.0, np.arcsinh(self.largest / np.sqrt(self.variance)), _TABLE)
         distances = np.sqrt(self.variance) * np.sinh(nodes)
         fine = np.linspace(self._grid[0], self._grid[-1], _FINE)
-        heights = [logsumexp(self.log_density(fine, distances[part][:, None]), axis=1) for part in blocks(_TABLE, 256)]
-        return float(nodes[1]), np.ascontiguousarray(CubicSpline(nodes, np.concatenate(heights)).c)
+        heights = [
+            scipy.special.logsumexp(self.log_density(fine, distances[part][:, None]), axis=1)
+            for part in blocks(_TABLE, 256)
+        ]
+        return float(nodes[1]), np.ascontiguousarray(scipy.interpolate.CubicSpline(nodes, np.concatenate(heights)).c)
 
     def log_mass(self, distances: NDArray[Any]) -> NDArray[np.float64]:
         """Return ``ln g(D)`` up to a constant."""

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
@@ -133,7 +133,8 @@ class Elastic(RadialMechanism[EuclideanSpace]):
     def radius_law(self, word: int) -> RadiusLaw:
         """Return the distribution function of the distance between a word and its noisy point."""
         size, dimension = float(self.sizes[word]), self.space.dimension
-        return lambda radii: np.asarray(betainc(dimension, self.exponent - dimension, radii / (radii + size)))
+        rest = self.exponent - dimension
+        return lambda radii: np.asarray(scipy.special.betainc(dimension, rest, radii / (radii + size)))
 
 
 def _smooth(space: EuclideanSpace, k: int, beta: float) -> NDArray[np.float64]:

@@ -17,8 +17,8 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betaincc
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
@@ -106,7 +106,7 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
         """Return the distribution function of the distance between a word and its noisy point."""
         dimension = self.space.dimension
         shape = 0.5 * (self.epsilon - dimension + 1.0)
-        return lambda radii: np.asarray(betaincc(shape, dimension, np.exp(-2.0 * radii)))
+        return lambda radii: np.asarray(scipy.special.betaincc(shape, dimension, np.exp(-2.0 * radii)))
 
     def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:
         """Return the word nearest to each noisy point, moved towards the origin where that was asked for."""

@@ -11,8 +11,8 @@ Sampler. In ``n`` dimensions the volume at radius ``r`` grows like ``r^{n-1}``, 
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammainc
 
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
@@ -59,4 +59,4 @@ class Laplace(RadialMechanism[EuclideanSpace]):
 
     def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
         """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""
-        return lambda radii: np.asarray(gammainc(self.space.dimension, self.epsilon * radii))
+        return lambda radii: np.asarray(scipy.special.gammainc(self.space.dimension, self.epsilon * radii))

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammainc
 
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
@@ -72,4 +72,4 @@ class Mahalanobis(RadialMechanism[MahalanobisSpace]):
 
     def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
         """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""
-        return lambda radii: np.asarray(gammainc(self.space.dimension, self.epsilon * radii))
+        return lambda radii: np.asarray(scipy.special.gammainc(self.space.dimension, self.epsilon * radii))

@@ -19,9 +19,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
@@ -96,8 +95,8 @@ class Nadp(GaussianNoise):
         """The number of the connected component of every word."""
         words = len(self.space)
         ones = np.ones(len(self.pairs), dtype=np.int8)
-        graph = coo_array((ones, (self.pairs[:, 0], self.pairs[:, 1])), shape=(words, words))
-        return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+        graph = scipy.sparse.coo_array((ones, (self.pairs[:, 0], self.pairs[:, 1])), shape=(words, words))
+        return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)
 
     @cached_property
     def alone(self) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import chndtr, log_ndtr
+import scipy
 
 __all__ = ["delta_between", "sigma_for"]
 
@@ -26,15 +26,17 @@ def sigma_for(epsilon: float, delta: float) -> float:
     >>> round(sigma_for(1.0, 1e-5), 4)
     3.7306
     """
-    from scipy.optimize import brentq  # noqa: PLC0415 - slow to load, and only needed here
 
-    return float(math.exp(brentq(lambda log: _half_space(epsilon, math.exp(-log)) - delta, -60.0, 60.0, xtol=1e-13)))
+    def excess(log: float) -> float:
+        return _half_space(epsilon, math.exp(-log)) - delta
+
+    return float(math.exp(scipy.optimize.brentq(excess, -60.0, 60.0, xtol=1e-13)))
 
 
 def _half_space(epsilon: float, ratio: float) -> float:
     """Return δ for equal deviations, `ratio` being the distance in deviations."""
-    hit = log_ndtr(0.5 * ratio - epsilon / ratio)
-    miss = epsilon + log_ndtr(-0.5 * ratio - epsilon / ratio)
+    hit = scipy.special.log_ndtr(0.5 * ratio - epsilon / ratio)
+    miss = epsilon + scipy.special.log_ndtr(-0.5 * ratio - epsilon / ratio)
     return float(math.exp(hit) * -math.expm1(min(miss - hit, 0.0)))
 
 
@@ -65,8 +67,8 @@ def delta_between(dimension: int, distance: float, left: float, right: float, ep
         square = (2.0 * dimension * math.log(wide / narrow) - 2.0 * level + distance**2 / gap) / curvature
         if square <= 0.0:
             return 0.0, 0.0
-        near = chndtr(square / narrow**2, dimension, (from_narrow / narrow) ** 2)
-        far = chndtr(square / wide**2, dimension, (from_wide / wide) ** 2)
+        near = scipy.special.chndtr(square / narrow**2, dimension, (from_narrow / narrow) ** 2)
+        far = scipy.special.chndtr(square / wide**2, dimension, (from_wide / wide) ** 2)
         return float(near), float(far)
 
     near, far = inside(epsilon)

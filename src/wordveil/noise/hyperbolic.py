@@ -6,8 +6,8 @@ All functions give radii or points around the origin; who uses them carries them
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from wordveil.noise.entropy import Entropy
 from wordveil.noise.gamma import log_gamma_draws
@@ -61,8 +61,8 @@ def icdm19_log_normaliser(dimension: int, epsilon: float) -> float:
     """Return ``ln ∫₀¹ r^{n-1}((1-r)/(1+r))^ε dr = ln(B(n, ε+1)·₂F₁(ε, n; n+ε+1; -1))``."""
     n = dimension
     # Euler's transformation keeps every term of the series positive: F(ε,n;c;-1) = 2^{-n}·F(n+1, n; c; ½)
-    series = special.hyp2f1(n, n + 1.0, n + epsilon + 1.0, 0.5)
-    return float(special.betaln(n, epsilon + 1.0) - n * np.log(2.0) + np.log(series))
+    series = scipy.special.hyp2f1(n, n + 1.0, n + epsilon + 1.0, 0.5)
+    return float(scipy.special.betaln(n, epsilon + 1.0) - n * np.log(2.0) + np.log(series))
 
 
 def icdm19_radius_distribution(radii: Floats, dimension: int, epsilon: float) -> Floats:

@@ -127,6 +127,10 @@ class GraphSpace(Space):
         """Return the hops from each of these words to every word, a row each."""
         return self.search.distances(np.asarray(ids)).astype(np.float64)
 
+    def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
+        """Return the hops from each of these words to words of its own, a row each."""
+        return self.search.distances_to(np.asarray(ids), others).astype(np.float64)
+
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
         """Return how many words are at 0, 1, 2, … hops of each word, a row each, padded with zeros."""
         missing = np.unique(ids[self._sizes[ids, 0] == 0])

@@ -99,6 +99,33 @@ class HopSearch:
         run(search, blocks(len(sources), SOURCES))
         return rows
 
+    def distances_to(self, sources: NDArray[Any], targets: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the hops from each source to words of its own, a row each; -1 where there is no way.
+
+        A search ends where the last target is found, and lists nobody else: to near words it takes a fraction of the
+        time of `distances`.
+
+        Parameters
+        ----------
+        sources : array of int
+            The words to search from.
+        targets : array of shape (sources, targets)
+            For each source the words to search for.
+        """
+        rows = np.full(targets.shape, -1, dtype=np.int32)
+
+        def search(part: slice) -> None:
+            column = np.arange(part.stop - part.start)[:, None]
+            bit = np.left_shift(np.uint64(1), (column % 64).astype(np.uint64))
+            place, found = self.place[targets[part]], rows[part]
+            for hop, shell in enumerate(self.shells(sources[part])):
+                found[shell[place, column // 64] & bit != 0] = hop
+                if (found >= 0).all():
+                    break
+
+        run(search, blocks(len(sources), SOURCES))
+        return rows
+
     def at_hops(
         self,
         sources: NDArray[np.int64],

@@ -68,5 +68,9 @@ class RingSpace(Space):
 
     def distances(self, ids: Ids) -> Rows:
         """Return the steps from each of these words to every word, a row each."""
-        steps = np.abs(self.place[ids][:, None] - self.place)
+        return self.distances_to(ids, np.arange(len(self))[None, :])
+
+    def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
+        """Return the steps from each of these words to words of its own, a row each."""
+        steps = np.abs(self.place[ids][:, None] - self.place[others])
         return np.minimum(steps, len(self) - steps).astype(np.float64)

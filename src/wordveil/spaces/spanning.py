@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from wordveil.spaces.space import PointSpace
 
@@ -33,8 +32,9 @@ def join(space: PointSpace, edges: Edges, neighbours: Edges, likenesses: NDArray
     """
     words = len(space)
     while True:
-        graph = coo_array((np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1])), shape=(words, words))
-        count, component = connected_components(graph, directed=False)
+        ones = np.ones(len(edges), dtype=np.int8)
+        graph = scipy.sparse.coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(words, words))
+        count, component = scipy.sparse.csgraph.connected_components(graph, directed=False)
         if count == 1:
             return edges
         edges = np.concatenate([edges, _best_outgoing(space, component.astype(np.int64), neighbours, likenesses)])

@@ -24,8 +24,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from wordveil.errors import WordveilError
 from wordveil.lac.bounds.search import HOPELESS, check_delta, check_records, smallest_epsilon
@@ -123,5 +123,5 @@ def _smallest_delta(growth: Callable[[float], float], largest: float, records: i
         t = math.exp(log_scale) / largest
         return records * math.log1p(max(growth(t), _LEAST_GROWTH)) - 1.0 - math.log(t * records)
 
-    found = minimize_scalar(log_delta, bounds=_SCALES, method="bounded")
+    found = scipy.optimize.minimize_scalar(log_delta, bounds=_SCALES, method="bounded")
     return float(min(1.0, math.exp(min(found.fun, 0.0))))

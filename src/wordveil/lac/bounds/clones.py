@@ -14,8 +14,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from wordveil.errors import WordveilError
 from wordveil.lac.bounds.search import HOPELESS, check_delta, check_records, smallest_epsilon
@@ -109,12 +109,12 @@ class _Window(NamedTuple):
 
 def _window(epsilon: float, records: int, tail: float) -> _Window:
     chance = math.exp(-epsilon)
-    least = max(int(binom.ppf(tail / 2.0, records - 1, chance)) - 1, 0)
-    most = min(int(binom.isf(tail / 2.0, records - 1, chance)) + 1, records - 1)
+    least = max(int(scipy.stats.binom.ppf(tail / 2.0, records - 1, chance)) - 1, 0)
+    most = min(int(scipy.stats.binom.isf(tail / 2.0, records - 1, chance)) + 1, records - 1)
     # Numbers of clones in a row are taken together at the least of them: who sees c clones can add one at random and
     # has c+1, so fewer never hide more.
     edges = np.unique(np.linspace(least, most + 1, min(most + 1 - least, _PARTS) + 1).astype(np.int64))
-    weights = np.diff(binom.cdf(edges - 1, records - 1, chance))
+    weights = np.diff(scipy.stats.binom.cdf(edges - 1, records - 1, chance))
     return _Window(edges[:-1], weights, tail)
 
 
@@ -134,7 +134,7 @@ def _excess(count: NDArray[np.float64], epsilon: float, central: float) -> NDArr
     lost = (math.exp(central) - math.exp(-epsilon)) * stays
     # The first count a speaks for the one side where (c+1-a)/(c+1) < gain/(lost+gain); at least a = c+1 does.
     first = count + 2.0 - np.ceil((count + 1.0) * (gain / (lost + gain)))
-    at, above = binom.pmf(first - 1.0, count, 0.5), binom.sf(first - 1.0, count, 0.5)
+    at, above = scipy.stats.binom.pmf(first - 1.0, count, 0.5), scipy.stats.binom.sf(first - 1.0, count, 0.5)
     return np.maximum(at * gain - above * math.expm1(central), 0.0)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 from wordveil.errors import WordveilError
 from wordveil.lac.bounds.search import check_delta, smallest_epsilon
@@ -54,7 +54,7 @@ def thresholded_delta(k: int, rate: float, epsilon: float) -> float:
     while math.exp(-start * divergence) > worst:
         counts = np.arange(start, start + _STRIDE)
         # a hair below γn counts as not above it: rounding may only make δ larger
-        worst = max(worst, float(binom.sf(np.floor(cut * counts * (1.0 - 1e-14)), counts, rate).max()))
+        worst = max(worst, float(scipy.stats.binom.sf(np.floor(cut * counts * (1.0 - 1e-14)), counts, rate).max()))
         start += _STRIDE
     return worst
 

@@ -1,0 +1,57 @@
+"""What is slow to load is loaded by what needs it, and by nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SLOW = {"matplotlib", "pandas", "pyarrow", "sklearn", "torch"}
+#: The bare package scipy is quick; its parts, which it loads on first use, are not.
+_TELL = """
+import sys
+loaded = {name if name.startswith("scipy.") else name.partition(".")[0] for name in sys.modules}
+print(*sorted(loaded - {"scipy.version"}))
+"""
+VEIL = """
+import wordveil
+veil = wordveil.Veil(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=6.0))
+veil("The committee met in Paris.")
+"""
+LIST = """
+from wordveil.cli.main import main
+try:
+    main(["mechanisms"])
+except SystemExit as done:
+    assert done.code == 0
+"""
+
+
+def loaded_by(code: str) -> set[str]:
+    """Run code in a process of its own and return the packages, and the public parts of scipy, that it loads."""
+    done = subprocess.run([sys.executable, "-c", code + _TELL], capture_output=True, encoding="utf-8", check=True)
+    return {name for name in done.stdout.splitlines()[-1].split() if not name.startswith("scipy._")}
+
+
+def slow_parts(loaded: set[str]) -> set[str]:
+    return {name for name in loaded if name in SLOW or name.startswith("scipy.")}
+
+
+def test_the_command_line_is_there_before_numpy() -> None:
+    assert {"numpy", "rich", "scipy", *SLOW} & loaded_by("import wordveil.cli.main\n") == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [VEIL, "import wordveil.io, wordveil.audit, wordveil.calibration, wordveil.engines, wordveil.lac\n", LIST],
+    ids=["a veil", "what a job and the service stand on", "the list of mechanisms"],
+)
+def test_no_slow_package_is_loaded_by(code: str) -> None:
+    loaded = loaded_by(code)
+    assert "numpy" in loaded
+    assert slow_parts(loaded) == set()
+
+
+def test_a_slow_part_would_be_seen() -> None:
+    assert "scipy.special" in slow_parts(loaded_by("import scipy\nscipy.special.gammainc(1.0, 1.0)\n"))
