@@ -24,8 +24,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from wordveil.calibration.kernel import Kernel
 from wordveil.calibration.sightings import Sightings
@@ -80,9 +80,9 @@ class Learnt:
         return float(_PSEUDO[int(np.argmax(fits))])
 
     @cached_property
-    def _kept_table(self) -> csc_array:
+    def _kept_table(self) -> scipy.sparse.csc_array:
         pairs = self._seen.row, self._seen.output
-        return csc_array((self._kept, pairs), shape=(len(self._seen.suspects), self._words))
+        return scipy.sparse.csc_array((self._kept, pairs), shape=(len(self._seen.suspects), self._words))
 
     def columns(self, outputs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the probabilities of some outputs (columns) for every suspect (row)."""
