@@ -59,7 +59,8 @@ def run(setting: Setting) -> Result:
     return Result(
         tables,
         "As in the paper, utility rises with ε at training and at test time alike, and comes near that of clean text "
-        "while words still change. Veiled training texts cost less than veiled test texts. The ε are smaller than the paper's because 100 dimensions need less than 300.",
+        "while words still change. Veiled training texts cost less than veiled test texts. The ε are smaller than the "
+        "paper's because 100 dimensions need less than 300.",
         changed="PAN11's e-mail stands for Enron's, with its ten authors of most texts. InsuranceQA is a changed "
         "task: the answers are not in the data, so the question's domain is told. IMDb is tested on reviews set "
         "aside from its training part. GloVe 100-d with 20,000 words stands for 300-d. The paper prints a figure "
