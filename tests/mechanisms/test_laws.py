@@ -171,3 +171,31 @@ def test_a_first_hop_that_costs_more_than_a_hop_is_refused(first: float, toy: Eu
 def _path(words: int) -> tuple[np.ndarray, np.ndarray]:
     rows = [[j for j in (i - 1, i + 1) if 0 <= j < words] for i in range(words)]
     return np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int64)
+
+
+@pytest.mark.parametrize("first", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("k", [0, 3, 8])
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 9.0])
+def test_the_computed_loss_of_a_hop_holds_and_is_no_more_than_promised(epsilon: float, k: int, first: float) -> None:
+    made = Graph(make_space(120, 3, seed=4), epsilon, k=k, first=first)
+    logs = np.log(table(made))
+    ids = np.arange(120)
+    hops = made.space.distances(ids)
+    losses = np.abs(logs[:, None, :] - logs[None, :, :]).max(axis=2)
+    computed = made.loss_per_hop()
+    assert computed <= epsilon * (1 + 1e-12)
+    assert (losses <= computed * hops + 1e-9).all()
+    if k == 3:
+        assert computed < 0.99 * epsilon  # it says more than the promise
+    if first == 1.0:
+        assert losses[hops == 1].max() == pytest.approx(computed, rel=1e-9)  # and cannot say more
+
+
+def test_where_all_words_are_alike_a_hop_loses_half() -> None:
+    words = 12
+    indptr, indices = (
+        np.arange(0, 2 * words + 1, 2),
+        np.array([[(i - 1) % words, (i + 1) % words] for i in range(words)]),
+    )
+    circle = GraphSpace("circle", Vocabulary(names(words)), indptr, np.sort(indices, axis=1).ravel())
+    assert Graph(circle, 3.0).loss_per_hop() == pytest.approx(1.5)

@@ -103,6 +103,25 @@ class Graph(ExponentialMechanism[GraphSpace]):
         """
         return np.maximum(-rate_of(self.epsilon) * self.costs(hops), LOG_FLOOR)
 
+    def loss_per_hop(self) -> float:
+        """Return the largest loss of one hop on this graph, computed: ε at most, and less where words have like shells.
+
+        It holds for the same draws in the place of ε; see docs/guarantees.md. The shells of all words are looked up,
+        which takes a while on a graph that is not shipped.
+
+        Examples
+        --------
+        >>> import wordveil
+        >>> graph = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=6.0)
+        >>> round(graph.loss_per_hop(), 2)
+        4.81
+        """
+        sizes = self.space.shell_sizes(np.arange(len(self.space)))
+        log_totals = np.log(sizes @ np.exp(self.log_falls(sizes.shape[1])))
+        indptr, indices = self.space.indptr, self.space.indices
+        apart = np.abs(np.repeat(log_totals, np.diff(indptr)) - log_totals[indices])
+        return rate_of(self.epsilon) + float(apart.max(initial=0.0))
+
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
         hops = self.space.distances(ids).astype(np.int64)
