@@ -39,7 +39,9 @@ def slow_parts(loaded: set[str]) -> set[str]:
 
 
 def test_the_command_line_is_there_before_numpy() -> None:
-    assert {"numpy", "rich", "scipy", *SLOW} & loaded_by("import wordveil.cli.main\n") == set()
+    ours = loaded_by("import wordveil.cli.main\n") - loaded_by("import typer\n")  # an older typer loads rich at once
+    assert "wordveil" in ours
+    assert {"numpy", "rich", "scipy", *SLOW} & ours == set()
 
 
 @pytest.mark.parametrize(

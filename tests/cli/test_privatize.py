@@ -418,7 +418,7 @@ def test_memory_does_not_grow_with_the_file(kind: str, tmp_path: Path) -> None:
         env = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
         done = subprocess.run(command, capture_output=True, check=True, env=env)
         peaks.append(int(done.stdout) / 1024)
-    assert peaks[1] - peaks[0] < 25
+    assert peaks[1] - peaks[0] < 35  # of 47 more; an older Arrow takes 29
 
 
 def test_a_report_goes_into_a_pipe_or_through_a_link_and_replaces_neither(tmp_path: Path) -> None:

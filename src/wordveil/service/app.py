@@ -57,7 +57,7 @@ def create_app(settings: Settings | None = None) -> ASGIApp:
     )
     for part in _ROUTES:
         app.include_router(part.router)
-    app.mount("/", StaticFiles(directory=_PAGE, html=True), name="page")
+    app.mount("/", _Page(directory=_PAGE, html=True), name="page")
     add_handlers(app)
     _describe(app, settings)
     return Guard(app, settings, keys)
@@ -100,3 +100,9 @@ def _describe(app: FastAPI, settings: Settings) -> None:
             if path.startswith("/v1/"):
                 for method in methods.values():
                     method["security"] = [{"key": []}]
+
+
+class _Page(StaticFiles):
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Find a file; none has a zero byte in its name, which older releases of Starlette ask the system for."""
+        return ("", None) if "\0" in path else super().lookup_path(path)
