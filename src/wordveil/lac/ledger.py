@@ -101,7 +101,11 @@ class Ledger:
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
-        database.execute("PRAGMA synchronous = FULL")
+        try:
+            database.execute("PRAGMA synchronous = FULL")
+        except sqlite3.Error:  # of a file that is no database
+            database.close()
+            raise
         return database
 
     @contextmanager
