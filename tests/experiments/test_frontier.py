@@ -11,7 +11,6 @@ from scipy.stats import norm
 
 import wordveil
 from tests.conftest import ALPHA
-from tests.tasks.made_data import make_data, topic_space
 from wordveil.calibration import maker, meter_for
 from wordveil.errors import WordveilError
 from wordveil.experiments import frontier
@@ -23,16 +22,6 @@ from wordveil.experiments.result import Setting
 from wordveil.mechanisms import mechanism
 from wordveil.spaces import EuclideanSpace
 from wordveil.tasks import AveragedVectors, Interval, Outcome, Reader, lead, load_task, mean_of
-
-
-@pytest.fixture(scope="module")
-def topics() -> EuclideanSpace:
-    return topic_space()
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_data(tmp_path_factory.mktemp("data"))
 
 
 def skewed(words: int) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chisquare
 
 from tests.conftest import ALPHA, make_space
-from tests.tasks.made_data import make_data, topic_space
+from tests.tasks.made_data import topic_space
 from wordveil.spaces.graph import build_graph
 from wordveil.tasks import AveragedVectors, Interval, Reader, evaluate, load_task
 
@@ -39,11 +39,6 @@ def ground() -> Ground:
 @pytest.fixture(scope="module")
 def topics() -> Ground:
     return Ground(topic_space(), "cpu")
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_data(tmp_path_factory.mktemp("data"))
 
 
 def test_the_default_as_a_matrix_is_the_mechanism(ground: Ground) -> None:

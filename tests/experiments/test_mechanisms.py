@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import wordveil
-from tests.tasks.made_data import make_data, topic_space
 from wordveil.experiments import mechanisms
 from wordveil.experiments.comparison import compare
 from wordveil.experiments.contenders import entrant, everyone
@@ -17,16 +16,6 @@ from wordveil.experiments.result import Setting
 from wordveil.mechanisms import MECHANISMS
 from wordveil.spaces import EuclideanSpace, GraphSpace
 from wordveil.tasks import AveragedVectors, Reader, load_task
-
-
-@pytest.fixture(scope="module")
-def topics() -> EuclideanSpace:
-    return topic_space()
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_data(tmp_path_factory.mktemp("data"))
 
 
 def test_every_mechanism_of_the_registry_takes_part(topics: EuclideanSpace) -> None:

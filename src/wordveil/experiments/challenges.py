@@ -9,7 +9,8 @@ import numpy as np
 from wordveil.experiments.comparison import compare
 from wordveil.experiments.contenders import entrant
 from wordveil.experiments.frontier_figure import draw_frontier
-from wordveil.experiments.result import Cell, Result, Setting, Table
+from wordveil.experiments.points import points_table
+from wordveil.experiments.result import Result, Setting
 from wordveil.spaces import load_space
 from wordveil.tasks import AveragedVectors, Reader, load_task
 
@@ -44,21 +45,10 @@ def run(setting: Setting) -> Result:
         workers=setting.workers,
         watch=setting.watch,
     )
-    rows: list[list[Cell]] = []
-    for point in found.points:
-        if point.adversary is None:
-            rows.append([point.label, point.level, *[None] * (5 + len(tasks))])
-            continue
-        shares = [f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in point.shares.values()]
-        bound = "≤ " if point.near_loss_is_bound else ""
-        loss = None if point.near_loss is None else f"{bound}{point.near_loss:.1f}"
-        guess = f"{point.adversary.low:.3f}"
-        rows.append([point.label, point.level, point.epsilon, guess, point.kept, loss, point.mean_share, *shares])
     left_out = " The quick run leaves density-modulated noise out." if setting.quick else ""
     wide = "With so few examples the intervals are too wide to rank by utility. " if setting.quick else ""
-    headings = ("proposal", "level", "ε", "guess right", "words kept", "near loss", "mean share")
     return Result(
-        [Table("At equal adversary success", (*headings, *(task.name for task in tasks)), rows)],
+        [points_table("At equal adversary success", "proposal", found.points, [task.name for task in tasks])],
         "The paper proposes and measures nothing. A share is how far utility is on the way from random words to clean "
         "text. The near loss of the mechanisms with noise is what they promise, an upper bound; for the others it is "
         f"computed. {wide}None of the proposals that draw from distances in the embedding keeps similar words as close "

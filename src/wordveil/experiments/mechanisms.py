@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from wordveil.experiments.adversary import PRIORS
-from wordveil.experiments.comparison import Frontier, Point, compare
+from wordveil.experiments.comparison import Frontier, compare
 from wordveil.experiments.contenders import everyone
 from wordveil.experiments.frontier_figure import draw_frontier
-from wordveil.experiments.result import Cell, Result, Setting, Table
+from wordveil.experiments.points import points_table
+from wordveil.experiments.result import Result, Setting
 from wordveil.spaces import load_space
-from wordveil.tasks import AveragedVectors, Reader, load_task, mean_of
+from wordveil.tasks import AveragedVectors, Reader, load_task
 
 __all__ = ["run"]
 
@@ -44,13 +45,16 @@ def run(setting: Setting) -> Result:
     names = [task.name for task in tasks]
     quick = " The quick run takes few words, examples and mechanisms, and one level." if setting.quick else ""
     return Result(
-        [_table(found, prior, names) for prior in PRIORS],
+        [
+            points_table(_title(found, prior), "mechanism", [one for one in found.points if one.prior == prior], names)
+            for prior in PRIORS
+        ],
         "A share is how far utility is on the way from random words to clean text; guess right is what the adversary "
         "reached. The near loss is the median over words of the largest log-ratio between a word and one of its ten "
         "most similar words: computed where probabilities are known, else what is promised (≤), or nothing. "
-        "Not reached: no ε was found at which the guess is right that often, because the likeliest word alone is "
-        "guessed right more often, or because the mechanism accepts no ε so small. Mechanisms on the ball veil nouns "
-        "and verbs alone, whose adversary guesses at those: their rows compare with each other only.",
+        "A row without figures: no ε was found at which the guess is right that often, because the likeliest word "
+        "alone is guessed right more often, or because the mechanism accepts no ε so small. Mechanisms on the ball "
+        "veil nouns and verbs alone, whose adversary guesses at those: their rows compare with each other only.",
         changed="None of the papers compares mechanisms at equal success of an adversary. Those on vectors "
         f"know the {len(glove):,} most frequent words (the experiments frontier and challenges: 20,000).{quick}",
         facts=found.to_dict(),
@@ -58,26 +62,6 @@ def run(setting: Setting) -> Result:
     )
 
 
-def _table(found: Frontier, prior: str, tasks: list[str]) -> Table:
-    headings = ("mechanism", "level", "ε", "guess right", "words kept", "near loss", "mean share", *tasks)
-    rows = [_row(point, len(headings)) for point in found.points if point.prior == prior]
+def _title(found: Frontier, prior: str) -> str:
     floor = f"always guessing the likeliest word is right {found.floors[prior]:.3f} of the time"
-    return Table(f"The adversary {_KNOWS[prior]} ({floor})", headings, rows)
-
-
-def _row(point: Point, width: int) -> list[Cell]:
-    if point.adversary is None:
-        return [point.label, point.level, "not reached", *[None] * (width - 3)]
-    bound = "≤ " if point.near_loss_is_bound else ""
-    return [
-        point.label,
-        point.level,
-        point.epsilon,
-        f"{point.adversary.low:.3f}",
-        point.kept,
-        None if point.near_loss is None else f"{bound}{point.near_loss:.1f}",
-        *(
-            f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
-            for one in (mean_of(list(point.shares.values())), *point.shares.values())
-        ),
-    ]
+    return f"The adversary {_KNOWS[prior]} ({floor})"
