@@ -2,7 +2,8 @@
 
 A curve is named by its mechanism (``graph``: on every space) or with its space (``glove-50k:graph``); without a name
 all of `CURVES` are measured. What was measured is kept in the cache, so that it goes on where it was stopped. `graph`
-alone takes minutes; all of them take more than an hour on two cores.
+alone takes minutes; all of them take more than an hour on two cores, those of mechanisms with noise minutes with
+``--engine gpu``.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import json
 import time
 from typing import Any
 
-from wordveil.calibration import Settings, maker, meter_for, span_of
+from wordveil.calibration import Settings, meter_for, span_of
 from wordveil.calibration.tradeoffs import SHIPPED, point_of
+from wordveil.engines import ENGINES, check_engine
+from wordveil.experiments.contenders import entrant
 from wordveil.spaces import load_space
 
 CURVES = {
@@ -30,7 +33,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("curve", nargs="*", help="MECHANISM or SPACE:MECHANISM; all if none is named")
     parser.add_argument("--missing", action="store_true", help="only those that the file does not have yet")
+    parser.add_argument("--engine", choices=ENGINES, default="local", help="where mechanisms with noise draw")
     asked = parser.parse_args()
+    check_engine(asked.engine)
     unknown = [one for one in asked.curve if not any(one in (name, f"{space}:{name}") for space, name in every)]
     if unknown:
         parser.error(f"there is no curve {unknown[0]}; choose among {', '.join(':'.join(one) for one in every)}")
@@ -40,7 +45,7 @@ def main() -> None:
         if asked.missing and name in _shipped().get(space, {}):
             continue
         started = time.monotonic()
-        curve = measured(space, name)
+        curve = measured(space, name, asked.engine)
         known = _shipped()
         known.setdefault(space, {})[name] = curve
         ordered = {one: {name: known[one][name] for name in CURVES[one] if name in known[one]} for one in CURVES}
@@ -48,10 +53,10 @@ def main() -> None:
         print(f"{space}:{name}: {time.monotonic() - started:.0f} s", flush=True)
 
 
-def measured(space_name: str, name: str) -> dict[str, Any]:
+def measured(space_name: str, name: str, engine: str) -> dict[str, Any]:
     """Measure one curve: a mechanism with its usual options."""
-    space = load_space(space_name)
-    meter = meter_for(maker(name, space), space, SETTINGS)
+    who = entrant(name, name, {}, load_space(space_name), engine)
+    meter = meter_for(who.make, who.space, SETTINGS)
     found = meter.measure(span_of(meter).grid(POINTS))
     return {
         "how": meter.how,

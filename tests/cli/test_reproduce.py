@@ -54,6 +54,7 @@ def test_json_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> No
         ((), "--list"),
         (("fig99",), "no experiment 'fig99'"),
         (("icdm-table6",), "--data"),
+        (("mechanisms", "--data", "nowhere", "--workers", "100000"), "more than this machine can hold"),
         (("icdm-fig3", "--page", "results.md"), "--output"),
         (("icdm-fig3", "-o", ".", "--page", "nowhere/at/all.md"), "folder is not there"),
     ],

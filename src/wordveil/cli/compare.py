@@ -91,11 +91,13 @@ def compare(
     from wordveil.experiments.comparison import compare as measure
     from wordveil.experiments.contenders import everyone
     from wordveil.io.checkpoint import write_whole
+    from wordveil.parallel import check_workers
     from wordveil.spaces import load_space
     from wordveil.tasks import AveragedVectors, DataFolder, Reader, load_task
 
     check_writable(output, picture=figure)
     check_engine(engine)
+    check_workers(workers)
     levels = _levels(level or [0.05, 0.1, 0.25, 0.4])
     if prior not in (*PRIORS, "both"):
         raise WordveilError("--prior must be text, uniform or both.")

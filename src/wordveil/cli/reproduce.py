@@ -63,6 +63,7 @@ def reproduce(
     from wordveil.engines import check_engine
     from wordveil.experiments.registry import EXPERIMENTS, run_experiment
     from wordveil.experiments.result import Setting
+    from wordveil.parallel import check_workers
 
     if listed:
         _list(as_json)
@@ -76,6 +77,7 @@ def reproduce(
         if EXPERIMENTS[one].needs_data and data is None:
             raise WordveilError(f"the experiment {one} needs data sets; give their folder with --data.")
     check_engine(engine)
+    check_workers(workers)
     folder = _folder(output, page)
     done = []
     for number, one in enumerate(names):
