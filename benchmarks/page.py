@@ -35,7 +35,7 @@ rate of one.
 """
 
 _GPU_TEXT = """
-`--engine gpu` runs the mechanisms that add noise, and their calibration, on CUDA (`pip install 'wordveil[gpu]'`):
+`--engine gpu` runs the mechanisms that add noise, and their calibration, on CUDA (`pip install '.[gpu]'`):
 
 ```text
 wordveil privatize letters.txt -o veiled.txt --mechanism laplace --epsilon 12 --engine gpu
@@ -62,7 +62,7 @@ bfloat16 matrix product in the same run:
 _APPROXIMATE_TEXT = """
 ## Approximate search
 
-`--index approximate` (`pip install 'wordveil[faiss]'`) searches in an index of FAISS. It is used only on request, and
+`--index approximate` (`pip install '.[faiss]'`) searches in an index of FAISS. It is used only on request, and
 only if, on noisy points of this mechanism at this ε, it finds the nearest word with a probability of at least 0.99 (a
 lower bound at 99% confidence, on a sample that had no part in choosing the index); otherwise the command says so and
 stops. The report and the guarantee name the index and its recall. The promise is the same either way: the index is made

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 from wordveil.lac.bounds import check_threshold
 from wordveil.mechanisms import MECHANISMS, Mechanism
 from wordveil.mechanisms import mechanism as make_mechanism
@@ -37,6 +38,7 @@ __all__ = ["k_threshold", "privatize", "privatize_files", "shuffle", "subsample"
 
 _KEYS = ("wordveil_key_1", "wordveil_key_2")
 _CORRUPT = "wordveil_unreadable"
+_OTHER_HEADER = "CSV header does not conform to the schema"
 
 
 def privatize(
@@ -106,10 +108,9 @@ def privatize_files(source: str, store: str, columns: Sequence[str], form: str, 
     **how
         As for `privatize`.
     """
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise WordveilError("Spark is not installed: pip install 'wordveil[spark]', and a Java 17.") from None
+    needs("pyspark", "spark", "Spark")
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+
     if bool(columns) == (form == "text"):
         raise WordveilError("name the columns to veil; of text, which has none, name none.")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -133,16 +134,27 @@ def _read_json(read: Any, source: str) -> DataFrame:
 
 
 def _read_table(read: Any, source: str, separator: str) -> DataFrame:
-    """Read a table with a header, and refuse rows of another length: Spark would fill them up or cut them off."""
-    from pyspark.sql import functions, types  # noqa: PLC0415 - an extra
+    """Read a table with a header, and refuse rows of another length: Spark would fill them up or cut them off.
+
+    Of a folder every file must have the same header: Spark goes by the place of a column, not by its name.
+    """
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - an extra
+    from pyspark.sql import functions, types  # noqa: PLC0415
 
     how = {"header": True, "sep": separator, "multiLine": True, "quote": '"', "escape": '"'}
     names = read.csv(source, **how).columns
     schema = types.StructType([types.StructField(name, types.StringType()) for name in [*names, _CORRUPT]])
-    frame = read.csv(source, schema=schema, columnNameOfCorruptRecord=_CORRUPT, **how)
-    if frame.where(functions.col(_CORRUPT).isNotNull()).head(1):
-        raise WordveilError(f"some rows of {source} have more or fewer fields than its header; correct them.")
-    return cast("DataFrame", frame.drop(_CORRUPT))
+    frame = read.csv(source, schema=schema, columnNameOfCorruptRecord=_CORRUPT, enforceSchema=False, **how)
+    try:
+        has_others = bool(frame.where(functions.col(_CORRUPT).isNotNull()).head(1))
+    except PySparkException as error:
+        if _OTHER_HEADER not in str(error):
+            raise
+    else:
+        if has_others:
+            raise WordveilError(f"some rows of {source} have more or fewer fields than its header; correct them.")
+        return cast("DataFrame", frame.drop(_CORRUPT))
+    raise WordveilError(f"the files of {source} have different headers; give them one, or veil them one by one.")
 
 
 def shuffle(frame: DataFrame, *, store: str, drop: Sequence[str] = ()) -> DataFrame:

@@ -81,7 +81,7 @@ def test_without_faiss_one_sentence_says_what_to_install(
     clustered: EuclideanSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(WordveilError, match=r"pip install 'wordveil\[faiss\]'"):
+    with pytest.raises(WordveilError, match=r"pip install '\.\[faiss\]'"):
         approximately(laplace(30.0), clustered)
 
 

@@ -242,7 +242,7 @@ def test_without_pytorch_one_sentence_says_what_to_install(monkeypatch: pytest.M
     for module in [name for name in sys.modules if name.startswith("wordveil.engines.gpu")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(WordveilError, match=r"pip install 'wordveil\[gpu\]'"):
+    with pytest.raises(WordveilError, match=r"pip install '\.\[gpu\]'"):
         check_engine("gpu")
 
 

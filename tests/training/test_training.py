@@ -242,7 +242,7 @@ def test_what_is_written_can_be_opened(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(
     find_spec("torch") is None or find_spec("triton") is None,
-    reason="the CUDA kernels need PyTorch and Triton (pip install 'wordveil[gpu]')",
+    reason="the CUDA kernels need PyTorch and Triton (pip install '.[gpu]')",
 )
 def test_the_cuda_kernels_compute_what_numpy_computes() -> None:
     # in Triton's interpreter, which needs no device but must be chosen before Triton is imported

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.attacks.extras import needs
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 
 __all__ = ["CharacterSvm"]
 
@@ -30,7 +30,7 @@ class CharacterSvm:
     threshold = None
 
     def __init__(self, shortest: int = 2, longest: int = 4, features: int = 100_000, seed: int = 0) -> None:
-        needs("sklearn", "tasks")
+        needs("sklearn", "tasks", "this attack")
         self.shortest, self.longest, self.features, self.seed = shortest, longest, features, seed
 
     def fit(self, texts: Sequence[str], authors: Sequence[str]) -> CharacterSvm:

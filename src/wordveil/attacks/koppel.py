@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.attacks.extras import needs
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 
 __all__ = ["Koppel", "space_free_ngrams"]
 
@@ -59,7 +59,7 @@ class Koppel:
         threshold: float = 0.0,
         seed: int = 0,
     ) -> None:
-        needs("sklearn", "tasks")
+        needs("sklearn", "tasks", "this attack")
         if features < 1 or times < 1 or not 0.0 < share <= 1.0:
             raise WordveilError("Koppel's method needs features, at least one round, and a share above 0, at most 1.")
         self.features, self.times, self.share = features, times, share

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.attacks.authors import Corpus
-from wordveil.attacks.extras import needs
 from wordveil.attacks.intervals import Mean, Rate, plain
 from wordveil.attacks.word_model import Lexicon, ModelSettings, WordModel
 from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 
 __all__ = ["AUDITS", "PLANS", "Membership", "MembershipAuditor", "attack_membership", "rank_features"]
 
@@ -135,7 +135,7 @@ class MembershipAuditor:
         seed: int = 0,
         watch: Watch = ignore,
     ) -> None:
-        needs("sklearn", "tasks")
+        needs("sklearn", "tasks", "this attack")
         if shadows < 1:
             raise WordveilError("the auditor needs at least one shadow model.")
         self._corpus, self._shadows, self._seed, self._watch = corpus, shadows, seed, watch

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.attacks.extras import needs
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 from wordveil.text import tokenise
 from wordveil.torch_device import training_device
 from wordveil.torch_threads import one_torch_thread
@@ -97,7 +97,7 @@ class WordModel:
     """
 
     def __init__(self, lexicon: Lexicon, settings: ModelSettings, seed: int = 0) -> None:
-        needs("torch", "gpu")
+        needs("torch", "gpu", "this attack")
         self.lexicon, self.settings, self.seed = lexicon, settings, seed
 
     def fit(self, texts: Sequence[str]) -> WordModel:

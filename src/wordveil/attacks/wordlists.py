@@ -10,7 +10,7 @@ import regex
 from numpy.typing import NDArray
 
 from wordveil.spaces import Vocabulary
-from wordveil.text.lemmas import Lemmas
+from wordveil.text.lookup import Lookup
 from wordveil.text.selection import Selection
 from wordveil.text.tokens import tokenise
 
@@ -73,17 +73,14 @@ def words_of(texts: Iterable[str], vocabulary: Vocabulary, select: str = "conten
     ([0, 1, 2, -1, 1], [False, True, False, True, True], [0, 0, 0, 0, 1])
     """
     selection = Selection(select)
-    get = vocabulary.ids.get
-    lemmas = None if vocabulary.forms is None else Lemmas(vocabulary)
+    lookup = Lookup(vocabulary)
     ids: list[int] = []
     hidden: list[bool] = []
     lengths: list[int] = []
     for text in texts:
         tokens = tokenise(text)
         for word, key in zip(tokens.pieces[1::2], tokens.keys, strict=True):
-            known = get(word, get(key))
-            if known is None and lemmas is not None:
-                known = lemmas.id(key)
+            known = lookup.id(word, key)
             ids.append(OUTSIDE if known is None else known)
         hidden += selection.choose(tokens, None)
         lengths.append(len(tokens.keys))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,13 @@ import numpy as np
 from wordveil.calibration.geometry import PERCENTILES, Geometry, plural
 from wordveil.calibration.statistics import Measurement
 from wordveil.errors import WordveilError
+from wordveil.extras import check_can_draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Curve", "averages", "check_installed", "distances", "growth", "histograms", "inline", "panels", "save"]
+__all__ = ["Curve", "averages", "distances", "growth", "histograms", "inline", "panels", "save"]
 
 _BINS = 40
 _DPI = 150
@@ -140,14 +140,8 @@ def growth(geometry: Geometry) -> Figure:
     return figure
 
 
-def check_installed() -> None:
-    """Refuse to go on where no picture can be drawn."""
-    if find_spec("matplotlib") is None:
-        raise WordveilError("pictures need matplotlib; install it with: pip install 'wordveil[plots]'.")
-
-
 def _figure(rows: int, columns: int, *, width: float, height: float) -> tuple[Figure, Any]:
-    check_installed()
+    check_can_draw()
     from matplotlib.figure import Figure as Made  # noqa: PLC0415 - an extra, needed for pictures only
 
     figure = Made(figsize=(width, height), layout="constrained")

@@ -104,6 +104,11 @@ class Target:
         part = TARGETS[self.kind].part(measurement)
         return part.met_by(self.share) if isinstance(part, PerWord) else part
 
+    def words(self, measurement: Measurement) -> int | None:
+        """Return on how many words it was looked at; None where it is not about single words."""
+        part = TARGETS[self.kind].part(measurement)
+        return len(part.ids) if isinstance(part, PerWord) else None
+
     def met(self, measurement: Measurement) -> bool:
         """Say whether a measurement meets it."""
         value = self.value(measurement)

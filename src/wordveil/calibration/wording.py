@@ -100,10 +100,10 @@ def advice(
     if measured is None:
         return ["Every ε that was tried meets the targets: they ask for nothing."]
     said = [f"Choose ε = {measured.epsilon:g}."]
-    said += [
-        f"ε = {epsilon:g} is the largest at which {target.sentence(draws)}."
-        if np.isfinite(epsilon)
-        else f"At every ε that was tried {target.sentence(draws)}."
-        for target, epsilon in answers
-    ]
+    for target, epsilon in answers:
+        when = f"ε = {epsilon:g} is the largest at which" if np.isfinite(epsilon) else "At every ε that was tried"
+        words = target.words(measured)
+        sampled = words is not None and words < len(vocabulary)
+        on = f", as far as {words:,} words drawn at random tell" if sampled else ""
+        said.append(f"{when} {target.sentence(draws)}{on}.")
     return [*said, f"At ε = {measured.epsilon:g}:", *meaning(measured, vocabulary, draws)]

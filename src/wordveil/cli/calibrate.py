@@ -21,6 +21,7 @@ from wordveil.cli.options import (
     stdout,
 )
 from wordveil.errors import WordveilError
+from wordveil.extras import check_can_draw
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -148,9 +149,7 @@ def calibrate(
     )
     check_writable(html, output, picture=figures)
     if html is not None or figures is not None:
-        from wordveil.calibration.figures import check_installed
-
-        check_installed()
+        check_can_draw()
     others = [_curve(path) for path in compare or []]
     _check_targets(targets, settings)
     opened = on_engine(load_space(space, normalise=normalise), engine)

@@ -49,11 +49,13 @@ def explain(
       wordveil explain harbour --epsilon 6 --option k=5 --json
     """
     from wordveil.calibration.outputs import outputs_of
+    from wordveil.text.lookup import Lookup
     from wordveil.text.tokens import lookup_key
 
     made = build_mechanism(mechanism, epsilon, space, normalise, option)
-    vocabulary = made.space.vocabulary
-    facts = outputs_of(made, vocabulary.id(word if word in vocabulary else lookup_key(word)), top)
+    vocabulary, key = made.space.vocabulary, lookup_key(word)
+    found = Lookup(vocabulary).id(word, key)
+    facts = outputs_of(made, vocabulary.id(key) if found is None else found, top)
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     else:

@@ -10,6 +10,7 @@ import typer
 
 from wordveil.cli.calibrate import ProgressOf, Quiet, check_writable, number_of_words
 from wordveil.cli.options import Json, Normalise, stdout
+from wordveil.extras import check_can_draw
 
 if TYPE_CHECKING:
     from wordveil.calibration import Geometry
@@ -60,9 +61,7 @@ def geometry(
     count = number_of_words(words) or 0
     check_writable(picture=figure)
     if figure is not None:
-        from wordveil.calibration.figures import check_installed
-
-        check_installed()
+        check_can_draw()
     opened = load_space(space, normalise=normalise)
     with ProgressOf("measuring the space", quiet=quiet) as progress:
         found = geometry_of(opened, words=count, graphs=tuple(k or (10,)), seed=seed, watch=progress.watch)

@@ -175,13 +175,14 @@ def _simulate(
     as_json: bool,
 ) -> None:
     from wordveil.cli.calibrate import check_writable
-    from wordveil.lac.figure import check_installed, save_figure
+    from wordveil.extras import check_can_draw
+    from wordveil.lac.figure import save_figure
     from wordveil.lac.simulation import DECADES, simulate
     from wordveil.mechanisms import mechanism
 
     check_writable(picture=figure)
     if figure is not None:
-        check_installed()
+        check_can_draw()
     points = simulate(
         lambda tried: mechanism(name, space, epsilon=tried, **options),
         epsilon,

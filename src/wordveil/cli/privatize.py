@@ -312,12 +312,17 @@ def _check_report(report: str | None, plan: Plan, output: str | None, *, replace
     if report == _STREAM:
         if output in (None, _STREAM):
             raise WordveilError("standard output takes the text: give --report a file.")
+        if sys.stdout is None:
+            raise WordveilError("standard output is closed: give --report a file.")
         return
+    from wordveil.io.checkpoint import fresh_name
+
     path = Path(report)
     if path.is_dir() or not path.resolve().parent.is_dir():
         raise WordveilError(f"cannot write the report {path}: it is a folder, or lies in one that is not there.")
     sources = [piece.source for piece in plan.pieces if piece.source]
-    if path.exists() and any(path.samefile(source) for source in sources):
+    written = [one for one in (path, fresh_name(path.resolve())) if one.exists()]
+    if any(one.samefile(source) for one in written for source in sources):
         raise WordveilError(f"the report {path} would replace an input; give another name.")
     if output is not None and path.resolve() == Path(output).resolve():
         raise WordveilError("the report and the output need different names.")
@@ -347,7 +352,7 @@ def _write_report(facts: dict[str, Any], report: str) -> None:
     if report == _STREAM:
         sys.stdout.write(text)
     else:
-        write_whole(Path(report), text)
+        write_whole(Path(report), text, mode=0o600)  # it has exact counts: for the owner
 
 
 def _summarise(facts: dict[str, Any], tally: Tally) -> None:
@@ -357,6 +362,13 @@ def _summarise(facts: dict[str, Any], tally: Tally) -> None:
         f"in {tally.seconds:.1f} s ({tally.words_per_second:,.0f} words a second).",
         err=True,
     )
+    if facts["skipped_files"]:
+        left_out = len(facts["skipped_files"])
+        typer.echo(
+            f"wordveil: left out {left_out:,} of the folder's files: empty, in another format, or a link to a folder. "
+            "--report FILE names them.",
+            err=True,
+        )
     choice = [facts["rare"]["promise"]] if "rare" in facts else []
     told = " ".join([facts["guarantee"]["sentence"], *choice, *facts["not_protected"][1 : 1 + len(choice)]])
     typer.echo(f"wordveil: {told} More with --report FILE.", err=True)

@@ -87,7 +87,8 @@ def reproduce(
             result, facts = run_experiment(one, Setting(data, quick, seed, progress.watch, workers, engine))
         if folder is not None and not folder.keep(result, facts, replace=replace) and not quiet:
             stderr().print(
-                f"the full run of {one} in {folder.path} is kept; --replace puts this quick one in its place."
+                f"the full run of {one} in {folder.path} is kept; --replace puts this quick one in its place.",
+                markup=False,
             )
         done.append(facts)
         if not as_json:

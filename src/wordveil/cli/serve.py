@@ -7,13 +7,13 @@ import signal
 import socket
 import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 
 if TYPE_CHECKING:
     from wordveil.service import Settings
@@ -54,8 +54,8 @@ def serve(
 
       wordveil serve --config service.toml --host 0.0.0.0 --workers 2
     """
-    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
-        raise WordveilError("the service needs fastapi and uvicorn; install them with: pip install 'wordveil[serve]'.")
+    for module in ("fastapi", "uvicorn"):
+        needs(module, "serve", "the service")
     if new_key is not None:
         _print_key(new_key)
         return

@@ -265,7 +265,7 @@ def _show(facts: dict[str, Any], output: Path) -> None:
             f"HyperLex: Spearman's ρ {rated['spearman']:.3f} on {rated['covered']:,} of {rated['pairs']:,} pairs.",
             soft_wrap=True,
         )
-    console.print(f"Written to {output}.", soft_wrap=True)
+    console.print(f"Written to {output}.", markup=False, soft_wrap=True)
 
 
 class _Watch:

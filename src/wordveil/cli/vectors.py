@@ -82,7 +82,7 @@ def vectors(
                 noisy[part] = np.round(noisy[part] / grid) * grid
         write_vectors(output, made.space.vocabulary.words, noisy)
     promise = made.guarantee if entropy.secure else made.guarantee.void("A seed was given.")
-    stderr().print(f"{len(noisy):,} noisy vectors in {output}. {promise.sentence()}", soft_wrap=True)
+    stderr().print(f"{len(noisy):,} noisy vectors in {output}. {promise.sentence()}", markup=False, soft_wrap=True)
     stderr().print("It holds for a vector released without its word; in this file each stands beside its word.")
     for caveat in promise.caveats:
         stderr().print(caveat, soft_wrap=True)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from wordveil import parallel
 from wordveil.engines.choosing import searches_nearest
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 from wordveil.mechanisms.mechanism import Mechanism, NoiseMechanism
 from wordveil.mechanisms.priors import log_prior
 from wordveil.noise import Entropy
@@ -48,10 +49,9 @@ class IndexedSpace(EuclideanSpace):
 
     def __init__(self, base: EuclideanSpace) -> None:
         super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise)
-        try:
-            import faiss  # noqa: PLC0415 - an extra
-        except ImportError:
-            raise WordveilError("--index approximate needs FAISS: pip install 'wordveil[faiss]'.") from None
+        needs("faiss", "faiss", "--index approximate")
+        import faiss  # noqa: PLC0415 - an extra
+
         self._faiss: Any = faiss
         cells = 1 << math.ceil(math.log2(math.sqrt(len(self))))
         codes = f"PQ{self.dimension // 2}x4fs,RFlat" if self.dimension % 2 == 0 else "Flat"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 from wordveil.mechanisms.mechanism import Mechanism, NoiseMechanism
 from wordveil.spaces import Space
 
@@ -19,10 +20,9 @@ def check_engine(engine: str) -> None:
     if engine not in ENGINES:
         raise WordveilError(f"there is no engine {engine!r}; choose {' or '.join(ENGINES)}.")
     if engine == "gpu":
-        try:
-            from wordveil.engines.gpu import check_cuda  # noqa: PLC0415 - PyTorch is slow to load
-        except ImportError:
-            raise WordveilError("--engine gpu needs PyTorch: pip install 'wordveil[gpu]'.") from None
+        needs("torch", "gpu", "--engine gpu")
+        from wordveil.engines.gpu import check_cuda  # noqa: PLC0415 - PyTorch is slow to load
+
         check_cuda()
 
 

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from wordveil.calibration.figures import check_installed
 from wordveil.errors import WordveilError
 from wordveil.experiments.registry import EXPERIMENTS
 from wordveil.experiments.result import Result
+from wordveil.extras import check_can_draw
 from wordveil.io.checkpoint import write_whole
 from wordveil.plots.canvas import save
 
@@ -26,7 +26,7 @@ class ResultFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        check_installed()
+        check_can_draw()
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)

@@ -13,8 +13,9 @@ from wordveil.errors import WordveilError
 from wordveil.io.failures import told
 from wordveil.io.records import Position
 from wordveil.io.tally import Tally
+from wordveil.io.writer import open_new
 
-__all__ = ["Checkpoint", "Identity", "digest_of", "write_whole"]
+__all__ = ["Checkpoint", "Identity", "digest_of", "fresh_name", "write_whole"]
 
 _LAYOUT = 1  # of the checkpoint file
 _MOST = 1 << 62  # bytes, records, seconds: no job has as many
@@ -127,6 +128,11 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def fresh_name(path: Path) -> Path:
+    """Return where `write_whole` writes a file before it takes its place: a name that is nobody else's."""
+    return path.with_name(f".{path.name}.wordveil-new")
+
+
 def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
     """Write a small file so that it is there whole, or as it was before, whatever happens.
 
@@ -138,13 +144,10 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
             return
-        fresh = path.with_name(path.name + ".new")
+        fresh = fresh_name(path)
         try:
-            # Whatever lies there under that name, left by a crash or laid by somebody, is not written through.
-            fresh.unlink(missing_ok=True)
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with open_new(fresh, mode) as file:
+                file.write(text.encode())
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)

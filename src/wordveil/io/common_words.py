@@ -35,9 +35,9 @@ def learn_common_words(
     watch : callable, optional
         Told how many bytes of the input are done.
     """
-    if job.learnt is not None:
-        return _begun_with(job.learnt, tree)
-    grown = tree.grow(job.records(watch), entropy)
+    begun = job.learnt
+    grown = tree.grow(job.records(watch), entropy) if begun is None else _begun_with(begun, tree)
+    # Also what was loaded: a job that had come to nothing begins anew, and may be stopped again.
     job.keep_learnt(json.dumps(grown.to_dict()))
     return grown
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wordveil.errors import WordveilError
+from wordveil.io.checkpoint import fresh_name
 from wordveil.io.failures import told
 from wordveil.io.lock import Lock
 from wordveil.io.plan import Piece, Plan
-from wordveil.io.writer import sync_folder
+from wordveil.io.writer import parquet_in_the_making, sync_folder
 
 __all__ = ["Destination"]
 
@@ -55,6 +56,12 @@ class Destination:
         """What was learnt from the input in a pass before."""
         return self.target.with_name(self.target.name + ".part.learnt.json")
 
+    @property
+    def _names(self) -> list[Path]:
+        """Every name that a job writes to beside the files of a folder, at some moment."""
+        made = [self.target, self.part, self.checkpoint, self.learnt, parquet_in_the_making(self.part)]
+        return [*made, fresh_name(self.checkpoint), fresh_name(self.learnt)]
+
     def part_of(self, piece: Piece) -> Path:
         """Return the file in the making of one input."""
         return self.part / f"{piece.name}.part" if self.is_folder else self.part
@@ -95,7 +102,7 @@ class Destination:
             raise WordveilError(f"the folder {self.target} is not empty; give another, none is replaced.")
 
     def _check_apart(self, plan: Plan) -> None:
-        taken = [path for path in (self.target, self.part, self.checkpoint, self.learnt) if self._exists(path)]
+        taken = [path for path in self._names if self._exists(path)]
         for piece in plan.pieces:
             if piece.source and any(path.samefile(piece.source) for path in taken):
                 raise WordveilError(f"{piece.source} would be read and written at once; give another output.")
@@ -113,7 +120,7 @@ class Destination:
                 shutil.rmtree(self.part)
             else:
                 self.part.unlink(missing_ok=True)
-                self.part.with_name(self.part.name + ".parquet").unlink(missing_ok=True)
+                parquet_in_the_making(self.part).unlink(missing_ok=True)
             self.checkpoint.unlink(missing_ok=True)
             self.learnt.unlink(missing_ok=True)
 

@@ -18,7 +18,7 @@ from wordveil.errors import WordveilError
 from wordveil.io.failures import told
 from wordveil.io.reader import Reader, wrong_columns
 from wordveil.io.records import Block, Position, Reading
-from wordveil.io.writer import FileWriter
+from wordveil.io.writer import FileWriter, open_new, parquet_in_the_making
 from wordveil.text import Release
 
 __all__ = ["ParquetBlock", "ParquetReader", "ParquetWriter"]
@@ -242,15 +242,16 @@ class ParquetWriter(FileWriter):
 
     def _make_whole(self, target: Path) -> None:
         """Put the Parquet file in the place of the streams."""
-        whole = self.part.with_name(self.part.name + ".parquet")
+        whole = parquet_in_the_making(self.part)
         with _understood(self._source or target), pq.ParquetFile(self._source) as source:
             schema, layout = source.schema_arrow, _Layout(source.metadata)
         with told("write", whole), self.part.open("rb") as streams:
             schema = _stream_schema(streams) or schema
-            with pq.ParquetWriter(whole, schema, compression=layout.compression) as parquet:
-                for group in _groups(streams, schema, layout.group_rows):
-                    parquet.write_table(group, row_group_size=max(1, group.num_rows))
-            with whole.open("rb") as written:
+            with open_new(whole) as written:
+                with pq.ParquetWriter(written, schema, compression=layout.compression) as parquet:
+                    for group in _groups(streams, schema, layout.group_rows):
+                        parquet.write_table(group, row_group_size=max(1, group.num_rows))
+                written.flush()
                 os.fsync(written.fileno())
             # The streams go in the same step as the file takes their place: at no moment are there both, or neither.
             whole.replace(self.part)

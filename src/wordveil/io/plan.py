@@ -117,5 +117,8 @@ def _files(folder: Path) -> list[Path]:
         raise error
 
     with told("read", folder):
-        found = [Path(place) / name for place, _, names in os.walk(folder, onerror=refuse) for name in names]
+        found = []
+        for place, folders, names in os.walk(folder, onerror=refuse):
+            links = [name for name in folders if Path(place, name).is_symlink()]  # not followed, but told
+            found += [Path(place, name) for name in (*names, *links)]
     return sorted(found, key=lambda path: path.relative_to(folder).as_posix())

@@ -55,7 +55,8 @@ class Reader(ABC):
 def listed(names: Iterable[str]) -> str:
     """Return column names as a phrase, cut where there are many or long ones."""
     names = list(names)
-    shown = [name[:_SHOWN_LETTERS] + "…" * (len(name) > _SHOWN_LETTERS) for name in names[:_SHOWN_NAMES]]
+    cut = [name[:_SHOWN_LETTERS] + "…" * (len(name) > _SHOWN_LETTERS) for name in names[:_SHOWN_NAMES]]
+    shown = [name if name.isprintable() else repr(name) for name in cut]  # a terminal obeys some characters
     more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
     return ", ".join(shown) + more
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from wordveil.text import Document, Release
 
 __all__ = ["CsvReader", "TableBlock", "TableReader", "TsvReader"]
 
+_LONGEST_HEADER = 1000  # lines
 _ROW_END = "\r\n"  # the csv writer quotes the characters of its row ending; each row then gets back its own
 
 
@@ -68,20 +68,32 @@ class TableReader(LineReader[Row]):
         self._row_begin = self._lines.offset
 
     def _read_preamble(self) -> bytes:
-        header, text = self._lines.mark, ""
-        while not text or text.count('"') % 2:  # a quoted name may hold a line break
-            line = self._lines.read()
-            if not line:
-                break
-            header += line
-            text += self._lines.decode(line)
-        if not text.strip():
-            raise WordveilError(f"{self._lines.name} does not begin with a header.")
-        readings = [self._names(text, delimiter) for delimiter in self.delimiters]
+        """Read the header: as many lines as the parser of the rows needs for it, and not one more."""
+        header, text = self._lines.mark, list[str]()
+        open_readings = set(self.delimiters)
+        readings: dict[str, list[str]] = {}
         wanted = set(self._reading.columns)
-        # The separator under which the asked columns are there, else the one that gives the most columns.
-        best = max(range(len(readings)), key=lambda index: (wanted <= set(readings[index]), len(readings[index])))
-        self._delimiter, names = self.delimiters[best], readings[best]
+        while open_readings and not any(wanted <= set(names) for names in readings.values()):
+            line = self._lines.read()
+            header += line
+            if not line or len(text) == _LONGEST_HEADER:
+                break
+            text.append(self._lines.decode(line))
+            if not text[0].strip():
+                break
+            if len(text) == 1 or '"' in text[-1]:  # only a quotation mark ends a name that holds a line break
+                for delimiter in sorted(open_readings):
+                    names, is_open = _names(text, delimiter)
+                    if not is_open:
+                        open_readings.remove(delimiter)
+                    if names is not None:
+                        readings[delimiter] = names
+        if not text or not text[0].strip():
+            raise WordveilError(f"{self._lines.name} does not begin with a header.")
+        if not readings:
+            raise WordveilError(f"the header of {self._lines.name} is malformed: look at its quotation marks.")
+        self._delimiter = self._separator(readings)
+        names = readings[self._delimiter]
         wrong = wrong_columns(self._lines.name, self._reading.columns, names)
         if wrong:
             raise wrong
@@ -89,12 +101,18 @@ class TableReader(LineReader[Row]):
         self._places = [names.index(column) for column in self._reading.columns]
         return header
 
-    @staticmethod
-    def _names(header: str, delimiter: str) -> list[str]:
-        try:
-            return next(csv.reader(StringIO(header, newline="\n"), delimiter=delimiter, strict=True))
-        except csv.Error:
-            return []
+    def _separator(self, readings: dict[str, list[str]]) -> str:
+        """Return the separator under which the asked columns are there, else the one that gives the most columns."""
+        wanted = set(self._reading.columns)
+        fitting = [one for one in self.delimiters if one in readings and wanted <= set(readings[one])]
+        if wanted and len({tuple(readings[one]) for one in fitting}) > 1:
+            raise WordveilError(
+                f"the header of {self._lines.name} has these columns under more than one separator; rename its "
+                "columns, so that it is clear which text belongs to them."
+            )
+        if wanted and fitting:
+            return fitting[0]
+        return max((one for one in self.delimiters if one in readings), key=lambda one: len(readings[one]))
 
     def _row_lines(self) -> Iterator[str]:
         """Give the parser line after line; it takes no more of them than the row at hand needs."""
@@ -132,6 +150,22 @@ class TableReader(LineReader[Row]):
         places = self._places
         records: list[list[str | Document]] = [[row.fields[place] for place in places] for row in rows if row.fields]
         return TableBlock(end, records, rows, self._places, self._delimiter)
+
+
+def _names(header: Sequence[str], delimiter: str) -> tuple[list[str] | None, bool]:
+    """Return the names in a header, None if it is malformed or goes on, and whether it goes on after these lines."""
+    goes_on = False
+
+    def lines() -> Iterator[str]:
+        nonlocal goes_on
+        yield from header
+        goes_on = True
+
+    try:
+        names = next(csv.reader(lines(), delimiter=delimiter, strict=True))
+    except (csv.Error, StopIteration):
+        return None, goes_on
+    return names, False
 
 
 class CsvReader(TableReader):

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from wordveil.errors import WordveilError
 from wordveil.io.failures import told
 
-__all__ = ["FileWriter", "StreamWriter", "Writer", "sync_folder"]
+__all__ = ["FileWriter", "StreamWriter", "Writer", "open_new", "parquet_in_the_making", "sync_folder"]
 
 
 class Writer(ABC):
@@ -105,6 +105,18 @@ class StreamWriter(Writer):
         with told("write to", "the output stream"):
             self._stream.flush()
         return self._size
+
+
+def parquet_in_the_making(part: Path) -> Path:
+    """Return where the Parquet file of a finished job is written before it takes the place of its streams."""
+    return part.with_name(part.name + ".parquet")
+
+
+def open_new(path: Path, mode: int = 0o666) -> BinaryIO:
+    """Open a file that was not there; what lies under its name, left by a crash or laid by somebody, is removed."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, mode), "wb")
 
 
 def sync_folder(folder: Path) -> None:

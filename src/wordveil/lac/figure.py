@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
-from wordveil.errors import WordveilError
+from wordveil.extras import check_can_draw
 from wordveil.lac.simulation import Point
 
-__all__ = ["check_installed", "save_figure"]
-
-
-def check_installed() -> None:
-    """Refuse where there is nothing to draw with."""
-    if find_spec("matplotlib") is None:
-        raise WordveilError("pictures need matplotlib: install it with pip install 'wordveil[plots]'.")
+__all__ = ["save_figure"]
 
 
 def save_figure(points: Sequence[Point], path: Path) -> None:
     """Draw the central ε and the errors over the number of users."""
-    check_installed()
+    check_can_draw()
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to import
 
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from wordveil.errors import WordveilError
@@ -52,6 +53,8 @@ class Ledger:
     def __init__(self, path: str | Path, budget: float) -> None:
         self.path = Path(path)
         self._budget = _units(budget, math.floor)
+        with suppress(OSError):  # what cannot be made is told when it is opened
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))  # its key is in it: for the owner
         with self._changing() as database:
             database.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
             database.execute("CREATE TABLE IF NOT EXISTS spent (user BLOB PRIMARY KEY, units INTEGER) WITHOUT ROWID")
@@ -64,24 +67,28 @@ class Ledger:
 
     def spend(self, user: str, epsilon: float) -> float:
         """Count a spend of one user and return what is left; refuse it, and count nothing, past the budget."""
-        self.spend_all({user: epsilon})
-        return self.left(user)
+        return self.spend_all({user: epsilon})[user]
 
-    def spend_all(self, spends: Mapping[str, float]) -> None:
-        """Count spends of several users, all or none of them."""
-        amounts = {self._digest(user): _units(epsilon, math.ceil) for user, epsilon in spends.items()}
+    def spend_all(self, spends: Mapping[str, float]) -> dict[str, float]:
+        """Count spends of several users, all or none of them, and return what each has left."""
+        amounts = {user: _units(epsilon, math.ceil) for user, epsilon in spends.items()}
+        left: dict[str, float] = {}
         with self._changing() as database:
             for user, units in amounts.items():
-                database.execute("INSERT OR IGNORE INTO spent VALUES (?, 0)", (user,))
+                digest = self._digest(user)
+                database.execute("INSERT OR IGNORE INTO spent VALUES (?, 0)", (digest,))
                 done = database.execute(
                     "UPDATE spent SET units = units + ? WHERE user = ? AND units + ? <= ?",
-                    (units, user, units, self._budget),
+                    (units, digest, units, self._budget),
                 )
                 if done.rowcount != 1:
                     raise OverBudgetError(
                         f"a user would spend more than the budget of {self._budget / _UNITS:g}: nothing was counted, "
                         "and nothing of theirs may be released."
                     )
+                # asked here, since nothing may go wrong any more when the spend is counted
+                left[user] = (self._budget - self._units_of(database, digest)) / _UNITS
+        return left
 
     def spent(self, user: str) -> float:
         """Return what a user has spent."""
@@ -93,7 +100,11 @@ class Ledger:
 
     def _spent(self, user: str) -> int:
         with self._told(), closing(self._connect()) as database:
-            row = database.execute("SELECT units FROM spent WHERE user = ?", (self._digest(user),)).fetchone()
+            return self._units_of(database, self._digest(user))
+
+    @staticmethod
+    def _units_of(database: sqlite3.Connection, digest: bytes) -> int:
+        row = database.execute("SELECT units FROM spent WHERE user = ?", (digest,)).fetchone()
         return 0 if row is None else int(row[0])
 
     def _digest(self, user: str) -> bytes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordveil.errors import WordveilError
+from wordveil.extras import check_can_draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,8 +18,7 @@ _FORMATS = (".png", ".svg")
 
 def check_target(path: Path) -> None:
     """Refuse, before any work is done, a file that cannot become a picture."""
-    if find_spec("matplotlib") is None:
-        raise WordveilError("pictures need matplotlib; install it with: pip install 'wordveil[plots]'.")
+    check_can_draw()
     if path.suffix.lower() not in _FORMATS:
         raise WordveilError(f"{path} must end in {' or '.join(_FORMATS)}, which says what kind of picture it is.")
     if not path.resolve().parent.is_dir():

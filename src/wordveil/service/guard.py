@@ -16,11 +16,13 @@ from wordveil.service.keys import Keys
 from wordveil.service.problems import Problem, busy, fault, problem_response
 from wordveil.service.settings import Settings
 
-__all__ = ["STREAM", "Guard"]
+__all__ = ["CHARGED", "STREAM", "Guard"]
 
 _LOG = logging.getLogger("wordveil.service")
 
 STREAM = "/v1/privatize/stream"
+#: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
+CHARGED = "wordveil.charged"
 _API = "/v1/"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
@@ -147,11 +149,18 @@ class Guard:
             begun = True
             await send(message)
 
+        work = asyncio.ensure_future(self._app(scope, receive, watched))
         try:
-            await asyncio.wait_for(self._app(scope, receive, watched), self._settings.timeout)
-        except (asyncio.TimeoutError, TimeoutError):
-            if not begun:
-                await problem_response(_too_slow())(scope, receive, send)
+            await asyncio.wait({work}, timeout=self._settings.timeout)
+            if work.done() or scope.get(CHARGED):
+                await work
+                return
+        finally:
+            work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+        if not begun:
+            await problem_response(_too_slow())(scope, receive, send)
 
     def _check_name(self, host: str) -> None:
         name = host.lower()

@@ -62,30 +62,24 @@ class Keys:
                 found = key
         return found if scheme.lower() == "bearer" else None
 
-    def charge(self, key: Key | None, guarantee: Guarantee, words: int) -> None:
-        """Count what a release costs, before it is released.
+    def charge(self, key: Key, guarantee: Guarantee, words: int) -> float | None:
+        """Count what a release costs, before it is released; return what the key may still spend, if it has a budget.
 
         Every drawn word costs ε: the loss if each differed by one unit of distance. A key with a budget may only ask
         for what has such a price.
         """
-        if key is None or key.name not in self._ledgers:
-            return
+        ledger = self._ledgers.get(key.name)
+        if ledger is None:
+            return None
         if guarantee.notion is not Notion.METRIC:
             raise Problem(
                 403,
                 "this key has a budget, and these settings make no promise that could be counted: choose a mechanism "
                 "with ε per unit of distance, and do not keep unknown words.",
             )
-        if not words:
-            return
         try:
-            self._ledgers[key.name].spend(key.name, guarantee.epsilon * words)
+            return ledger.spend(key.name, guarantee.epsilon * words) if words else ledger.left(key.name)
         except OverBudgetError:
             raise Problem(
                 403, "the budget of this key does not suffice: nothing was released and nothing was counted."
             ) from None
-
-    def left(self, key: Key | None) -> float | None:
-        """Return what a key may still spend; None if it has no budget."""
-        ledger = self._ledgers.get(key.name) if key else None
-        return None if ledger is None or key is None else ledger.left(key.name)

@@ -51,6 +51,14 @@ def _not_rare(name: object) -> object:
     return name
 
 
+def _can_be_written(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 MechanismName = Annotated[str, _OneOf(MECHANISMS)]
 SelectionName = Annotated[str, _OneOf(SELECTIONS), BeforeValidator(_not_rare)]
 PolicyName = Annotated[str, _OneOf(POLICIES)]
@@ -116,6 +124,12 @@ class PrivatizeRequest(Way):
     def texts(self) -> list[str]:
         """The texts, as a batch."""
         return [self.text] if isinstance(self.text, str) else self.text
+
+    @model_validator(mode="after")
+    def _are_characters(self) -> PrivatizeRequest:
+        if not all(map(_can_be_written, self.texts)):
+            raise WordveilError("a text holds half of a surrogate pair, which is no character; take it out.")
+        return self
 
     @model_validator(mode="after")
     def _go_together(self) -> PrivatizeRequest:

@@ -12,7 +12,7 @@ from wordveil.mechanisms import Mechanism
 from wordveil.service.problems import Problem
 from wordveil.spaces import EuclideanSpace, GraphSpace, PoincareSpace
 from wordveil.spaces.hyperbolic_geometry import from_hyperboloid, hyperboloid_distance, log_map, time_coordinate
-from wordveil.text.lemmas import Lemmas
+from wordveil.text.lookup import Lookup
 from wordveil.text.tokens import lookup_key
 
 __all__ = ["find_word", "word_facts"]
@@ -26,10 +26,7 @@ _HOPS = 3
 
 def find_word(space: EuclideanSpace | PoincareSpace, word: str) -> int:
     """Return the id of a word as a text would be looked up, or say that the space lacks it."""
-    ids, key = space.vocabulary.ids, lookup_key(word)
-    found = ids.get(word, ids.get(key))
-    if found is None and space.vocabulary.forms is not None:
-        found = Lemmas(space.vocabulary).id(key)
+    found = Lookup(space.vocabulary).id(word, lookup_key(word))
     if found is None:
         raise Problem(
             404, "this word is not in the space: in a text it is replaced by a draw that does not depend on it."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 from wordveil.tasks.vectors import Reader
 
 __all__ = ["AveragedVectors", "BiLstm", "Model"]
@@ -58,8 +58,7 @@ class AveragedVectors(Model):
         self, train: NDArray[Any], labels: NDArray[np.float64], test: NDArray[Any], seed: int
     ) -> NDArray[np.float64]:
         """Learn from examples with their classes and tell those of others."""
-        if find_spec("sklearn") is None:
-            raise WordveilError("the tasks need scikit-learn; install it with: pip install 'wordveil[tasks]'.")
+        needs("sklearn", "tasks", "this task")
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - an extra
         from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
 
@@ -88,8 +87,7 @@ class BiLstm(Model):
 
     def __init__(self, reader: Reader, *, words: int = 120, hidden: int = 64, epochs: int = 4) -> None:
         super().__init__(reader)
-        if find_spec("torch") is None:
-            raise WordveilError("the biLSTM needs PyTorch; install it with: pip install torch.")
+        needs("torch", "gpu", "the biLSTM")
         self.words, self.hidden, self.epochs = words, hidden, epochs
 
     def features(self, columns: Sequence[Sequence[str]]) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ import regex
 
 from wordveil.errors import WordveilError
 from wordveil.text.rare_words import RareWords
-from wordveil.text.tokens import Tokens, tokenise
+from wordveil.text.tokens import Tokens, tokenise, visible_key
 
 __all__ = ["SELECTIONS", "Document", "Selection", "stop_words"]
 
@@ -106,6 +106,8 @@ class Selection:
         return _overlapping(tokens, spans or ())
 
     def _listed(self, keys: list[str]) -> list[bool]:
+        # A soft hyphen must not hide a word from the list, while it keeps one from passing for a function word.
+        keys = [visible_key(key) for key in keys]
         chosen = [False] * len(keys)
         for place, key in enumerate(keys):
             for phrase in self._phrases.get(key, ()):
@@ -115,7 +117,7 @@ class Selection:
 
 
 def _keys(listed: str) -> tuple[str, ...]:
-    keys = tuple(tokenise(listed).keys)
+    keys = tuple(visible_key(key) for key in tokenise(listed).keys)
     if not keys:
         raise WordveilError("every entry of a word list must hold a word.")
     return keys

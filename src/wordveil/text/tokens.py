@@ -17,19 +17,21 @@ from typing import NamedTuple
 
 import regex
 
-__all__ = ["Tokens", "is_number", "lookup_key", "tokenise"]
+__all__ = ["Tokens", "is_number", "lookup_key", "tokenise", "visible_key"]
 
-# Everything that can spell: letters and digits, also in brackets, squares or Braille, letters of private fonts,
-# invisible tags, and whatever is too new or too broken to be known. Inside a word also marks and joiners, which must
-# not split it.
+# Everything that can spell: letters and digits, also as radicals, in brackets, circles, squares or Braille, letters of
+# private fonts, invisible tags, and whatever is too new or too broken to be known. Inside a word also marks and
+# joiners, which must not split it. Signs for one thing (№, ℃, ™, a flag) are symbols.
 _SPELLS = (
     r"\p{Alphabetic}\p{N}\p{Co}\p{Cn}\p{Cs}"
-    r"\u249C-\u24B5\u2800-\u28FF\u3300-\u33FF\U0001F110-\U0001F18F\U000E0000-\U000E007F"
+    r"\u249C-\u24B5\u2800-\u28FF\u2E80-\u2FD5\u3190-\u319F\u3200-\u33FF"
+    r"\U0001F110-\U0001F190\U0001F200-\U0001F251\U000E0000-\U000E007F"
 )
 _RUN = rf"[{_SPELLS}][{_SPELLS}\p{{M}}\p{{Cf}}]*"
 _WORD = regex.compile(rf"({_RUN}(?:['’]{_RUN})*)")
 _NUMBER = regex.compile(r"[\p{N}\p{M}]+")
 _APOSTROPHE = regex.compile("(['’])")
+_INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
 
 _CLITICS = {"s": "is", "re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}
 _BEFORE_NOT = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
@@ -76,6 +78,17 @@ def lookup_key(word: str) -> str:
     is_composed = word.isascii() or len(word) > _LONGEST_COMPOSED
     lowered = word.lower() if is_composed else unicodedata.normalize("NFKC", word).lower()
     return _SINGLE.get(lowered, lowered) if len(lowered) == 1 else lowered
+
+
+def visible_key(key: str) -> str:
+    """Return a key without soft hyphens, joiners and other invisible characters, unless there is nothing else in it.
+
+    Examples
+    --------
+    >>> visible_key("par\u00adis")
+    'paris'
+    """
+    return key if key.isascii() else lookup_key(_INVISIBLE.sub("", key) or key)
 
 
 def is_number(word: str) -> bool:

@@ -14,7 +14,7 @@ from wordveil.guarantee import Guarantee
 from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
 from wordveil.text.case import check_case, copy_case, starts_sentence
-from wordveil.text.lemmas import Lemmas
+from wordveil.text.lookup import Lookup
 from wordveil.text.outside import OutsideWords, check_policy, random_digits
 from wordveil.text.rare_words import RareWords
 from wordveil.text.release import Counts, Release
@@ -77,7 +77,7 @@ class Veil:
         self.case = check_case(case)
         self.entropy = Entropy(seed)
         self._vocabulary = mechanism.space.vocabulary
-        self.lemmas = None if self._vocabulary.forms is None else Lemmas(self._vocabulary)
+        self.lookup = Lookup(self._vocabulary)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -177,18 +177,13 @@ class _Draft:
         self.ids: list[int] = []
         self.outside: list[int] = []
         self.numbers: list[int] = []
-        get = veil.mechanism.space.vocabulary.ids.get
-        lemmas = veil.lemmas
+        id_of = veil.lookup.id
         place = -1
         for key, chosen in zip(keys, veil.selection.choose(tokens, document.spans), strict=True):
             place += 2
             if chosen:
                 word = self.pieces[place]
-                known = get(word)
-                if known is None:
-                    known = get(key)
-                if known is None and lemmas is not None:
-                    known = lemmas.id(key)
+                known = id_of(word, key)
                 if known is not None:
                     self.places.append(place)
                     self.ids.append(known)

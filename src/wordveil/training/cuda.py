@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.extras import needs
 from wordveil.training.geometries import FARTHEST, LONGEST_STEP, Floats, Geometry
 from wordveil.training.pairs import Pairs
 from wordveil.training.steps import Steps, popular_nodes
@@ -51,13 +51,10 @@ class CudaSteps(Steps):
         weighted: bool = False,
         device: str = "cuda",
     ) -> None:
-        try:
-            import torch  # noqa: PLC0415
-            import triton  # noqa: PLC0415
-        except ImportError:
-            raise WordveilError(
-                "training on a CUDA device needs PyTorch with Triton: pip install 'wordveil[gpu]'."
-            ) from None
+        needs("triton", "gpu", "training on a CUDA device")
+        import torch  # noqa: PLC0415 - an extra
+        import triton  # noqa: PLC0415 - comes with PyTorch
+
         self._torch: Any = torch
         self._next_power = triton.next_power_of_2
         self._device = device

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wordveil.errors import WordveilError
+from wordveil.extras import needs
 from wordveil.training.cpu import CpuSteps
 from wordveil.training.cuda import CudaSteps, cuda_is_there
 from wordveil.training.evaluation import Reconstruction, reconstruction
@@ -182,7 +183,8 @@ def _device(device: str) -> str:
     if device == "auto":
         return "cuda" if cuda_is_there() else "cpu"
     if device == "cuda" and not cuda_is_there():
-        raise WordveilError("no CUDA device is found by PyTorch; install 'wordveil[gpu]', or train with --device cpu.")
+        needs("torch", "gpu", "training on a CUDA device")
+        raise WordveilError("no CUDA device is found by PyTorch; train with --device cpu.")
     return device
 
 

@@ -7,6 +7,7 @@ import asyncio
 import orjson
 from fastapi import APIRouter, Request, Response
 
+from wordveil.service.guard import CHARGED
 from wordveil.service.problems import PROBLEMS, Problem
 from wordveil.service.routes.shared import caller, check_words, count, json_response, release_details, state_of
 from wordveil.service.schemas import PrivatizeRequest, PrivatizeResponse
@@ -44,8 +45,8 @@ async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
     counts = sum((release.counts for release in releases), Counts())
     key, left = caller(request), None
     if key is not None and key.budget is not None:
-        await asyncio.to_thread(state.keys.charge, key, batcher.veil.guarantee, counts.drawn)
-        left = await asyncio.to_thread(state.keys.left, key)
+        request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
+        left = await asyncio.to_thread(state.keys.charge, key, batcher.veil.guarantee, counts.drawn)
     count(counts)
     return json_response(
         {
