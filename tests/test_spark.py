@@ -218,6 +218,18 @@ def test_records_that_cannot_be_read_are_refused_and_never_come_out_raw(
     assert "canary" not in "".join(capfd.readouterr())
 
 
+@pytest.mark.usefixtures("local")
+def test_a_folder_of_tables_with_different_headers_is_refused(tmp_path: Path) -> None:
+    # Left to itself, Spark goes by the place of a column and would put the texts of one file among the ids.
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("id,text\n1,a ship\n")
+    (tmp_path / "in" / "b.csv").write_text("text,id\nzyqxcanary,2\n")
+    with pytest.raises(WordveilError, match="different headers") as caught:
+        engine.privatize_files(str(tmp_path / "in"), str(tmp_path / "out"), ["text"], "csv", epsilon=1.0)
+    assert not (tmp_path / "out").exists()
+    assert "canary" not in str(caught.value)
+
+
 def test_a_killed_executor_releases_nothing_twice(local: SparkSession, tmp_path: Path) -> None:
     """On a cluster of two executors, of which two are killed when some of the tasks are done."""
     local.stop()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import make_space
 from wordveil.calibration import Settings, Span, Target, maker, match, meter_for, side, solve, span_of
-from wordveil.calibration.search import largest_epsilon, round_down
+from wordveil.calibration.search import largest_epsilon
 from wordveil.errors import WordveilError
 
 SPACE = make_space(80, 4, seed=21)
@@ -67,11 +67,6 @@ def test_a_search_steps_over_epsilons_that_are_too_small_for_the_mechanism(batch
         return [False for _ in epsilons]
 
     assert largest_epsilon(never, 1, 2, batch=batch) == 0
-
-
-@given(st.floats(1e-6, 1e6))
-def test_rounding_down_never_rounds_up(epsilon: float) -> None:
-    assert 0.989 * epsilon < round_down(epsilon) <= epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", ["graph", "ring", "exponential"])

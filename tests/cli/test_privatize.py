@@ -328,6 +328,10 @@ BAD = {
     "report to standard output": (["in.txt", "-e", "1", "--report", "-"], "takes the text"),
     "report into the input": (["in.txt", "-e", "1", "-o", "o.txt", "--report", "in.txt"], "replace an input"),
     "report into the output": (["in.txt", "-e", "1", "-o", "o.txt", "--report", "o.txt"], "different names"),
+    "the report's working name is the input": (
+        [".r.json.wordveil-new", "-f", "text", "-e", "1", "-o", "o.txt", "--report", "r.json"],
+        "replace an input",
+    ),
     "report is there": (["in.txt", "-e", "1", "-o", "o.txt", "--report", "there.txt"], "there already"),
     "report is a folder": (["in.txt", "-e", "1", "-o", "o.txt", "--report", "folder"], "is a folder"),
     "spans without a key": (["in.jsonl", "-e", "1", "-c", "text", "--select", "spans"], "needs --spans"),
@@ -352,7 +356,7 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing(
     monkeypatch.chdir(tmp_path)
     for name, content in GOOD.items():
         Path(name).write_bytes(content)
-    for name in ("in.dat", "there.txt", "x.txt.part"):
+    for name in ("in.dat", "there.txt", "x.txt.part", ".r.json.wordveil-new"):
         Path(name).write_bytes(b"fine\n")
     write_parquet(Path("in.parquet"), ["fine"])
     Path("empty.txt").touch()
@@ -394,6 +398,35 @@ def test_closed_streams() -> None:
         f"echo river | {script} >&-", shell=True, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_a_report_needs_an_open_stream_and_is_for_its_owner(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source, out, report = tmp_path / "in.txt", tmp_path / "out.txt", tmp_path / "report.json"
+    source.write_text("the harbour\n")
+    script = f'"{sys.executable}" -c "from wordveil.cli import main; main()" privatize "{source}" -e 1 -o "{out}"'
+    done = subprocess.run(  # noqa: S602
+        f"{script} --report - >&-", shell=True, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert not out.exists()
+    assert here(capfd, source, "-e", "1", "-o", out, "--report", report)[0] == 0
+    assert report.stat().st_mode & 0o077 == 0
+
+
+def test_what_a_folder_has_besides_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder, other = tmp_path / "in", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    (other / "b.txt").write_text("the harbour\n")
+    (folder / "a.txt").write_text("the harbour\n")
+    (folder / "c.txt.gz").write_bytes(b"x")
+    (folder / "linked").symlink_to(other, target_is_directory=True)
+    code, _, err = here(capfd, folder, "-e", "1", "-o", tmp_path / "out")
+    assert code == 0
+    assert "left out 2 of the folder's files" in err
+    report = tmp_path / "report.json"
+    assert here(capfd, folder, "-e", "1", "-o", tmp_path / "again", "--report", report)[0] == 0
+    assert json.loads(report.read_text())["skipped_files"] == ["c.txt.gz", "linked"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.test_privatize import WRITERS, batches, here, names, start
+from wordveil.errors import WordveilError
+from wordveil.io import FileJob
 
 COMMON = "thank you for the letter"
 LONELY = "harbour timber mill"
@@ -155,3 +157,29 @@ def test_refusals(
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert told in err
     assert names(tmp_path) == ["in.txt"]
+
+
+def test_a_job_that_is_stopped_twice_before_its_first_block_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("\n".join(records(500)) + "\n")
+    learnt = tmp_path / "out.txt.part.learnt.json"
+    trees = []
+
+    def killed(self: FileJob) -> bool:
+        return True  # leaves everything, as a kill would
+
+    for again in ([], ["--resume"], ["--resume"]):
+        with monkeypatch.context() as patch:
+            patch.setattr(FileJob, "_leave", killed)
+            patch.setattr(FileJob, "_do", _stop)
+            assert here(capfd, source, "-o", out, *OPTIONS, *again)[0] != 0
+        trees.append(learnt.read_text())
+    assert len(set(trees)) == 1
+    assert here(capfd, source, "-o", out, *OPTIONS, "--resume")[0] == 0
+    assert len(out.read_text().splitlines()) == 500
+
+
+def _stop(*_: object) -> None:
+    raise WordveilError("stopped.")

@@ -113,7 +113,7 @@ def test_parquet_is_whole_at_every_step_of_its_end(
         left = [step]
 
         def stopping(self: Path, target: Path, left: list[int] = left) -> Path:
-            if self.suffix != ".new":  # the checkpoint's own
+            if self.suffix != ".wordveil-new":  # the checkpoint's own
                 left[0] -= 1
                 if left[0] == 0:
                     raise StoppedError
@@ -212,10 +212,17 @@ def test_links_laid_in_the_way_are_not_written_through(
     source, victim = files(tmp_path)["txt"], tmp_path / "victim"
     victim.write_text("mine")
     out = tmp_path / "out.txt"
-    (tmp_path / "out.txt.part.json.new").symlink_to(victim)
+    laid = tmp_path / ".out.txt.part.json.wordveil-new"
+    laid.symlink_to(victim)
     job(source, out).run(seeded)
     assert victim.read_text() == "mine"
-    assert not (tmp_path / "out.txt.part.json.new").exists()
+    assert not laid.exists()
+    table = tmp_path / "out.parquet"
+    (tmp_path / "out.parquet.part.parquet").symlink_to(victim)
+    job(files(tmp_path)["parquet"], table).run(seeded)
+    assert victim.read_text() == "mine"
+    assert not table.is_symlink()
+    assert pq.read_table(table).num_rows == len(LINES)
     other = tmp_path / "other.txt"
     made = job(source, other)
     begin = Destination.begin
@@ -282,3 +289,13 @@ def test_a_job_of_before_goes_on(tmp_path: Path, idle: Veils) -> None:
             job_for(source, out, words=1).run(idle, stop_after(1))
         job_for(source, out, words=1, resume=True).run(idle)
         assert out.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["{}.part.parquet", ".{}.part.json.wordveil-new", ".{}.part.learnt.json.wordveil-new"])
+def test_no_working_name_is_that_of_the_input(tmp_path: Path, name: str) -> None:
+    source = tmp_path / name.format("out.txt")
+    source.write_text("\n".join(LINES))
+    plan = make_plan(source, "text")
+    with pytest.raises(WordveilError, match="read and written at once"):
+        FileJob(plan, Reading(), Destination.of(tmp_path / "out.txt", plan)).check()
+    assert source.read_text() == "\n".join(LINES)

@@ -79,12 +79,16 @@ def test_ten_thousand_columns_and_a_huge_field(tmp_path: Path, idle: Veils, thro
         (b"id,text\n1\n", ("text",), r"record 1 \(up to line 2\) .* has 1 fields"),
         (b'id,text\n1,"a\n2,b\n', ("text",), r"record 1 .* malformed"),
         (b'id,text\n1,"a"b\n', ("text",), r"record 1 .* malformed"),
-        (b"id,text\r1,a\r2,b\r", ("text",), "no column"),
+        (b"id,text\r1,a\r2,b\r", ("text",), "header .* malformed: .* line ends"),
         (b"id,text\n1,a\n", ("txt",), "no column 'txt'; it has: id, text"),
         (b"id,text\n1,a\n", (), "--column .* it has: id, text"),
         (b"text,text\n1,a\n", ("text",), "more than one column 'text'"),
         (b"\n\n", ("text",), "does not begin with a header"),
         (codecs.BOM_UTF8, ("text",), "does not begin with a header"),
+        (b"text;note,text\ncanary;b,c\n", ("text",), "more than one separator"),
+        (b'"id,text\n1,canary\n', ("text",), "header .* malformed"),
+        (b'id,"text\n1,canary\n' * 2000, ("text",), "no column 'text'"),
+        (b"te\x1b[2Jxt,i\td\n1,2\n", ("text",), r"it has: 'te\\x1b\[2Jxt', 'i\\td'\.$"),
     ],
 )
 def test_a_bad_table_is_refused(
@@ -103,3 +107,46 @@ def test_a_long_list_of_columns_is_cut(tmp_path: Path, idle: Veils, through: Any
     with pytest.raises(WordveilError, match="and 80 more") as caught:
         through(idle, path, "csv", columns=("text",))
     assert len(str(caught.value)) < 1_200
+
+
+@pytest.mark.parametrize("name", ['screen 15"', '7" vinyl', 'a "quoted" name', "5' 4\""])
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_a_quotation_mark_inside_a_name_makes_no_record_a_part_of_the_header(
+    tmp_path: Path, seeded: Veils, through: Any, name: str, form: str
+) -> None:
+    separator = "," if form == "csv" else "\t"
+    rows = [["id", name, "text"], *([str(n), "x", f"canary harbour {n}"] for n in range(4))]
+    path = tmp_path / f"in.{form}"
+    path.write_text("\n".join(separator.join(row) for row in rows) + "\n")
+    veiled = through(seeded, path, form, columns=("text",)).decode().splitlines()
+    assert veiled[0] == separator.join(rows[0])
+    assert len(veiled) == len(rows)
+    assert "canary" not in "".join(veiled)
+
+
+names_of_columns = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=8)
+
+
+@relaxed
+@given(st.lists(names_of_columns, max_size=4), st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.booleans())
+def test_exactly_the_header_goes_out_as_it_is(
+    tmp_path: Path, seeded: Veils, through: Any, others: list[str], quoting: int, raw: bool
+) -> None:
+    """Whatever the names of other columns hold: what the csv module takes for the first row, and not a byte more."""
+    out = io.StringIO(newline="")
+    header, rows = [*others, "the text"], [[*("x" for _ in others), "canary"] for _ in range(3)]
+    writer = csv.writer(out, lineterminator="\n", quoting=quoting)  # type: ignore[arg-type]
+    if raw:  # names as people write them, without quoting
+        out.write(",".join(header) + "\n")
+    else:
+        writer.writerow(header)
+    writer.writerows(rows)
+    path = tmp_path / "in.csv"
+    path.write_bytes(out.getvalue().encode())
+    try:
+        veiled = through(seeded, path, "csv", columns=("the text",))
+    except WordveilError:
+        assert raw or "the text" in others or any(mark in "".join(others) for mark in ";|\t")
+        return
+    assert b"canary" not in veiled
+    assert parsed(veiled)[0] == parsed(path.read_bytes())[0]

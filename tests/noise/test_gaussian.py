@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,3 +63,13 @@ def test_no_noise_is_no_privacy() -> None:
     assert delta_between(3, 1.0, 0.0, 1.0, 1.0) == 1.0
     assert delta_between(3, 1.0, 0.0, 0.0, 1.0) == 1.0
     assert delta_between(3, 0.0, 0.0, 0.0, 1.0) == 0.0
+
+
+@pytest.mark.parametrize(("wide", "epsilon"), [(2.0, 5.0), (2.0, 40.0), (10.0, 30.0), (3.0, 200.0)])
+def test_large_epsilons_lose_no_digits(wide: float, epsilon: float) -> None:
+    """In two dimensions around one centre the squares are exponential, and δ has a closed form."""
+    with mpmath.workdps(400):
+        square = (4 * mpmath.log(wide) + 2 * mpmath.mpf(epsilon)) / (1 - 1 / mpmath.mpf(wide) ** 2)
+        outside = [mpmath.exp(-square / 2 / mpmath.mpf(one) ** 2) for one in (1, wide)]
+        wanted = float(outside[1] - mpmath.exp(epsilon) * outside[0])
+    assert delta_between(2, 0.0, 1.0, wide, epsilon) == pytest.approx(wanted, rel=1e-9)

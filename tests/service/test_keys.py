@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import threading
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,3 +95,32 @@ def test_a_stream_ends_when_the_budget_does(toy_file: Path, tmp_path: Path) -> N
         assert told["problem"]["status"] == 403
         with pytest.raises(WordveilError, match="budget"):
             list(Client(one.address, key).stream(["zqa zqb", "zqa zqb zqa zqb"], epsilon=2, letters=1))
+
+
+def test_whoever_is_charged_has_an_answer_however_long_the_ledger_takes(toy_file: Path, tmp_path: Path) -> None:
+    key = new_key()
+    settings = replace(spending(toy_file, tmp_path, key), timeout=0.5)
+    with running(settings) as one:
+        assert one.post("/v1/privatize", ASK, authorization=f"Bearer {key}").json["budget_left"] == 6.0
+        with closing(sqlite3.connect(tmp_path / "ann.db", isolation_level=None, check_same_thread=False)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            release = threading.Timer(1.5, other.execute, ("ROLLBACK",))
+            release.start()
+            answer = one.post("/v1/privatize", ASK, authorization=f"Bearer {key}")
+            release.join()
+        assert (answer.status, answer.json.get("budget_left")) == (200, 2.0)
+
+
+def test_what_cannot_be_answered_is_not_charged(toy_file: Path, tmp_path: Path) -> None:
+    key = new_key()
+    with running(spending(toy_file, tmp_path, key)) as one:
+        broken = b'{"text": "\\ud800 [[zqa]]", "epsilon": 2, "select": "marked"}'
+        refused = one.post("/v1/privatize", broken, authorization=f"Bearer {key}")
+        assert refused.status == 422
+        assert "surrogate" in refused.sentence
+        assert one.post("/v1/privatize", ASK, authorization=f"Bearer {key}").json["budget_left"] == 6.0
+
+
+def test_a_ledger_is_for_its_owner(toy_file: Path, tmp_path: Path) -> None:
+    with running(spending(toy_file, tmp_path, new_key())):
+        assert (tmp_path / "ann.db").stat().st_mode & 0o077 == 0

@@ -183,3 +183,17 @@ def test_a_graph_must_hold_together() -> None:
     for indptr, indices in (([0, 1], [1]), ([0, 1], [-1]), ([0, 2], [0]), ([0, 1, 0], []), ([1, 1], [0])):
         with pytest.raises(ValueError, match="graph"):
             HopSearch(np.array(indptr), np.array(indices, dtype=np.int64))
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices"),
+    [
+        ([0, 1, 2, 3, 4], [1, 0, 3, 2]),  # in two parts
+        ([0, 1, 2, 3, 3], [1, 2, 3]),  # one way only
+        ([0, 1, 2, 3, 4], [1, 0, 4, 2]),  # to nowhere
+        ([0, 1, 2], [1, 0]),  # of fewer words
+    ],
+)
+def test_a_graph_on_which_hops_are_no_distance_is_refused(indptr: list[int], indices: list[int]) -> None:
+    with pytest.raises(WordveilError, match="every edge in both directions"):
+        GraphSpace("broken", Vocabulary(names(4)), np.array(indptr), np.array(indices))

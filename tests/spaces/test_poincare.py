@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 from tests.conftest import make_poincare, names
 from wordveil.errors import WordveilError
+from wordveil.mechanisms import mechanism
 from wordveil.spaces import GraphSpace, PoincareSpace, Vocabulary, load_space
 from wordveil.spaces.hyperbolic_geometry import ball_distance, hyperboloid_distance
 from wordveil.spaces.opening import bundled_facts
@@ -120,3 +124,23 @@ def test_the_bundled_space() -> None:
     facts = bundled_facts("wordnet-poincare")
     assert next(iter(facts)) == "name"
     assert (facts["words"], facts["dimension"]) == (len(space), space.dimension)
+
+
+@pytest.mark.parametrize("radius", [3.0, 10.0, 17.0, 20.0])
+def test_a_distance_is_as_precise_as_it_says_also_far_out(radius: float) -> None:
+    """Against mpmath: pairs from a millionth apart to opposite, and the promise of `exponential` with that error."""
+    near = np.geomspace(1e-6, 1.0, 12) * math.exp(-radius)
+    angles = np.concatenate([[0.0], near, near * 1e3, near * 1e6, np.linspace(0.1, math.pi, 8)])
+    points = math.sinh(radius) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    space = PoincareSpace("rim", Vocabulary(names(len(points))), points)
+    with mpmath.workdps(60):
+        exact = [[float(_in_many_digits(left, right)) for right in points] for left in points]
+    assert np.abs(space.distances(np.arange(len(points))) - exact).max() < space.precision
+    (caveat,) = mechanism("exponential", space, epsilon=20.0).guarantee.caveats
+    assert "but for 8e-07 in the exponent" in caveat
+
+
+def _in_many_digits(left: np.ndarray, right: np.ndarray) -> Any:
+    left, right = (mpmath.matrix([mpmath.mpf(float(one)) for one in point]) for point in (left, right))
+    times = [mpmath.sqrt(1 + sum(one**2 for one in point)) for point in (left, right)]
+    return mpmath.acosh(max(1, times[0] * times[1] - sum(a * b for a, b in zip(left, right, strict=True))))

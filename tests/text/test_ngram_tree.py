@@ -203,3 +203,15 @@ def test_bad_options_are_refused(options: dict[str, float], told: str) -> None:
         NgramTree(Vocabulary(WORDS), **options)  # type: ignore[arg-type]
     with pytest.raises(WordveilError, match="above 0"):
         RareWords(tree(["the"]), below=0.0)
+
+
+def test_the_order_of_the_kept_words_says_nothing() -> None:
+    """Words that occur, and words that passed by chance, stand in the one order that does not depend on the records."""
+    by_chance = 0
+    for seed in range(40):
+        made = NgramTree(Vocabulary(names(30)), epsilon=1.0, longest=2, words=2)
+        made.grow([f"{names(30)[20]} {names(30)[21]}"] * 200, Entropy(seed))
+        for _, words, _ in made.to_dict()["children"]:
+            assert words == sorted(words)
+            by_chance += bool(set(words) - {20, 21})
+    assert by_chance > 5

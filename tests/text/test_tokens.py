@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wordveil.text import tokenise
-from wordveil.text.tokens import is_number
+from wordveil.text.tokens import is_number, visible_key
 
 
 def words(text: str) -> list[str]:
@@ -62,6 +65,7 @@ def test_nothing_alphabetic_lies_between_words(text: str) -> None:
             ["⠓⠑⠇⠇⠕", "⒮⒠⒞", "㌔", "\u0378", "\ud800"],
             ["⠓⠑⠇⠇⠕", "(s)(e)(c)", "キロ", "\u0378", "\ud800"],
         ),
+        ("⼈⼝ ㋐ ㈱ 🈁", ["⼈⼝", "㋐", "㈱", "🈁"], ["人口", "ア", "(株)", "ココ"]),
         ("a\U000e0041\U000e0042 x", ["a\U000e0041\U000e0042", "x"], ["a\U000e0041\U000e0042", "x"]),
         ("ﬁne ｗｏｒｄ", ["ﬁne", "ｗｏｒｄ"], ["fine", "word"]),
         (
@@ -90,3 +94,25 @@ def test_words_and_keys(text: str, found: list[str], keys: list[str]) -> None:
 )
 def test_numbers_hold_no_letter(word: str, number: bool) -> None:
     assert is_number(word) is number
+
+
+def test_every_character_that_spells_is_part_of_a_word() -> None:
+    signs = set("₨℀℁℃℅℆℉№℠℡™℻﷼")  # each stands for one thing
+    for code in (*range(0xD800), *range(0xE000, sys.maxunicode + 1)):
+        character = chr(code)
+        spelt = any(unicodedata.category(one)[0] in "LN" for one in unicodedata.normalize("NFKC", character))
+        assert not spelt or character in signs or len(tokenise(character).keys) >= 1, f"U+{code:04X}"
+
+
+@pytest.mark.parametrize(
+    ("key", "visible"),
+    [
+        ("paris", "paris"),
+        ("par\u00adis", "paris"),
+        ("p\u034faris\ufe0f", "paris"),
+        ("a\u200d", "an"),
+        ("\u200b", "\u200b"),
+    ],
+)
+def test_a_key_without_what_nobody_sees(key: str, visible: str) -> None:
+    assert visible_key(key) == visible

@@ -299,3 +299,10 @@ def test_mechanisms_and_names_meet() -> None:
     for name in ("graph", "ring", "exponential", "laplace"):
         release = Veil(mechanism(name, space, epsilon=1.0), select="all")(" ".join(names(30)))
         assert set(release.text.lower().split()) <= set(space.vocabulary)
+
+
+def test_a_hidden_character_hides_no_word_from_a_list_and_none_from_the_vocabulary(graph: Graph) -> None:
+    veil = Veil(graph, select="words", words=["Har\u00adbour", "zyxcanary"])
+    release = veil("A har\u200bbour, HARBOUR, zyx\u00adcanary and ship.")
+    assert release.counts == Counts(words=6, left_alone=3, drawn=2, outside=1)
+    assert Veil(graph, select="all")("har\u00adbour").counts == Counts(words=1, drawn=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from wordveil.errors import WordveilError
 
-__all__ = ["largest_epsilon", "round_down", "smallest_accepted"]
+__all__ = ["largest_epsilon", "smallest_accepted"]
 
 _SMALLEST, _LARGEST = 1e-6, 1e6  # the range in which an ε is looked for
 
@@ -133,17 +133,3 @@ def _accepts(make: Callable[[float], object], epsilon: float) -> bool:
     except WordveilError:
         return False
     return True
-
-
-def round_down(epsilon: float, digits: int = 3) -> float:
-    """Round an ε down to so many significant digits.
-
-    Examples
-    --------
-    >>> round_down(2.8699), round_down(0.012345)
-    (2.86, 0.0123)
-    """
-    if not (np.isfinite(epsilon) and epsilon > 0):
-        return epsilon
-    places = digits - 1 - int(np.floor(np.log10(epsilon)))
-    return round(float(np.floor(epsilon * 10.0**places * (1 + 1e-12)) / 10.0**places), max(places, 0))

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from wordveil.calibration.choosing import Span
 from wordveil.calibration.meter import Meter
-from wordveil.calibration.search import largest_epsilon, round_down
+from wordveil.calibration.search import largest_epsilon
 from wordveil.calibration.statistics import Measurement, PerWord
 from wordveil.errors import WordveilError
+from wordveil.rounding import round_down
 
 __all__ = ["TARGETS", "Target", "solve"]
 

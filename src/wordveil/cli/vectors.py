@@ -62,6 +62,7 @@ def vectors(
     import numpy as np
 
     from wordveil.mechanisms import NoiseMechanism
+    from wordveil.mechanisms.mechanism import DRAWN_IN_FLOATS
     from wordveil.noise import Entropy
     from wordveil.parallel import blocks
     from wordveil.spaces.files import write_vectors
@@ -82,7 +83,11 @@ def vectors(
                 noisy[part] = np.round(noisy[part] / grid) * grid
         write_vectors(output, made.space.vocabulary.words, noisy)
     promise = made.guarantee if entropy.secure else made.guarantee.void("A seed was given.")
+    if not grid:
+        promise = promise.void("The low bits of the numbers were kept, and they may tell the word.")
     stderr().print(f"{len(noisy):,} noisy vectors in {output}. {promise.sentence()}", markup=False, soft_wrap=True)
     stderr().print("It holds for a vector released without its word; in this file each stands beside its word.")
+    stderr().print("It is proved for real numbers, of which these are roundings.")
     for caveat in promise.caveats:
-        stderr().print(caveat, soft_wrap=True)
+        if caveat != DRAWN_IN_FLOATS:  # that is about words
+            stderr().print(caveat, soft_wrap=True)

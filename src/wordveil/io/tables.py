@@ -91,7 +91,9 @@ class TableReader(LineReader[Row]):
         if not text or not text[0].strip():
             raise WordveilError(f"{self._lines.name} does not begin with a header.")
         if not readings:
-            raise WordveilError(f"the header of {self._lines.name} is malformed: look at its quotation marks.")
+            raise WordveilError(
+                f"the header of {self._lines.name} is malformed: look at its quotation marks and line ends."
+            )
         self._delimiter = self._separator(readings)
         names = readings[self._delimiter]
         wrong = wrong_columns(self._lines.name, self._reading.columns, names)

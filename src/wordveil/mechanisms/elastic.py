@@ -32,9 +32,10 @@ from numpy.typing import NDArray
 from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
+from wordveil.mechanisms.mechanism import DRAWN_IN_FLOATS, RadialMechanism, RadiusLaw, needs_vectors
 from wordveil.noise import Entropy, log_gamma_draws
 from wordveil.parallel import blocks, run
+from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids
 
@@ -110,10 +111,11 @@ class Elastic(RadialMechanism[EuclideanSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
+        loneliest = round_up(self.promised_rate(float(self.sizes.max())), 4)
         return self.promise(
             caveats=(
-                f"For the loneliest word the promise is {self.promised_rate(float(self.sizes.max())):.4g} per unit.",
-                "The noise is drawn in floating point; what is released is a word, never the noisy vector.",
+                f"For the loneliest word the promise is {loneliest:g} per unit.",
+                DRAWN_IN_FLOATS,
             ),
             claimed="none: the challenges paper leaves the calibration open",
         )

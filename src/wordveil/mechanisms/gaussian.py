@@ -18,6 +18,7 @@ from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.mechanisms.gaussian_noise import GaussianNoise
 from wordveil.noise import sigma_for
+from wordveil.rounding import round_down
 from wordveil.spaces import Space, neighbourhoods
 
 __all__ = ["Gaussian"]
@@ -75,7 +76,7 @@ class Gaussian(GaussianNoise):
         return self.promise(
             Notion.APPROXIMATE,
             delta=self.delta,
-            pairs=f"words within a distance of {self.reach:.4g}",
+            pairs=f"words within a distance of {round_down(self.reach, 4):g}",
             caveats=("Words farther apart are not covered.",),
             claimed="(ε, δ) with σ = Δ·√(2·ln(1.25/δ))/ε, proved for ε < 1 only (Dwork & Roth 2014)",
         )

@@ -19,7 +19,7 @@ from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
 from wordveil.kernels import choose, compiled
 from wordveil.mechanisms.batch import Batch
-from wordveil.mechanisms.mechanism import DRAWN_FINELY, LOG_FLOOR, ExponentialMechanism
+from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism, drawn_finely
 from wordveil.mechanisms.rows import rate_of
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -79,7 +79,9 @@ class Graph(ExponentialMechanism[GraphSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return self.promise(caveats=(DRAWN_FINELY,))
+        # docs/guarantees.md, "Numbers"
+        error = len(self.space) * self.space.shells * 2.0**-52
+        return self.promise(caveats=(drawn_finely(error),))
 
     def costs(self, hops: int) -> NDArray[np.float64]:
         """Return what 0, 1, 2, … hops cost, so many of them; each costs at most 1 more than the one before.
@@ -104,7 +106,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         return np.maximum(-rate_of(self.epsilon) * self.costs(hops), LOG_FLOOR)
 
     def loss_per_hop(self) -> float:
-        """Return the largest loss of one hop on this graph, computed: ε at most, and less where words have like shells.
+        """Return what one hop costs at most on this graph, computed: ε, or less where neighbours have like shells.
 
         It holds for the same draws in the place of ε; see docs/guarantees.md. The shells of all words are looked up,
         which takes a while on a graph that is not shipped.

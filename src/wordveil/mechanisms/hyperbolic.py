@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw
+from wordveil.mechanisms.mechanism import DRAWN_IN_FLOATS, NoiseMechanism, RadiusLaw
 from wordveil.noise import Entropy, directions, hyperbolic_radii
 from wordveil.spaces import PoincareSpace, Space
 from wordveil.spaces.hyperbolic_geometry import at_radius, mobius_add, to_hyperboloid
@@ -90,7 +90,7 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
             self.space.unit,
             caveats=(
                 f"In this space no epsilon of {self.space.dimension - 1} or less is possible: volume grows too fast.",
-                "The noise is drawn in floating point; what is released is a word, never the noisy point.",
+                DRAWN_IN_FLOATS,
             ),
             claimed="ε·d for every ε > 0 (Feyisetan et al. 2019), whose algorithm is hyperbolic-icdm19",
         )

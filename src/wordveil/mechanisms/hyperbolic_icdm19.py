@@ -23,7 +23,7 @@ import numpy as np
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.mechanisms.hyperbolic import needs_poincare
-from wordveil.mechanisms.mechanism import NoiseMechanism, RadiusLaw
+from wordveil.mechanisms.mechanism import DRAWN_IN_FLOATS, NoiseMechanism, RadiusLaw
 from wordveil.noise import Entropy, directions, icdm19_lengths, icdm19_radius_distribution, metropolis_points
 from wordveil.spaces import PoincareSpace, Space
 from wordveil.spaces.hyperbolic_geometry import BallPoints, ball_points, mobius_add, to_hyperboloid
@@ -85,7 +85,7 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
             self.epsilon + self.space.dimension,
             self.space.metric,
             self.space.unit,
-            caveats=("The noise is drawn in floating point; what is released is a word, never the noisy point.",),
+            caveats=(DRAWN_IN_FLOATS,),
             claimed="ε·d (Feyisetan et al. 2019)",
         )
         if self.translate == "add":

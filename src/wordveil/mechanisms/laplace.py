@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import NDArray
 
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
+from wordveil.mechanisms.mechanism import DRAWN_IN_FLOATS, RadialMechanism, RadiusLaw, needs_vectors
 from wordveil.noise import Entropy, laplace_lengths
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Ids
@@ -47,8 +47,8 @@ class Laplace(RadialMechanism[EuclideanSpace]):
         """What is promised for one word."""
         return self.promise(
             caveats=(
-                "Distances of an embedding are large: between neighbouring words the factor is often beyond e^20.",
-                "The noise is drawn in floating point; what is released is a word, never the noisy vector.",
+                "Distances of an embedding are large: between a word and its nearest one the loss is often several ε.",
+                DRAWN_IN_FLOATS,
             ),
             claimed="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",
         )

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.mechanism import RadialMechanism, RadiusLaw, needs_vectors
 from wordveil.noise import Entropy, laplace_lengths
+from wordveil.rounding import round_up
 from wordveil.spaces import MahalanobisSpace, Space
 from wordveil.spaces.space import Ids
 
@@ -57,7 +58,7 @@ class Mahalanobis(RadialMechanism[MahalanobisSpace]):
         """What is promised for one word."""
         stretched = self.epsilon / np.sqrt(self.space.smallest_variance)
         return self.promise(
-            caveats=(f"In the Euclidean distance the promise is {stretched:.4g} per unit.",),
+            caveats=(f"In the Euclidean distance the promise is {round_up(stretched, 4):g} per unit.",),
             claimed="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
         )
 

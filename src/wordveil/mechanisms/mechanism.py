@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, weights_of
+from wordveil.mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, rate_of, weights_of
 from wordveil.noise import Entropy, directions
 from wordveil.parallel import ahead, blocks
+from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace, PointSpace, Space
 from wordveil.spaces.space import Ids, Points, Rows
 
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
     from wordveil.mechanisms.channel import Channel
 
 __all__ = [
+    "DRAWN_IN_FLOATS",
     "LOG_FLOOR",
     "ExponentialMechanism",
     "Mechanism",
     "NoiseMechanism",
     "RadialMechanism",
     "RadiusLaw",
+    "drawn_finely",
     "needs_vectors",
 ]
 
@@ -39,8 +42,23 @@ _SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
 SpaceT = TypeVar("SpaceT", bound=Space)
 PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
 
-#: What drawing with 128 random bits does to a mechanism whose rarest outputs are drawn first.
-DRAWN_FINELY = "Drawn with 128 random bits: the promise holds up to an additive 2^-75, and rarer outputs do not occur."
+#: What floating-point noise means for a released word.
+DRAWN_IN_FLOATS = "The noise is drawn in floating point; what is released is a word, never the noisy vector."
+
+
+def drawn_finely(error: float) -> str:
+    """Say what drawing with 128 random bits does to a mechanism whose rarest outputs are drawn first.
+
+    Parameters
+    ----------
+    error : float
+        By how much, relatively, the rounding of sums may change a probability.
+    """
+    factor = f"{round_up(2.0 * error, 1):.0e}".replace("e-0", "e-")
+    return (
+        f"Drawn with 128 random bits: the promise holds up to a factor of 1 + {factor} and an additive 2^-75, and "
+        "rarer outputs do not occur."
+    )
 
 
 class Mechanism(ABC, Generic[SpaceT]):
@@ -240,7 +258,7 @@ class ExponentialMechanism(Mechanism[SpaceT]):
 
     def row_source(self) -> RowSource:
         """Return the rows to draw from: those of `log_weights`, unless there is a quicker way to the same law."""
-        return WholeRows(len(self.space), self.log_weights)
+        return WholeRows(len(self.space), self.log_weights, rate_of(self.epsilon) * self.space.precision)
 
     @cached_property
     def rows(self) -> RowDraws:

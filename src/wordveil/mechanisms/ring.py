@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.mechanism import DRAWN_FINELY, LOG_FLOOR, ExponentialMechanism
+from wordveil.mechanisms.mechanism import LOG_FLOOR, ExponentialMechanism, drawn_finely
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, RingSpace, Space
 from wordveil.spaces.space import Ids, Rows
@@ -50,7 +50,10 @@ class Ring(ExponentialMechanism[RingSpace]):
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         return self.promise(
-            caveats=("Many similar words are far apart along the tour, where the promise is weak.", DRAWN_FINELY),
+            caveats=(
+                "Many similar words are far apart along the tour, where the promise is weak.",
+                drawn_finely(len(self.space) * 2.0**-52),  # docs/guarantees.md, "Numbers"
+            ),
         )
 
     @cached_property

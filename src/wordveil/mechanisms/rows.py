@@ -18,6 +18,7 @@ from wordveil.mechanisms.batch import Batch
 from wordveil.mechanisms.row_cache import RowCache
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, cores, run
+from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace
 from wordveil.spaces.space import Ids, Rows
 
@@ -91,16 +92,20 @@ class WholeRows(RowSource):
         How many words there are.
     log_weights : callable
         Gives the logarithms of the weights for some ids, a row each.
+    error : float
+        How far such a logarithm may be from the true one.
     """
 
-    def __init__(self, words: int, log_weights: Callable[[Ids], Rows]) -> None:
+    def __init__(self, words: int, log_weights: Callable[[Ids], Rows], error: float = 0.0) -> None:
         super().__init__(words, words, np.float64)
         self._log_weights = log_weights
+        self._error = error
 
     @property
     def caveat(self) -> str:
         """How near a draw comes to the stated law, in a sentence."""
-        return drawn_closely(self.words)
+        # of each of two laws a weight and the sum of all
+        return drawn_closely(self.words, 4.0 * self._error)
 
     def sums(self, ids: Ids) -> Rows:
         """Return the weights, a row for each word."""
@@ -152,7 +157,7 @@ class FallingRows(RowSource):
         near = math.ceil(math.log2(self.places + 64) - 52.0)
         return (
             f"Drawn in single precision: within 2^{near} in total variation of a law that keeps the promise "
-            f"but for {_rounded_up(slack):.2g} in the exponent."
+            f"but for {round_up(slack, 2):g} in the exponent."
         )
 
     def _reach_of(self, ids: Ids) -> NDArray[np.float32]:
@@ -258,13 +263,20 @@ def weights_of(logs: Rows) -> NDArray[np.float64]:
     return np.exp(weights, out=weights)
 
 
-def drawn_closely(words: int) -> str:
-    """Say how near a draw from a row of so many weights comes to the stated law."""
+def drawn_closely(words: int, slack: float = 0.0) -> str:
+    """Say how near a draw from a row of so many weights comes to the stated law.
+
+    Parameters
+    ----------
+    words : int
+        How many weights there are.
+    slack : float
+        By how much the weights themselves may break the promise, in the exponent.
+    """
     near = math.ceil(math.log2(words) - 52)
-    return f"Drawn in double precision: within 2^{near} of the stated law in total variation."
-
-
-def _rounded_up(value: float) -> float:
-    """Return a number with two digits that is no smaller."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return math.ceil(value / unit) * unit
+    if not slack:
+        return f"Drawn in double precision: within 2^{near} of the stated law in total variation."
+    return (
+        f"Drawn within 2^{near} in total variation of a law that keeps the promise but for {round_up(slack, 2):g} in "
+        "the exponent."
+    )

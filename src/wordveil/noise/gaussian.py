@@ -9,7 +9,9 @@ point of the line through a and b, whose probabilities are those of non-central 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import numpy as np
 import scipy
 
 __all__ = ["delta_between", "sigma_for"]
@@ -63,16 +65,33 @@ def delta_between(dimension: int, distance: float, left: float, right: float, ep
     curvature = 1.0 / narrow**2 - 1.0 / wide**2
     from_narrow, from_wide = distance * narrow**2 / gap, distance * wide**2 / gap
 
-    def inside(level: float) -> tuple[float, float]:
+    def radius(level: float) -> float:
         square = (2.0 * dimension * math.log(wide / narrow) - 2.0 * level + distance**2 / gap) / curvature
-        if square <= 0.0:
-            return 0.0, 0.0
-        near = scipy.special.chndtr(square / narrow**2, dimension, (from_narrow / narrow) ** 2)
-        far = scipy.special.chndtr(square / wide**2, dimension, (from_wide / wide) ** 2)
-        return float(near), float(far)
+        return math.sqrt(max(square, 0.0))
 
-    near, far = inside(epsilon)
-    forwards = near - math.exp(min(epsilon, 700.0)) * far
-    near, far = inside(-epsilon)
-    backwards = (1.0 - far) - math.exp(min(epsilon, 700.0)) * (1.0 - near)
+    def both(probability: Callable[[float, int, float], float], level: float) -> tuple[float, float]:
+        ball = radius(level)
+        near = probability((ball / narrow) ** 2, dimension, (from_narrow / narrow) ** 2)
+        far = probability((ball / wide) ** 2, dimension, (from_wide / wide) ** 2)
+        return near, far
+
+    factor = math.exp(min(epsilon, 700.0))
+    near, far = both(_inside, epsilon)
+    forwards = near - factor * far
+    near, far = both(_outside, -epsilon)
+    backwards = far - factor * near
     return float(min(max(forwards, backwards, 0.0), 1.0))
+
+
+def _inside(square: float, dimension: int, shift: float) -> float:
+    """Return the probability that a non-central χ² is at most so large."""
+    return float(scipy.special.chndtr(square, dimension, shift))
+
+
+def _outside(square: float, dimension: int, shift: float) -> float:
+    """Return the probability that it is larger: one minus the other would lose what a large e^ε shows again."""
+    mean = 0.5 * shift  # of the Poisson number of pairs of degrees of freedom that the shift adds
+    spread = 12.0 * math.sqrt(mean + 1.0) + 40.0
+    added = np.arange(max(0.0, math.floor(mean - spread)), math.ceil(mean + spread) + 1.0)
+    weights = np.exp(scipy.special.xlogy(added, mean) - mean - scipy.special.gammaln(added + 1.0))
+    return float(weights @ scipy.special.gammaincc(0.5 * dimension + added, 0.5 * square))

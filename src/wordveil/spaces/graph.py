@@ -60,8 +60,22 @@ class GraphSpace(Space):
         super().__init__(name, vocabulary)
         self.indptr = indptr
         self.indices = indices
-        self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
         self._lock = threading.Lock()
+        if sizes is None:
+            self._check_edges()
+        self._shells = None if sizes is None else sizes.shape[1]
+        self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
+
+    def _check_edges(self) -> None:
+        """Refuse a graph on which hops are no distance between any two words."""
+        words, degrees = len(self.vocabulary), np.diff(self.indptr)
+        is_table = len(self.indptr) == words + 1 and self.indptr[0] == 0 and self.indptr[-1] == len(self.indices)
+        if is_table and (degrees >= 0).all() and not ((self.indices < 0) | (self.indices >= words)).any():
+            begins, ends = np.repeat(np.arange(words), degrees), self.indices.astype(np.int64)
+            both_ways = np.array_equal(np.sort(begins * words + ends), np.sort(ends * words + begins))
+            if both_ways and self.search.sizes(np.array([0]))[0].sum() == words:
+                return
+        raise WordveilError("a graph must have every edge in both directions, and a way from each word to every other.")
 
     @classmethod
     def of(cls, space: PointSpace, k: int = 10) -> GraphSpace:
@@ -122,6 +136,11 @@ class GraphSpace(Space):
     def diameter(self) -> float:
         """Twice the number of hops to the word farthest from word 0: an upper bound on any distance."""
         return 2.0 * (len(self.search.sizes(np.array([0]))[0]) - 1)
+
+    @property
+    def shells(self) -> int:
+        """How many shells a word can have at most, itself being the first; without a search where that is known."""
+        return int(self.diameter) + 1 if self._shells is None else self._shells
 
     def distances(self, ids: Ids) -> Rows:
         """Return the hops from each of these words to every word, a row each."""

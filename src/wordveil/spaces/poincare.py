@@ -28,6 +28,9 @@ _HYPERBOLOID, _WORDS, _META, _IS_A = "hyperboloid.npy", "words.txt", "meta.json"
 # times that error, which happens far out, words within a hundredth of the nearest one's cosh(d) might be taken for
 # it: then all words are measured exactly.
 _SURE = 100.0
+# A distance is computed from that product where it is right to one part in so many, and so is then the distance, to
+# less than its unit over that number.
+_EXACT = 1e8
 _SQUARE = 1e-6  # below it, cosh(d)-1 has lost half its digits
 _ENTRIES = 1 << 21  # of a block of exact measurements
 
@@ -150,6 +153,11 @@ class PoincareSpace(PointSpace):
         """Twice the largest radius: an upper bound on any distance."""
         return 2.0 * float(self.radii.max())
 
+    @property
+    def precision(self) -> float:
+        """How far a computed distance may be from the true one."""
+        return 2.0 / _EXACT  # a half of it for the roundings of the root and the logarithm
+
     def ball(self, ids: Ids) -> hyperbolic.BallPoints:
         """Return the points of the ball where these words are."""
         return hyperbolic.from_hyperboloid(self.hyperboloid[ids])
@@ -167,7 +175,7 @@ class PoincareSpace(PointSpace):
         """Return the distances from each of these words to every word, a row each."""
         rows = self._products(self.hyperboloid[ids], self._times[ids])  # cosh(d) - 1 = 2·sinh²(d/2)
         rows -= 1.0
-        rounding = _SURE * self._rounding * self._times[ids][:, None] * self._times
+        rounding = _EXACT * self._rounding * self._times[ids][:, None] * self._times
         row, column = np.nonzero(rows < np.maximum(rounding, _SQUARE))
         np.maximum(rows, 0.0, out=rows)
         rows = 2.0 * np.arcsinh(np.sqrt(0.5 * rows))

@@ -169,7 +169,7 @@ class NgramTree:
         passing = int(entropy.generator.binomial(absent, math.exp(-rate * threshold) / (1.0 + math.exp(-rate))))
         if passing:
             kept |= self._by_chance(set(words.tolist()), passing, threshold, rate, entropy)
-        return kept
+        return dict(sorted(kept.items()))  # in another order, those that occur would stand first
 
     def _by_chance(
         self, present: set[int], passing: int, threshold: int, rate: float, entropy: Entropy

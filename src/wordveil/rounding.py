@@ -1,0 +1,38 @@
+"""Figures in few digits that are never better than the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+__all__ = ["round_down", "round_up"]
+
+
+def round_down(value: float, digits: int = 3) -> float:
+    """Round a number above 0 down to so many significant digits.
+
+    Examples
+    --------
+    >>> round_down(2.8699), round_down(0.012345), round_down(1234.51, 4)
+    (2.86, 0.0123, 1234.0)
+    """
+    return _rounded(value, digits, math.floor, 1.0 + 1e-12)
+
+
+def round_up(value: float, digits: int = 3) -> float:
+    """Round a number above 0 up to so many significant digits.
+
+    Examples
+    --------
+    >>> round_up(1.41421), round_up(1.4e-7, 2), round_up(2.5, 2)
+    (1.42, 1.4e-07, 2.5)
+    """
+    return _rounded(value, digits, math.ceil, 1.0 - 1e-12)
+
+
+def _rounded(value: float, digits: int, whole: Callable[[float], int], nearly: float) -> float:
+    """Round to a whole number of units; what only rounding has put beside one counts as it."""
+    if not (math.isfinite(value) and value > 0):
+        return value
+    places = digits - 1 - math.floor(math.log10(value))
+    return round(whole(value * 10.0**places * nearly) / 10.0**places, max(places, 0))
