@@ -24,10 +24,10 @@ _KNOWS = {"text": "knows how often each word occurs", "uniform": "takes every wo
 _FOUND = (
     " Against an adversary who knows word frequencies no mechanism that promises anything keeps more at 25% and 40% "
     "than the default, though most intervals overlap; of the near losses that can be computed only that of "
-    "graph:first=1 is smaller. At 10% little is left under any, and vickrey, jaccard, elastic, the spanning tree (k=0), "
-    "laplace and gaussian keep somewhat more than the default; their near losses, where any is stated, are 9 or far "
-    "more, where its is 2. Where every word is equally likely, ring keeps most and hides nothing between similar words; "
-    "from 10% on the default comes second, or third after exponential with a frequency prior."
+    "graph:first=1 is smaller. At 10% little is left under any, and vickrey, jaccard, elastic, the spanning tree "
+    "(k=0), laplace and gaussian keep somewhat more than the default; their near losses, where any is stated, are 9 or "
+    "far more, where its is 2. Where every word is equally likely, ring keeps most and hides nothing between similar "
+    "words; from 10% on the default comes second, or third after exponential with a frequency prior."
 )
 
 
