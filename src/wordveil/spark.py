@@ -138,7 +138,8 @@ def _read_table(read: Any, source: str, separator: str) -> DataFrame:
 
     Of a folder every file must have the same header: Spark goes by the place of a column, not by its name.
     """
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - an extra
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - comes with pyspark, an extra
+    from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.sql import functions, types  # noqa: PLC0415
 
     how = {"header": True, "sep": separator, "multiLine": True, "quote": '"', "escape": '"'}
@@ -147,7 +148,7 @@ def _read_table(read: Any, source: str, separator: str) -> DataFrame:
     frame = read.csv(source, schema=schema, columnNameOfCorruptRecord=_CORRUPT, enforceSchema=False, **how)
     try:
         has_others = bool(frame.where(functions.col(_CORRUPT).isNotNull()).head(1))
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         if _OTHER_HEADER not in str(error):
             raise
     else:

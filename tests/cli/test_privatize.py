@@ -426,7 +426,7 @@ def test_what_a_folder_has_besides_is_told(tmp_path: Path, capfd: pytest.Capture
     assert "left out 2 of the folder's files" in err
     report = tmp_path / "report.json"
     assert here(capfd, folder, "-e", "1", "-o", tmp_path / "again", "--report", report)[0] == 0
-    assert json.loads(report.read_text())["skipped_files"] == ["c.txt.gz", "linked"]
+    assert json.loads(report.read_text())["job"]["skipped_files"] == ["c.txt.gz", "linked"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
