@@ -10,6 +10,9 @@ that waits for the whole job (version 1) is asked for by name. A folder that is 
 
 **The space is opened once in each worker process**, from the name or path that was given, which must mean the same on
 every machine. Its vectors are memory-mapped, so the processes of a machine share them.
+
+**No promise is computed here.** A row hides only among the rows that agree with it in every other column and in all of
+its veiled texts that is released as it is: `wordveil.lac.bounds` wants the number of these, not of all rows.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ import pyarrow as pa
 
 from wordveil.errors import WordveilError
 from wordveil.extras import needs
-from wordveil.lac.bounds import check_threshold
+from wordveil.lac.bounds import check_threshold, sample_size
 from wordveil.mechanisms import MECHANISMS, Mechanism
 from wordveil.mechanisms import mechanism as make_mechanism
 from wordveil.noise import Entropy
@@ -191,7 +194,7 @@ def subsample(frame: DataFrame, rate: float, *, store: str, drop: Sequence[str] 
     if not 0.0 < rate <= 1.0:
         raise WordveilError("the rate of a sample must lie above 0 and be at most 1.")
     keyed = _keyed(frame, store, drop)
-    return keyed.orderBy(*_KEYS).limit(max(1, round(rate * keyed.count()))).drop(*_KEYS)
+    return keyed.orderBy(*_KEYS).limit(sample_size(rate, keyed.count())).drop(*_KEYS)
 
 
 def k_threshold(frame: DataFrame, columns: Sequence[str], k: int, rate: float, *, store: str) -> DataFrame:

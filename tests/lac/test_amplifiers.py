@@ -12,7 +12,7 @@ from scipy import stats
 from tests.conftest import ALPHA, make_space
 from wordveil import Veil
 from wordveil.errors import WordveilError
-from wordveil.lac import Account, KThreshold, Localizer, Record, Shuffle, Subsample, bounds, shuffled
+from wordveil.lac import Account, Amplifier, Crowd, KThreshold, Localizer, Record, Shuffle, Subsample, bounds, shuffled
 from wordveil.mechanisms import Exponential, Graph, Nadp
 from wordveil.noise import Entropy
 
@@ -63,7 +63,7 @@ def test_a_threshold_lets_only_the_frequent_through() -> None:
 
 
 def account(local: float = 1.0, records: int = 100_000, per_user: int = 1) -> Account:
-    return Account(local, records, 1e-6, per_user)
+    return Account(local, Crowd(records), 1e-6, per_user)
 
 
 def test_the_account_uses_the_best_bound() -> None:
@@ -86,7 +86,7 @@ def test_a_sample_and_a_shuffle_help_each_other_in_either_order() -> None:
 
 def test_a_threshold_adds_a_promise_of_its_own() -> None:
     promises = KThreshold(30, 0.1).amplify(Shuffle().amplify(account())).promises()
-    assert {p.neighbours.split()[-1] for p in promises} == {"removed", "vocabulary"}
+    assert {p.neighbours.split()[-1] for p in promises} == {"removed", "kept"}
     held = next(p for p in promises if p.neighbours.endswith("removed"))
     assert held.epsilon == bounds.thresholded(30, 0.1, 1e-6)
     # without any finite local ε₀ it is all there is
@@ -109,9 +109,24 @@ def test_what_is_not_proved_is_not_promised() -> None:
     assert "too small" in weak.sentence()
 
 
-@pytest.mark.parametrize("amplifier", [Shuffle(seed=1), Subsample(0.5, seed=1), KThreshold(30, 0.1, seed=1)])
-def test_a_seed_leaves_no_amplification(amplifier: Shuffle) -> None:
-    assert amplifier.amplify(account()) == account()
+def test_two_samples_in_a_row_are_counted_as_they_are_taken() -> None:
+    for rates in ((0.016, 0.8), (0.014, 0.9), (0.5, 0.016), (0.004, 0.9), (1.0, 0.3)):
+        one, other = (Subsample(rate) for rate in rates)
+        taken = len(list(other(one([Record("w")] * 100))))
+        assert other.amplify(one.amplify(account(records=100))).sampled == taken
+
+
+@pytest.mark.parametrize("seeded", [Shuffle(seed=1), Subsample(0.5, seed=1), KThreshold(30, 0.1, seed=1)])
+@pytest.mark.parametrize("other", [None, Shuffle(), Subsample(0.5), KThreshold(30, 0.1)])
+def test_a_seed_leaves_the_local_promise_only(seeded: Amplifier, other: Amplifier | None) -> None:
+    """Before and after: a seeded sample has other records in it, and a seeded threshold suppresses some."""
+    for amplifiers in ([seeded, other], [other, seeded]):
+        after = account()
+        for amplifier in amplifiers:
+            after = after if amplifier is None else amplifier.amplify(after)
+        (held,) = after.promises()
+        assert (held.epsilon, held.delta) == (1.0, 0.0)
+        assert "seed" in held.sentence()
 
 
 def test_a_user_with_several_records_pays_for_all() -> None:

@@ -79,6 +79,15 @@ def test_the_blanket_of_one_pair_holds_for_that_pair() -> None:
             assert bound >= true_delta(channel, 4, central, pair) - 1e-12
 
 
+def test_without_a_blanket_both_directions_count() -> None:
+    """Where no output is common to all words, the others may all hold one that leaves the record alone."""
+    channel = np.array([[0.1, 0.9, 0.0], [0.6, 0.4, 0.0], [0.0, 0.0, 1.0]])
+    truth = true_delta(channel, 4, 0.5, (0, 1))
+    for one, other in ((0, 1), (1, 0)):
+        found = bounds.blanket_of_rows(channel[one], channel[other], channel.min(axis=0), 4, 0.5)
+        assert found == pytest.approx(truth)
+
+
 @pytest.mark.parametrize(("local", "records"), [(1.0, 3000), (4.0, 20_000)])
 def test_clones_are_computed_exactly(local: float, records: int) -> None:
     """The definition, summed term by term: all numbers of clones, all counts."""

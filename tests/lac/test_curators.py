@@ -11,6 +11,7 @@ from tests.conftest import make_space
 from wordveil import Veil
 from wordveil.errors import WordveilError
 from wordveil.lac import (
+    Crowd,
     Histogram,
     Ledger,
     Localizer,
@@ -129,7 +130,10 @@ def test_a_pipeline_prints_the_promise_of_every_stage() -> None:
     assert after < before == 3.0
     assert last == after
     assert all(stage.untrusted.epsilon == 3.0 for stage in outcome.stages)
-    assert outcome.stages == pipeline.stages(3000)
+    assert outcome.stages == pipeline.stages(Crowd(3000, 3000))
+    assumed = pipeline.stages(3000)
+    assert [stage.promises[0].epsilon for stage in assumed] == [before, after, last]
+    assert "if all 3,000 records have one shape and label" in assumed[1].sentence()
     assert "ε = 3" in outcome.stages[0].sentence()
     assert outcome.stages[1].to_dict()["if_no_amplifier_is_trusted"]["epsilon"] == 3.0
     assert outcome.result.values.sum() == pytest.approx(3000)

@@ -28,6 +28,26 @@ def test_spends_add_up_exactly(tmp_path: Path) -> None:
     assert ledger.left("bob") == 1.0
 
 
+def test_amounts_are_rounded_up_and_no_further(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db", budget=1.0)
+    for user, (amount, spent) in enumerate(
+        [
+            (4e-13, 1e-9),
+            (1e-300, 1e-9),
+            (1.0000000004e-9, 2e-9),
+            (0.1, 0.1),
+            (3 * 0.1, 0.3),
+            (0.07, 0.07),
+            (1 / 3, 0.333333334),
+        ]
+    ):
+        ledger.spend(str(user), amount)
+        assert ledger.spent(str(user)) == spent
+    tiny = Ledger(tmp_path / "tiny.db", budget=5e-10)
+    with pytest.raises(OverBudgetError):
+        tiny.spend("ann", 1e-12)
+
+
 def test_all_or_nothing(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.db", budget=1.0)
     ledger.spend("bob", 0.9)

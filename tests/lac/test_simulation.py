@@ -71,7 +71,9 @@ def test_the_command_promises(capfd: pytest.CaptureFixture[str]) -> None:
     asked = ["promise", "--epsilon", "1", "--option", "clip=3", "--sample", "0.5", "--per-user", "2"]
     status, out, _ = command(capfd, *asked, "--json")
     assert status == 0
+    assert json.loads(out)[0]["assumes"] == "if all 1,000,000 records have one shape and label"
     stages = json.loads(out)[0]["stages"]
+    assert "if all 1,000,000 records have one shape and label" in stages[-1]["promises"][0]["source"]
     assert [stage["stage"] for stage in stages] == ["localizer", "subsample", "shuffle", "release"]
     assert stages[0]["promises"][0]["epsilon"] == 6.0
     assert stages[-1]["if_no_amplifier_is_trusted"]["epsilon"] == 6.0
@@ -80,6 +82,7 @@ def test_the_command_promises(capfd: pytest.CaptureFixture[str]) -> None:
     assert "no amplification" in out
     assert "k-threshold, k = 60" in out
     assert "if no amplifier is trusted" in out
+    assert "The shape of a record is" in out
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,9 @@ def lac(
     option: Options = None,
     records: Annotated[
         list[int] | None,
-        typer.Option("--records", "-n", min=1, help="How many records or users; may be repeated."),
+        typer.Option(
+            "--records", "-n", min=1, help="How many records, all of one shape and label, or users; may be repeated."
+        ),
     ] = None,
     delta: Annotated[float, typer.Option("--delta", help="The δ that may be spent.")] = 1e-6,
     per_user: Annotated[int, typer.Option("--per-user", min=1, help="How many records one user may give.")] = 1,
@@ -126,17 +128,26 @@ def _promise(
     *,
     as_json: bool,
 ) -> None:
-    from wordveil.lac import Localizer, Pipeline, Plain
+    from wordveil.lac import Crowd, Localizer, Pipeline, Plain
     from wordveil.text import Veil
 
     pipeline = Pipeline(Localizer(Veil(made), words=record_words), amplifiers, Plain(), delta=delta, per_user=per_user)
     found = {count: pipeline.stages(count) for count in records}
     if as_json:
-        facts = [{"records": count, "stages": [stage.to_dict() for stage in stages]} for count, stages in found.items()]
+        facts = [
+            {"records": count, "assumes": Crowd(count).sentence(), "stages": [stage.to_dict() for stage in stages]}
+            for count, stages in found.items()
+        ]
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
     for count, stages in found.items():
         _show_stages(count, stages)
+    stdout().print(
+        "The shape of a record is all that is released of it as it is: words left alone, what lies between words, "
+        "which words are veiled or outside the vocabulary, lengths of numbers, copied capitals. A record hides only "
+        "among those of its shape and label: of several shapes, ask with the number of records that the rarest has, "
+        "and without --sample."
+    )
 
 
 def _show_stages(count: int, stages: list[Stage]) -> None:
@@ -223,6 +234,7 @@ def _show_points(points: list[Point], title: str) -> None:
         )
     stdout().print(table)
     stdout().print(
-        "Errors are total variation distances of the recovered frequencies (1: nothing is learnt). Local only promises "
-        "the shuffled ε without a shuffler."
+        "Every user gives one word and nothing else, so that all records have one shape. Errors are total variation "
+        "distances of the recovered frequencies (1: nothing is learnt). Local only promises the shuffled ε without a "
+        "shuffler."
     )

@@ -7,6 +7,7 @@ from wordveil.lac.account import Account, Promise
 from wordveil.lac.amplifiers import Amplifier, KThreshold, Shuffle, Subsample
 from wordveil.lac.channels import dense_channel
 from wordveil.lac.classifier import Classifier
+from wordveil.lac.crowd import Census, Crowd
 from wordveil.lac.curators import Curator, Histogram, Plain, TopWords, Training
 from wordveil.lac.estimate import Estimate
 from wordveil.lac.ledger import Ledger, OverBudgetError
@@ -20,7 +21,9 @@ from wordveil.lac.simulation import Point, simulate
 __all__ = [
     "Account",
     "Amplifier",
+    "Census",
     "Classifier",
+    "Crowd",
     "Curator",
     "Estimate",
     "Histogram",

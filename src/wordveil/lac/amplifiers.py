@@ -11,7 +11,7 @@ import numpy as np
 
 from wordveil.errors import WordveilError
 from wordveil.lac.account import Account
-from wordveil.lac.bounds import check_threshold
+from wordveil.lac.bounds import check_threshold, sample_size
 from wordveil.lac.permutation import shuffled
 from wordveil.lac.records import Record
 from wordveil.noise import Entropy
@@ -25,7 +25,7 @@ class Amplifier(ABC):
     Parameters
     ----------
     seed : int, optional
-        Makes the step reproducible, for experiments; leaves no amplification.
+        Makes the step reproducible, for experiments; leaves no amplification, by this step or any other.
     """
 
     name: ClassVar[str]
@@ -39,7 +39,7 @@ class Amplifier(ABC):
 
     def amplify(self, account: Account) -> Account:
         """Return the account after this step."""
-        return self._amplify(account) if self.entropy.secure else account
+        return self._amplify(account) if self.entropy.secure else account.repeatable()
 
     @abstractmethod
     def _amplify(self, account: Account) -> Account:
@@ -49,6 +49,7 @@ class Amplifier(ABC):
 class Shuffle(Amplifier):
     """Takes names off and gives the records in a uniformly random order, from a cryptographic stream.
 
+    Labels and whatever the localizer left alone stay, so a record hides among those that have the same.
     Holds a bounded number of records in memory, however many there are.
 
     Parameters
@@ -86,7 +87,8 @@ class Subsample(Amplifier):
     """Takes a random share of the records, without names and in random order.
 
     The sample has a fixed size, a share of all records, for that is what the bound for changed records needs; the order
-    must go because the place of a record would tell whether another one was sampled.
+    must go because the place of a record would tell whether another one was sampled. It adds to the promise where all
+    records have one shape.
 
     Parameters
     ----------
@@ -115,7 +117,7 @@ class Subsample(Amplifier):
                 yield [record.text, record.label]
 
         for place, (text, label) in enumerate(shuffled(counted(), entropy=self.entropy)):
-            if place >= max(1, round(self.rate * count)):
+            if place >= sample_size(self.rate, count):
                 break
             yield Record(text, label=label)
 

@@ -13,6 +13,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 
 from wordveil.errors import WordveilError
@@ -142,7 +143,8 @@ class Ledger:
         raise WordveilError(f"the ledger {self.path} cannot be used ({reason}): is it a ledger, and may it be written?")
 
 
-def _units(epsilon: float, rounded: Callable[[float], int]) -> int:
+def _units(epsilon: float, rounded: Callable[[Decimal], int]) -> int:
     if not (math.isfinite(epsilon) and epsilon > 0.0):
         raise WordveilError("an amount in a ledger must be a finite number above 0.")
-    return rounded(round(epsilon * _UNITS, 3))  # 0.1 is no binary fraction, and should not cost a unit more
+    # 0.1 is no binary fraction, and three of them should not cost a unit more than 0.3: 15 digits of a number are exact
+    return rounded(Decimal(f"{epsilon:.15g}") * _UNITS)

@@ -12,6 +12,7 @@ from wordveil.errors import WordveilError
 from wordveil.lac.account import Account, Promise
 from wordveil.lac.amplifiers import Amplifier
 from wordveil.lac.bounds.search import check_delta, check_records
+from wordveil.lac.crowd import Census, Crowd
 from wordveil.lac.curators import Curator
 from wordveil.lac.ledger import Ledger
 from wordveil.lac.localizer import Localizer
@@ -64,7 +65,8 @@ class Outcome(Generic[ResultT]):
     result : object
         What the curator computed.
     stages : list of Stage
-        The promise after each stage, for as many records as there were.
+        The promise after each stage, for as many records as there were of the rarest shape. It tells how many that
+        are, and shapes are not protected.
     """
 
     result: ResultT
@@ -115,9 +117,17 @@ class Pipeline(Generic[ResultT]):
         self.localizer, self.amplifiers, self.curator = localizer, list(amplifiers), curator
         self.delta, self.per_user, self.ledger = check_delta(delta), per_user, ledger
 
-    def stages(self, records: int) -> list[Stage]:
-        """Return the promise after each stage, for so many records."""
-        account = self.localizer.account(check_records(records), self.delta, self.per_user)
+    def stages(self, records: int | Crowd) -> list[Stage]:
+        """Return the promise after each stage, for so many records.
+
+        Parameters
+        ----------
+        records : int or Crowd
+            How many; of a mere number it is taken that all have one shape, and the promise says so.
+        """
+        crowd = Crowd(records) if isinstance(records, int) else records
+        check_records(crowd.alike)
+        account = self.localizer.account(crowd, self.delta, self.per_user)
         found = [_stage(self.localizer.name, account)]
         for amplifier in self.amplifiers:
             account = amplifier.amplify(account)
@@ -137,11 +147,12 @@ class Pipeline(Generic[ResultT]):
                 count += len(chunk)
                 yield from chunk
 
-        stream: Iterable[Record] = self.localizer(admitted())
+        census = Census()
+        stream: Iterable[Record] = census(self.localizer(admitted()))
         for amplifier in self.amplifiers:
             stream = amplifier(stream)
         result = self.curator(stream)
-        return Outcome(result, self.stages(max(count, 1)))
+        return Outcome(result, self.stages(census.crowd()))
 
     def _admit(self, chunk: list[Record], before: int, given: Counter[str]) -> None:
         """Refuse records that break a rule, and let the ledger count the others before they go on."""

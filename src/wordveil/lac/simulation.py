@@ -2,7 +2,8 @@
 
 Nothing is drawn, so a thousand million users cost no more than a thousand. The error is the expected total variation
 distance between the recovered and the true frequencies, from the exact variance of the unbiased estimate: a figure with
-standard error σ is off by ``σ·√(2/π)`` on average. Three ways are compared at the same promise:
+standard error σ is off by ``σ·√(2/π)`` on average. Every user gives one word and nothing else, so that all records have
+one shape. Three ways are compared at the same promise:
 
 - no privacy: the users' words are counted as they are;
 - shuffled: each word is drawn by the mechanism, and the records are shuffled; that promises some central ε;
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from wordveil.errors import WordveilError
 from wordveil.lac.account import Account
 from wordveil.lac.channels import dense_channel
+from wordveil.lac.crowd import Crowd
 from wordveil.mechanisms import Mechanism
 
 __all__ = ["DECADES", "Point", "exact_epsilon", "expected_error", "simulate", "zipfian"]
@@ -94,7 +96,7 @@ def simulate(
     truth = zipfian(len(channel))
     points = []
     for count in users:
-        held = Account(local, count, delta, per_user).shuffled().promises()[0]
+        held = Account(local, Crowd(count), delta, per_user).shuffled().promises()[0]
         same = epsilon * min(held.epsilon / (per_user * local), 1.0)
         points.append(
             Point(

@@ -12,7 +12,7 @@ import regex
 
 from wordveil.errors import WordveilError
 
-__all__ = ["CASES", "check_case", "copy_case", "starts_sentence"]
+__all__ = ["CASES", "capitals_of", "check_case", "copy_case", "starts_sentence"]
 
 CASES = ("sentence", "lower", "copy")
 
@@ -41,8 +41,14 @@ def _short_gap(gap: str) -> bool:
 
 def copy_case(model: str, word: str) -> str:
     """Write `word` in the case of `model`."""
-    if model.isupper() and len(model) > 1:
+    capitals = capitals_of(model)
+    if capitals == "all":
         return word.upper()
-    if model[:1].isupper():
-        return word[:1].upper() + word[1:]
-    return word
+    return word[:1].upper() + word[1:] if capitals == "first" else word
+
+
+def capitals_of(model: str) -> str:
+    """Return all that `copy_case` looks at: whether ``all`` letters are capitals, the ``first`` one, or ``none``."""
+    if model.isupper() and len(model) > 1:
+        return "all"
+    return "first" if model[:1].isupper() else "none"

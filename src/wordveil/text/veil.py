@@ -13,12 +13,13 @@ import numpy as np
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
-from wordveil.text.case import check_case, copy_case, starts_sentence
+from wordveil.text.case import capitals_of, check_case, copy_case, starts_sentence
 from wordveil.text.lookup import Lookup
 from wordveil.text.outside import OutsideWords, check_policy, random_digits
 from wordveil.text.rare_words import RareWords
 from wordveil.text.release import Counts, Release
 from wordveil.text.selection import Document, Selection, Spans
+from wordveil.text.shape import Shape
 from wordveil.text.tokens import is_number, tokenise
 
 __all__ = ["BATCH_WORDS", "Veil"]
@@ -122,6 +123,20 @@ class Veil:
         """Veil one text."""
         return self.together([Document(text, spans)])[0]
 
+    def shape(self, text: str) -> Shape:
+        """Return what would be released of a text as it is; nothing is drawn.
+
+        Examples
+        --------
+        >>> import wordveil
+        >>> veil = wordveil.Veil(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=6.0))
+        >>> veil.shape("The ship left.") == veil.shape("The letter came.")
+        True
+        >>> veil.shape("The ship left.") == veil.shape("Her ship left.")
+        False
+        """
+        return _Draft(self, Document(text)).shape(self)
+
     def together(self, texts: Iterable[str | Document]) -> list[Release]:
         """Veil some texts all at once, which is the fastest way where they fit into memory."""
         return self._finish([_Draft(self, Document(text) if isinstance(text, str) else text) for text in texts])
@@ -191,6 +206,19 @@ class _Draft:
                     self.numbers.append(place)
                 else:
                     self.outside.append(place)
+
+    def shape(self, veil: Veil) -> Shape:
+        """Return all that the law of what will be written depends on, but for the words to draw anew."""
+        parts = [f"={piece}" for piece in self.pieces]
+        hidden = [("word", self.places)]
+        if veil.oov != "keep":
+            hidden.append(("outside", self.outside))
+            for place in self.numbers:
+                parts[place] = f"number {len(self.pieces[place])}"
+        for kind, places in hidden:
+            for place in places:
+                parts[place] = f"{kind} {capitals_of(self.pieces[place])}" if veil.case == "copy" else kind
+        return Shape(tuple(parts), len(self.places))
 
     def write(self, veil: Veil, inside: Iterator[str], outside: Iterator[str], numbers: Iterator[str]) -> Release:
         """Put the drawn words in their places."""

@@ -5,7 +5,7 @@ from wordveil.lac.bounds.clones import clones, clones_delta, closed_form, closed
 from wordveil.lac.bounds.composition import advanced, basic, composed, grouped
 from wordveil.lac.bounds.local import channel_epsilon, clip_that_amplifies, floor_of, local_epsilon
 from wordveil.lac.bounds.pairwise import pairwise, pairwise_delta
-from wordveil.lac.bounds.subsampling import subsampled
+from wordveil.lac.bounds.subsampling import sample_size, subsampled
 from wordveil.lac.bounds.thresholds import check_threshold, thresholded, thresholded_delta
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "local_epsilon",
     "pairwise",
     "pairwise_delta",
+    "sample_size",
     "subsampled",
     "thresholded",
     "thresholded_delta",

@@ -1,8 +1,9 @@
 """Shuffling, by the privacy blanket of Balle, Bell, Gascón & Nissim (CRYPTO 2019).
 
-Write each record's law as ``(1-γ)·(its own part) + γ·ω`` with one ω for all inputs, the blanket: ``γ·ω(y) = min_x
-R(y|x)``. Their Lemma 5.3 says that the shuffled reports of n records of which one is ``x`` or ``x'`` differ by at most
-``δ(ε) = E[(B_1 L_1 + … + B_n L_n)₊] / (γn)``, with ``B ~ Bern(γ)``, ``L = (R(Y|x) - e^ε R(Y|x'))/ω(Y)`` and ``Y ~ ω``.
+All n reports come from one randomiser R: from records of one shape. Write each record's law as ``(1-γ)·(its own part) +
+γ·ω`` with one ω for all inputs, the blanket: ``γ·ω(y) = min_x R(y|x)``. Their Lemma 5.3 says that the shuffled reports
+of n records of which one is ``x`` or ``x'`` differ by at most ``δ(ε) = E[(B_1 L_1 + … + B_n L_n)₊] / (γn)``, with ``B ~
+Bern(γ)``, ``L = (R(Y|x) - e^ε R(Y|x'))/ω(Y)`` and ``Y ~ ω``.
 
 What is inside the expectation is a sum of independent terms, and ``s₊ <= e^{θs-1}/θ`` for every ``θ > 0``, so
 
@@ -103,9 +104,13 @@ def blanket_of_rows(
         if gap.max() <= 0.0:
             continue
         inside = floor > 0.0
-        if share <= 0.0 or (gap[~inside] > 0.0).any():
-            # An output that some word never gives has no blanket over it: it counts as seen in full.
-            return float(np.maximum(gap, 0.0).sum()) if share <= 0.0 else 1.0
+        if share <= 0.0:
+            # No blanket at all: the record counts as seen in full.
+            worst = max(worst, float(np.maximum(gap, 0.0).sum()))
+            continue
+        if (gap[~inside] > 0.0).any():
+            # An output that some word never gives has no blanket over it.
+            return 1.0
         # here θ stands for itself times γ, so that L is divided by γ
         values, weights = gap[inside] / floor[inside], floor[inside]
 

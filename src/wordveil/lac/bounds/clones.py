@@ -1,11 +1,12 @@
 """Shuffling, by the clones of Feldman, McMillan & Talwar ("Hiding Among the Clones", FOCS 2021).
 
 Every report of an ε₀-private randomiser is, with probability at least ``e^{-ε₀}``, drawn as if it came from one of the
-two inputs that are to be told apart: a clone. So what an observer of the shuffled reports learns is at most what the
-numbers of both kinds of clones tell: ``(A + Δ, C - A + 1 - Δ)`` against ``(A + 1 - Δ, C - A + Δ)`` with ``C ~
-Bin(n-1, e^{-ε₀})``, ``A ~ Bin(C, ½)``, ``Δ ~ Bern(e^{ε₀}/(e^{ε₀}+1))`` (their Theorem 3.2). `clones_delta` computes
-the divergence of that pair: for each ``C`` the ratio grows with the first count, so the set that tells them apart best
-is a tail, and its excess is a difference of two binomial figures.
+two inputs that are to be told apart: a clone. That needs one randomiser for all reports, so only records of one shape
+are clones of each other, and n is the number of these. So what an observer of the shuffled reports learns is at most
+what the numbers of both kinds of clones tell: ``(A + Δ, C - A + 1 - Δ)`` against ``(A + 1 - Δ, C - A + Δ)`` with ``C ~
+Bin(n-1, e^{-ε₀})``, ``A ~ Bin(C, ½)``, ``Δ ~ Bern(e^{ε₀}/(e^{ε₀}+1))`` (their Theorem 3.2). `clones_delta` computes the
+divergence of that pair: for each ``C`` the ratio grows with the first count, so the set that tells them apart best is a
+tail, and its excess is a difference of two binomial figures.
 """
 
 from __future__ import annotations
