@@ -362,8 +362,8 @@ def _summarise(facts: dict[str, Any], tally: Tally) -> None:
         f"in {tally.seconds:.1f} s ({tally.words_per_second:,.0f} words a second).",
         err=True,
     )
-    left_out = len(facts["job"]["skipped_files"])
-    if left_out:
+    if facts["job"]["skipped_files"]:
+        left_out = len(facts["job"]["skipped_files"])
         typer.echo(
             f"wordveil: left out {left_out:,} of the folder's files: empty, in another format, or a link to a folder. "
             "--report FILE names them.",
