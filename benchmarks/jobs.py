@@ -61,14 +61,15 @@ def privatize() -> list[Row]:
     rates = peer_rates(space, known)
     running = {name: rate for name, rate in rates.items() if isinstance(rate, float)}
     fastest = max(running, key=lambda name: running[name])
-    note = f"peer's fastest of {len(running)}: {fastest}; " + ", ".join(
+    note = f"its fastest of {len(running)}: {fastest}; " + ", ".join(
         f"{name} {rate}" for name, rate in rates.items() if isinstance(rate, str)
     )
     rate = words / in_memory
+    peers = {"mldp-text": running[fastest]}
     return [
-        Row("graph, 1M words, text to text in memory", "words/s", rate, running[fastest],
+        Row("graph, 1M words, text to text in memory", "words/s", rate, peers=peers,
             target="≥ 200,000 and 200× peer", met=rate >= 200_000 and rate >= 200 * running[fastest], note=note),
-        Row("graph, 1M words, whole command with start, file to file", "words/s", words / whole, running[fastest],
+        Row("graph, 1M words, whole command with start, file to file", "words/s", words / whole, peers=peers,
             target="≥ 200,000 and 200× peer", met=words / whole >= 200_000 and words / whole >= 200 * running[fastest]),
     ]  # fmt: skip
 
@@ -122,7 +123,7 @@ def entropy() -> list[Row]:
 
 
 def neighbourhoods() -> list[Row]:
-    """Build the NADP neighbourhoods of 73,000 × 300 vectors, exactly; the paper reports 3.5 hours."""
+    """Build the NADP neighbourhoods of 73,000 × 300 vectors, exactly; the paper's own time was not measured here."""
     generator = np.random.default_rng(0)
     vectors = generator.normal(size=(73_000, 300)).astype(np.float32)
     space = EuclideanSpace("made", Vocabulary([f"w{number}" for number in range(73_000)]), vectors)
@@ -131,8 +132,9 @@ def neighbourhoods() -> list[Row]:
     space.neighbours(np.arange(73_000), 1)
     spent = time.perf_counter() - started
     pairs = len(neighbouring_pairs(space, 2, 0.5))
-    return [Row("NADP neighbourhoods, 73,000 × 300, exact", "s", spent, 3.5 * 3600, limit, "< 60", spent < 60.0,
-                f"{pairs:,} pairs; peer: the paper's brute force")]  # fmt: skip
+    note = f"{pairs:,} pairs; the paper reports 3.5 hours for its brute force, on a machine of its own"
+    return [Row("NADP neighbourhoods, 73,000 × 300, exact", "s", spent, limit=limit, target="< 60", met=spent < 60.0,
+                note=note)]  # fmt: skip
 
 
 def audit() -> list[Row]:

@@ -35,9 +35,9 @@ NOT_RUN = {
     "pip install": "installs from a package index",
     "pip-audit": "asks a service for advisories",
     "wordveil reproduce ": "takes minutes to hours, some with data sets of others; tests/experiments runs each, small",
-    "wordveil audit -m hyperbolic": "takes minutes; tests/audit runs the same audits, small",
     "wordveil privatize letters.txt -o veiled.txt --mechanism laplace --epsilon 12 --engine gpu": "needs a CUDA device",
     "wordveil calibrate --mechanism laplace --engine gpu": "needs a CUDA device",
+    "wordveil compare ": "needs data sets of others; tests/cli/test_compare.py runs it on small ones",
     "python -m benchmarks.frontier_search ": "needs data sets of others; tests/experiments tests what it is made of",
     "spark-submit": "needs a cluster",
 }
@@ -275,6 +275,14 @@ def test_the_page_of_the_command_line_has_every_command_and_option(
     for name, expected in options.items():
         section = filled.split(f"# wordveil {name}\n")[1].split("\n## ")[0]
         assert [option for option in expected if option.startswith("--") and option not in section] == []
+
+
+@pytest.mark.parametrize(("page", "file"), [("security.md", "SECURITY.md"), ("changelog.md", "CHANGELOG.md")])
+def test_a_page_that_stands_for_a_file_holds_it(hooks: dict[str, Any], page: str, file: str) -> None:
+    filled = hooks["on_page_markdown"]((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    assert filled.strip() == (ROOT / file).read_text(encoding="utf-8").strip().replace("](docs/", "](")
+    for target, _ in _LINK.findall(_FENCE.sub("", filled)):
+        assert (ROOT / "docs" / target).exists(), target
 
 
 def test_a_page_that_fetches_from_another_host_is_refused(hooks: dict[str, Any]) -> None:

@@ -1,8 +1,9 @@
 """What happens while the documentation site is built.
 
 The page of the command line is filled with what ``wordveil COMMAND --help`` prints at that moment, and the page of
-Python with the mechanisms of the registry, so that neither can go stale. A page that asks another host for anything
-stops the build. ``python tools/docs_hooks.py`` prints the help as the page has it.
+Python with the mechanisms of the registry, so that neither can go stale. The pages of the security policy and of the
+changes are the files at the root of the repository. A page that asks another host for anything stops the build.
+``python tools/docs_hooks.py`` prints the help as the page has it.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 HELP = "<!-- the help of every command -->"
 MECHANISMS = "<!-- every mechanism -->"
+_FILE = re.compile(r"<!-- the file (\w+\.md) -->")
+_ROOT = Path(__file__).parent.parent
 _WIDTH = "100"
 _PRINT = """
 import json, sys
@@ -43,7 +47,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     for mark, made in ((HELP, all_help), (MECHANISMS, all_mechanisms)):
         if mark in markdown:
             markdown = markdown.replace(mark, made())
-    return markdown
+    return _FILE.sub(lambda named: whole_file(named[1]), markdown)
 
 
 def on_post_page(output: str, *, page: Any, **_: Any) -> str:
@@ -69,6 +73,11 @@ def all_help() -> str:
 
 def _block(text: str) -> str:
     return f"```text\n{text}\n```"
+
+
+def whole_file(name: str) -> str:
+    """Return a file at the root of the repository, with its links as seen from the folder of the pages."""
+    return (_ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
 
 
 def all_mechanisms() -> str:

@@ -4,7 +4,7 @@ python -m benchmarks.frontier_search --data FOLDER --wordnet FOLDER --json FILE 
 python -m benchmarks.frontier_search --data FOLDER --quick                       # a few candidates, on any machine
 python -m benchmarks.frontier_search --data FOLDER --only prior --words 8000     # some candidates, beside the default
 
-FOLDER of --data is the folder of data sets that docs/results.md describes, that of --wordnet holds WordNet's database
+FOLDER of --data is the folder of data sets that docs/data.md describes, that of --wordnet holds WordNet's database
 files (Debian's package wordnet-base puts them into /usr/share/wordnet); without it the candidates that need synonyms
 are left out. Every candidate is compared with the default at the same success of the adversary on three tasks, and
 those that lead on six others. First of all the default, made here as a matrix, is held against wordveil's own.

@@ -273,6 +273,7 @@ def test_report(graph: Graph) -> None:
     assert facts["space"]["checksum"] == graph.space.checksum
     assert any("Capital" in sentence for sentence in facts["not_protected"])
     assert any("Function words" in sentence for sentence in facts["not_protected"])
+    assert any("drawn n times afresh" in sentence for sentence in facts["not_protected"])
     assert plain_words(facts)[0] == veil.guarantee.sentence()
     none = report(Veil(graph, seed=1), release.counts, 5)
     assert none["guarantee"]["epsilon"] is None

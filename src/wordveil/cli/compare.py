@@ -78,13 +78,13 @@ def compare(
 
     For example:
 
-      wordveil compare --data ../shared/data --quick
+      wordveil compare --data FOLDER --quick
 
-      wordveil compare --data ../shared/data -m graph -m graph:k=3 -m laplace --level 0.25 --figure frontier.png
+      wordveil compare --data FOLDER -m graph -m graph:k=3 -m laplace --level 0.25 --figure frontier.png
 
-      wordveil compare --data ../shared/data -m graph -m ring --task subj --task mpqa --prior both
+      wordveil compare --data FOLDER -m graph -m ring --task subj --task mpqa --prior both
 
-      wordveil compare --data ../shared/data --prior both --workers 2 --output all.json
+      wordveil compare --data FOLDER --prior both --workers 2 --output all.json
     """
     from wordveil.engines import check_engine
     from wordveil.experiments.adversary import PRIORS

@@ -33,7 +33,12 @@ def match(
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The ε of the first mechanism.")] = None,
     by: Annotated[
         str,
-        typer.Option("--by", help="What is made equal: worst or mean (N_w), adversary, or adversary-frequency."),
+        typer.Option(
+            "--by",
+            help="What is made equal: worst or mean, how often the worst or the average word stays itself (N_w); "
+            "adversary, how often the best guess of the original is right; adversary-frequency, the same for someone "
+            "who knows how frequent words are.",
+        ),
     ] = "worst",
     space: Annotated[
         list[str] | None,

@@ -54,9 +54,9 @@ def reproduce(
 
       wordveil reproduce icdm-fig3 wsdm-table1 --output results
 
-      wordveil reproduce --all --quick --data ../shared/data --output docs/results --page docs/results.md
+      wordveil reproduce --all --quick --data FOLDER --output docs/results --page docs/results.md
 
-      wordveil reproduce mechanisms frontier --data ../shared/data --workers 8 --engine gpu
+      wordveil reproduce mechanisms frontier --data FOLDER --workers 8 --engine gpu
 
       wordveil reproduce --output docs/results --page docs/results.md
     """

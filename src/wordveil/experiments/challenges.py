@@ -52,7 +52,7 @@ def run(setting: Setting) -> Result:
         "The paper proposes and measures nothing. A share is how far utility is on the way from random words to clean "
         "text. The near loss of the mechanisms with noise is what they promise, an upper bound; for the others it is "
         f"computed. {wide}None of the proposals that draw from distances in the embedding keeps similar words as close "
-        "together as the graph does.",
+        "together as the default does.",
         changed=f"The paper reports no experiment.{left_out}",
         facts=found.to_dict(),
         figures={} if setting.quick else {"": draw_frontier(found, "text")},

@@ -60,8 +60,8 @@ def run(setting: Setting) -> Result:
     longest = (
         ""
         if setting.quick
-        else " On the addresses, the longest texts, the static adversary finds about a quarter and the adaptive one "
-        "nearly as many as on clean text."
+        else " On the addresses, the longest texts, the static adversary finds about a quarter under hyperbolic-icdm19 "
+        "and more under graph, and the adaptive one nearly as many as on clean text."
     )
     sizes = [f"{label} ({len(unknown)} texts)" for label, (_, unknown) in sets.items()]
     ours = Table(
@@ -72,8 +72,9 @@ def run(setting: Setting) -> Result:
     return Result(
         [paper, ours],
         "On short e-mail the static adversary, who knows clean texts, falls to about what naming the most frequent "
-        "author gives, as in the paper. On long reviews veiling hides authors much less, and the adaptive adversary, "
-        "who veils his own copies of the known texts, finds more than the static one: the function words that are "
+        "author gives. The adaptive adversary, who veils his own copies of the known texts, does so too under "
+        "hyperbolic-icdm19, and finds clearly more under graph. On long reviews veiling hides authors much less, and "
+        "the adaptive adversary finds more than the static one: the function words that are "
         f"left alone add up over a long text.{longest} The paper tests the static one only, and prints counts without "
         "the number of texts for each; shares are what can be compared.",
         changed="Pang & Lee's reviews and the State of the Union addresses stand for PAN12; a tenth of PAN11 large "

@@ -14,13 +14,31 @@ __all__ = ["write_page"]
 
 _HEAD = """# Results
 
-Every table and figure of the papers, done again. The page is written by `wordveil reproduce --page` from what the
-experiments left; each section names the command that gives its figures again. A changed task is called changed. A quick
-run uses fewer words, examples and repetitions than a full one.
+The tables and figures of the [four papers](references.md#the-four-papers) that show something measured, done again. The
+page is written by `wordveil reproduce --page` from what the experiments left; each section names the command that gives
+its figures again. A changed task is called changed. A quick run uses fewer words, examples and repetitions than a full
+one.
 
-The data sets are not part of the project. `--data` is a folder with a folder for each collection in it: `senteval`,
-`sts`, `word-similarity`, `odd-man-out`, `imdb`, `insuranceqa`, `snips`, `pan11`, `pang-lee-scale`, `sotu`, `wordnet`,
-`hearst`."""
+Not on this page are the ICDM paper's Table I, which is in
+[hyperbolic space](hyperbolic.md#generalising-not-only-swapping), its Figs. 1 and 2, the NADP paper's Fig. 1 and the
+challenges paper's Fig. 1, which are drawings, and the ICDM paper's Tables II and V, which list properties of geometries
+and names of tasks.
+
+The data sets are not part of the project. `--data` is a folder with a folder for each collection in it:
+[data sets](data.md) says which, and what lies in them.
+
+**What the words mean**
+
+- *N_w*: how often a word stays itself in 1,000 draws. *S_w*: how many different words come out in 1,000 draws. *Worst*
+  is the word that stays most, or has the fewest outputs, of the words that were measured.
+- *Level*: how often the adversary's best guess of a word is right. Mechanisms are compared at equal levels, since their
+  ε cannot be compared.
+- *Share*: how far a score is on the way from random words (0) to clean text (1).
+- *Near loss*: how well a word can be told from its most similar words, ten if no number is given: the largest log-ratio
+  over all outputs, in the median over a sample of words. With ≤ it is what the mechanism promises and was not measured.
+- *Static* adversary: knows clean texts. *Adaptive* adversary: veils the texts he knows in the same way before he learns
+  from them. *Asked about released* texts: he is shown what was released; *original*: what was written.
+- Figures in brackets are 95% intervals, and ± is a standard error unless the section says otherwise."""
 
 
 def write_page(page: Path, folder: ResultFolder) -> None:
@@ -57,7 +75,7 @@ def _pictures(facts: dict[str, Any], folder: ResultFolder, page: Path) -> list[s
 
 def _section(facts: dict[str, Any], pictures: list[str]) -> str:
     name = facts["name"]
-    needs = " --data ../shared/data" if EXPERIMENTS[name].needs_data else ""
+    needs = " --data FOLDER" if EXPERIMENTS[name].needs_data else ""
     quick = " --quick" if facts["quick"] else ""
     parts = [
         f"## {name}",

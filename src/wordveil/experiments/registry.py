@@ -66,7 +66,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("icdm-table6", "Table VI: eight tasks at three ε", True),
         ("wsdm-fig1", "Fig. 1: distances to the k nearest words", False),
         ("wsdm-fig2", "Fig. 2: histograms of N_w and S_w", False),
-        ("wsdm-fig3", "Fig. 3: average N_w and S_w in two dimensions", False),
+        ("wsdm-fig3", "Fig. 3: average N_w and S_w at two numbers of dimensions", False),
         ("wsdm-fig4", "Fig. 4: average N_w and S_w of two embeddings", False),
         ("wsdm-fig5", "Fig. 5: utility over ε, at training and at test time", True),
         ("wsdm-table1", "Table 1: replacements at equal average N_w", False),

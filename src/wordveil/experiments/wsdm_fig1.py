@@ -27,7 +27,8 @@ def run(setting: Setting) -> Result:
         tables,
         "As in the paper, GloVe's distances hardly grow with k: the thousandth neighbour is not twice as far as the "
         "first. That is why noise large enough to leave a word lands on a word that has nothing to do with it. "
-        "Scaled to length 1, words differ less in how far their neighbours are, the less the larger k is.",
+        "Scaled to length 1, words differ less in how far their neighbours are from k = 5 on, the less the larger k "
+        "is; in the nearest word they differ as much.",
         changed="The 50,000 most frequent words of GloVe 6B in 100 dimensions stand for 319,000 words. fastText is "
         "not in the data; GloVe scaled to length 1 stands in its place as a second embedding. The paper prints a "
         "figure without numbers, so there is nothing to put beside ours.",

@@ -1,4 +1,4 @@
-"""WSDM Fig. 3: the average N_w and S_w of one embedding in two dimensions."""
+"""WSDM Fig. 3: the average N_w and S_w of one embedding at two numbers of dimensions."""
 
 from __future__ import annotations
 

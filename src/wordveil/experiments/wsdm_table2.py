@@ -54,13 +54,15 @@ def run(setting: Setting) -> Result:
             Table("Ours", ("model", "adversary", "asked about", *COLUMNS), rows),
         ],
         "The paper says that the auditor is right about queries used to train the system, and injects scrambled "
-        "ones: he is asked about what was released. Asked that, ours finds a model's members again whatever was done "
-        "to their texts, laplace included, since a model knows what it was trained on; that is no failure of a "
-        "scrambler. Asked about the original texts, which is what a person wants hidden, the full run bears the paper "
-        "out: members are found behind Incognito, with noise or without, and by one of the two adversaries behind "
-        "Versatile's general words; behind laplace neither does better than chance. Versatile's random words of other "
-        "texts hide members nearly as well, without a promise. AUC is what to look at: precision and recall depend on "
-        "a threshold that moves when texts are scrambled.",
+        "ones: he is asked about what was released. Asked that, our adaptive auditor finds a model's members again "
+        "whatever was done to their texts, laplace included, since a model knows what it was trained on; that is no "
+        "failure of a scrambler. So does the static one, except behind Versatile's random words. Asked about the "
+        "original texts, which is what a person wants hidden, the full run bears the paper out for all but Versatile "
+        "(statistical): members are found behind Incognito, with noise or without, and by one of the two adversaries "
+        "behind Versatile's general words; behind laplace neither does better than chance. Behind Versatile's random "
+        "words of other texts the paper finds every member, and neither of ours does clearly better than chance, "
+        "although that scrambler promises nothing. AUC is what to look at: precision and recall depend on a threshold "
+        "that moves when texts are scrambled.",
         changed=changed(setting),
         facts={"rows": facts},
     )

@@ -38,7 +38,7 @@ class DataFolder:
             raw = gzip.decompress(raw) if name.endswith(".gz") else raw
         except FileNotFoundError:
             raise WordveilError(
-                f"the data folder {self.path} has no file {name}; docs/results.md says what it needs."
+                f"the data folder {self.path} has no file {name}; docs/data.md says what it needs."
             ) from None
         except (OSError, EOFError):
             raise WordveilError(f"cannot read {name} in the data folder {self.path}.") from None

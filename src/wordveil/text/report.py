@@ -85,6 +85,10 @@ def _not_protected(veil: Veil) -> list[str]:
     }
     released.append(outside[veil.oov])
     released.append("The promise compares words that would both be veiled; over a text of n words the losses add up.")
+    released.append(
+        "A word that comes n times, in a text or in a person's records, is drawn n times afresh: its losses add up, "
+        "and the draws together point at it. Take a recurring name out before."
+    )
     return released + list(veil.guarantee.caveats)
 
 
