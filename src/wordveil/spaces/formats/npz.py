@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 import zipfile
 import zlib
 from pathlib import Path
@@ -59,6 +60,9 @@ def _words(array: NDArray[Any], places: Places) -> list[str]:
     if array.ndim == 1 and array.dtype == np.uint8:
         return split_words(array.tobytes(), places)
     if array.ndim == 1 and array.dtype.kind == "U":
+        codes = array.astype(array.dtype.newbyteorder("=")).view(np.uint32) if array.itemsize else array
+        if codes.size and codes.max() > sys.maxunicode:  # numpy would fall over it
+            raise ValueError
         words: list[str] = array.tolist()
         return words
     raise WordveilError(
