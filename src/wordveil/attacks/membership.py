@@ -267,19 +267,12 @@ def _measure(plan: str, asked: str, scores: NDArray[np.float64], members: int, s
     hits, false = int(taken[:members].sum()), int(taken[members:].sum())
     is_member = np.arange(len(scores)) < members
 
-    def auc(chosen: NDArray[np.int64]) -> float:
-        ours, theirs = scores[chosen[is_member[chosen]]], scores[chosen[~is_member[chosen]]]
-        if not (len(ours) and len(theirs)):
-            return float("nan")
-        difference = ours[:, None] - theirs
-        return float(((difference > 0) + 0.5 * (difference == 0)).mean())
-
     return Membership(
         plan=plan,
         asked=asked,
         precision=Rate.of(hits, hits + false),
         recall=Rate.of(hits, members),
         accuracy=Rate.of(hits + len(scores) - members - false, len(scores)),
-        auc=Mean.of(np.arange(len(scores)), auc),
+        auc=Mean.of_ranks(scores[is_member], scores[~is_member]),
         shadows=shadows,
     )

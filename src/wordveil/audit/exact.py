@@ -22,16 +22,20 @@ def exact_losses(mechanism: ExponentialMechanism[Any], ids: NDArray[np.int64]) -
     """Compare all pairs of these words on every output and return the worst."""
     if len(ids) < 2:
         return []
-    logs = np.log(mechanism.probability_rows(ids))
+    with np.errstate(divide="ignore"):
+        logs = np.log(mechanism.probability_rows(ids))
     loss = _largest_gaps(logs)
     everyone = np.arange(len(ids))
     # both rows of weights and the distance that is promised by are computed, each off by the space's precision
     rounding = 3.0 * mechanism.epsilon * mechanism.space.precision
     allowed = np.array([mechanism.promised(np.full(len(ids), word), ids) for word in ids]) + rounding
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(everyone[:, None] == everyone, -1.0, loss / allowed)
-    left, right = np.unravel_index(np.nanargmax(share), share.shape)
-    output = int(np.abs(logs[left] - logs[right]).argmax())
+        share = loss / allowed
+    share[np.isnan(share)] = np.inf  # a probability that is none is told, not passed over
+    share[((loss == 0.0) & (allowed == 0.0)) | np.isposinf(allowed)] = 0.0
+    share[everyone, everyone] = -1.0
+    left, right = np.unravel_index(share.argmax(), share.shape)
+    output = int(np.nan_to_num(np.abs(_apart(logs[left], logs[right])), posinf=np.inf).argmax())
     words = mechanism.space.vocabulary
     return [
         Evidence(
@@ -47,12 +51,20 @@ def exact_losses(mechanism: ExponentialMechanism[Any], ids: NDArray[np.int64]) -
     ]
 
 
+def _apart(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return differences of logarithms; an output that neither word has tells nothing."""
+    with np.errstate(invalid="ignore"):
+        apart = left - right
+    apart[np.isneginf(left) & np.isneginf(right)] = 0.0
+    return apart
+
+
 def _largest_gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return for every two rows the largest difference of their entries."""
 
     def part_of(part: slice) -> NDArray[np.float64]:
         block = np.ascontiguousarray(logs[:, part])  # small enough to stay in the processor's cache
-        return np.array([(row - block).max(axis=1) for row in block])
+        return np.array([_apart(row, block).max(axis=1) for row in block])
 
     one_way = np.max(run(part_of, blocks(logs.shape[1], 512)), axis=0)
     return np.maximum(one_way, one_way.T)

@@ -55,7 +55,7 @@ class Side:
         """Return the figure that the match is by."""
         if self.adversary is not None:
             return self.adversary.high
-        return float(self.stays.values.max()) if by == "worst" else self.stays.mean
+        return self.stays.worst if by == "worst" else self.stays.mean
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -65,7 +65,7 @@ class Side:
             "epsilon": self.epsilon,
             "exact": self.exact,
             "words": len(self.stays.ids),
-            "stays_worst": float(self.stays.values.max()),
+            "stays_worst": self.stays.worst,
             "stays_mean": self.stays.mean,
             "stays_mean_error": self.stays.mean_error,
             "near_loss_median": loss if np.isfinite(loss) else None,
