@@ -1,10 +1,12 @@
+"""Intervals that hold the truth as often as they say."""
+
 from __future__ import annotations
 
 import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from wordveil.attacks import Mean, Rate
 
@@ -46,3 +48,13 @@ def test_the_interval_of_a_mean_is_that_of_the_normal_law() -> None:
     error = values.std() / math.sqrt(len(values))
     assert mean.low == pytest.approx(values.mean() - 1.96 * error, abs=0.2 * error)
     assert mean.high == pytest.approx(values.mean() + 1.96 * error, abs=0.2 * error)
+
+
+@pytest.mark.parametrize("area", [0.5, 0.9, 0.98])
+def test_the_interval_of_an_area_holds_the_truth_and_always_has_a_width(area: float) -> None:
+    generator = np.random.default_rng(2)
+    shift = math.sqrt(2.0) * norm.ppf(area)
+    found = [Mean.of_ranks(generator.normal(shift, 1.0, 16), generator.normal(0.0, 1.0, 16)) for _ in range(400)]
+    assert 0.92 <= np.mean([one.low <= area <= one.high for one in found]) <= 0.99
+    assert min(one.high - one.low for one in found) > 0.05
+    assert math.isnan(Mean.of_ranks(np.empty(0), np.ones(3)).value)

@@ -17,8 +17,9 @@ from tests.audit.wrong_builds import MISTAKES, WRONG_BUILDS
 from tests.conftest import FLAT, make_space, names
 from wordveil.audit import ERROR, Auditor, Evidence
 from wordveil.audit.bounds import loss_bound, lower, upper
+from wordveil.audit.exact import exact_losses
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import MECHANISMS
+from wordveil.mechanisms import MECHANISMS, Exponential
 from wordveil.spaces import EuclideanSpace, Vocabulary, load_space
 
 AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
@@ -138,3 +139,21 @@ def test_gaussian_noise_is_judged_on_pairs_that_it_covers() -> None:
     """With a small reach no two words are covered; telling them apart breaks nothing."""
     small = make_space(60, 5)
     assert Auditor(**AUDITOR).audit("gaussian", small, epsilon=1.0, reach=0.05).verdict == "holds"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rows", "loss"),
+    [
+        ([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.4, 0.6, 0.0]], np.log(1.25)),  # nobody gives the last word
+        ([[0.5, 0.5, 0.0], [0.5, 0.4, 0.1], [0.5, 0.5, 0.0]], np.inf),
+    ],
+)
+def test_an_output_of_no_probability_hides_no_loss(rows: list[list[float]], loss: float) -> None:
+    space = make_space(3, 2)
+
+    class Sparse(Exponential):
+        def probability_rows(self, ids: Any) -> Any:
+            return np.array(rows)[ids]
+
+    (found,) = exact_losses(Sparse(space, 1.0), np.arange(3))
+    assert found.measured == pytest.approx(loss)

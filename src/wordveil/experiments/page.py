@@ -38,7 +38,10 @@ The data sets are not part of the project. `--data` is a folder with a folder fo
   over all outputs, in the median over a sample of words. With ≤ it is what the mechanism promises and was not measured.
 - *Static* adversary: knows clean texts. *Adaptive* adversary: veils the texts he knows in the same way before he learns
   from them. *Asked about released* texts: he is shown what was released; *original*: what was written.
-- Figures in brackets are 95% intervals, and ± is a standard error unless the section says otherwise."""
+- Figures in brackets are 95% intervals, and ± is a standard error unless the section says otherwise. An interval of a
+  task covers which examples there were; of the noise of veiling it knows only the runs that were made, one to three.
+  Where training or test alone is veiled (tasks, wsdm-fig5), another run may well lie outside. Intervals of authorship
+  are for the texts of these authors: for others they would be wider."""
 
 
 def write_page(page: Path, folder: ResultFolder) -> None:

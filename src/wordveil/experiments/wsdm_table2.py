@@ -59,11 +59,12 @@ def run(setting: Setting) -> Result:
         "failure of a scrambler. So does the static one, except behind Versatile's random words. Asked about the "
         "original texts, which is what a person wants hidden, the full run bears the paper out for all but Versatile "
         "(statistical): members are found behind Incognito, with noise or without, and by one of the two adversaries "
-        "behind Versatile's general words; behind laplace neither does better than chance. Behind Versatile's random "
+        "behind Versatile's general words; behind laplace neither can be told from chance. Behind Versatile's random "
         "words of other texts the paper finds every member, and neither of ours does clearly better than chance, "
         "although that scrambler promises nothing. AUC is what to look at: precision and recall depend on a threshold "
         "that moves when texts are scrambled.",
-        changed=changed(setting),
+        changed=f"{changed(setting)} What is public to the scramblers, and gives Versatile its words, is the "
+        "collection that is audited.",
         facts={"rows": facts},
     )
 
