@@ -34,7 +34,7 @@ class EuclideanSpace(PointSpace):
     normalise : bool
         Scale every vector to length 1, so that the distance orders words as the cosine does. A zero vector stays.
     folder : Path, optional
-        Where graphs and tours that were made in advance lie.
+        Where graphs and tours that were made in advance lie; used only if it comes with the package.
 
     Examples
     --------
