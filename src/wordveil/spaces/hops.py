@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.kernels import compiled
+from wordveil.kernels import compiled, plain
 from wordveil.parallel import blocks, run
 
 __all__ = ["SOURCES", "HopSearch", "checked_rows"]
@@ -56,7 +56,7 @@ def checked_rows(indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[NDArray[n
 
 def _kept(numbers: NDArray[Any]) -> NDArray[np.int32]:
     flags = numbers.flags
-    if numbers.dtype == np.int32 and flags.owndata and flags.c_contiguous and not flags.writeable:
+    if numbers.dtype == np.int32 and flags.owndata and flags.c_contiguous and flags.aligned and not flags.writeable:
         return numbers
     kept = numbers.astype(np.int32, order="C")
     kept.setflags(write=False)
@@ -175,9 +175,7 @@ class HopSearch:
         hops, ranks : array of int
             For each draw how far, and which of the words there, counted from 0.
         """
-        sources, starts, hops, ranks = (
-            np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (sources, starts, hops, ranks)
-        )
+        sources, starts, hops, ranks = (plain(numbers, np.int64) for numbers in (sources, starts, hops, ranks))
         if len(starts) != len(sources) + 1 or starts[0] != 0 or not starts[-1] == len(hops) == len(ranks):
             raise ValueError("the draws of each source must begin where those of the one before end")
         found = np.empty(len(hops), dtype=np.int64)
@@ -249,7 +247,7 @@ class HopSearch:
         native = compiled()
         if not native:
             raise RuntimeError("there is no compiled code here")
-        sources, hops, guesses = (np.ascontiguousarray(one, dtype=np.int64) for one in (sources, hops, guesses))
+        sources, hops, guesses = (plain(one, np.int64) for one in (sources, hops, guesses))
         if not len(sources) == len(hops) == len(guesses):
             raise ValueError("there must be a source, a number of hops and guesses for each draw")
         found = np.empty(len(sources), dtype=np.int64)
