@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 from tests.conftest import ALPHA
 from wordveil.errors import WordveilError
-from wordveil.kernels import Falls, compiled, kinds
+from wordveil.kernels import Falls, choose, compiled, kinds
 
 BLOCK = 64
 
@@ -116,8 +119,65 @@ def test_bad_arguments_are_refused(code: str) -> None:
         falls.sums(np.array([0, 1]), one)
     with pytest.raises(ValueError, match="shape"):
         falls.table(0, 1, 1.0, np.empty((99, 2), dtype=np.float32))
+    tables: list[Any] = [np.zeros((100, 2)), np.zeros((100, 2), np.float32, order="F"), np.zeros((100, 2), dtype=">f4")]
+    for table in tables:
+        with pytest.raises(ValueError, match="float32"):
+            falls.table(0, 2, 1.0, table)
+        assert not table.any()
     with pytest.raises(ValueError, match="same words"):
         Falls(falls.matrix, falls.squares[:-1], falls.prior, 1.0)
+
+
+def odd(numbers: np.ndarray) -> np.ndarray:
+    """Return a copy that begins one byte beside where its kind may lie, as one mapped from a file can."""
+    room = np.empty(numbers.nbytes + 1, dtype=np.uint8)[1:]
+    copy = np.frombuffer(room.data, dtype=numbers.dtype).reshape(numbers.shape)
+    copy[...] = numbers
+    assert not copy.flags.aligned
+    return copy
+
+
+def test_arrays_that_begin_at_odd_places(code: str) -> None:
+    falls = make(150, 7, 1.0)
+    again = Falls(odd(falls.matrix), odd(falls.squares), odd(falls.prior), 1.0)
+    assert again.matrix.flags.aligned
+    ids, of_block = np.arange(0, 150, 2), np.repeat([0, 1, 2], 25)
+    reach, aims = np.full(75, 60.0, dtype=np.float32), np.linspace(0.01, 0.99, 75)
+    assert np.array_equal(again.sums(odd(ids), odd(reach)), falls.sums(ids, reach))
+    picked = again.pick(odd(ids), odd(of_block), odd(reach), odd(aims))
+    assert np.array_equal(picked, falls.pick(ids, of_block, reach, aims))
+    starts = np.array([0, 75])
+    assert np.array_equal(choose(odd(reach[None]), odd(starts), odd(aims)), choose(reach[None], starts, aims))
+
+
+@pytest.mark.skipif(compiled() is None, reason="there is no compiled code")
+def test_compiled_code_refuses_counts_that_its_arrays_do_not_have() -> None:
+    native = compiled()
+    assert native
+    kind, large = kinds()[0], 2**62
+    single, ids, draws = np.ones(8, dtype=np.float32), np.zeros(8, dtype=np.int64), np.full(8, 0.5)
+    found, starts = np.zeros(8, dtype=np.int64), np.array([0, 8])
+    cloud, graph = (
+        (single, single, single, 8, 1, -1.0),
+        (np.zeros(9, dtype=np.int32), np.zeros(0, dtype=np.int32), 8, 0),
+    )
+    # 2^62 times 4 is 0 in 64 bits: as if there were nothing to read
+    calls: list[Callable[[], Any]] = [
+        lambda: native.block_sums(kind, (single, single, single, large, 4, -1.0), ids, single, 1, single),
+        lambda: native.block_sums(kind, (single, single, single, 8, large, -1.0), ids, single, 1, single),
+        lambda: native.block_sums(kind, cloud, ids, single, large, single),
+        lambda: native.block_table(kind, (single, single, single, large, 4, -1.0), 0, 1, 1.0, single),
+        lambda: native.choose(draws, True, large, 4, starts, draws, 8, found),
+        lambda: native.choose(draws, True, -1, 4, starts, draws, 8, found),
+        lambda: native.first_at(graph, ids, ids, 8, ids, large, found),
+        lambda: native.first_at(graph, ids, ids, 8, ids, -1, found),
+        lambda: native.first_at((*graph[:2], 2**63 - 1, 0), ids, ids, 8, ids, 1, found),
+        lambda: native.at_hops((*graph[:2], -1, 0), ids, 0, starts, ids, ids, 0, found),
+        lambda: native.at_hops(graph, odd(ids), 1, starts, ids, ids, 8, found),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"too short|not too many|fewer words|not aligned"):
+            call()
 
 
 def test_a_kind_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_close_to_the_limit_radii_are_huge_and_finite() -> None:
     assert np.median(radii) > 1e6
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 10, 100])
+@pytest.mark.parametrize("dimension", [1, 2, 10, 100, 760, 3000])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.125, 1.0, 8.0, 1e4])
 def test_icdm19_lengths(dimension: int, epsilon: float) -> None:
     lengths = icdm19_lengths(20_000, dimension, epsilon, Entropy(dimension))
@@ -76,10 +76,12 @@ def test_in_one_dimension_the_normaliser_is_the_papers(epsilon: float) -> None:
     assert 2 * np.exp(icdm19_log_normaliser(1, epsilon)) == pytest.approx(paper)
 
 
-@pytest.mark.parametrize("epsilon", [1e-300, 1e-12, 1e18])
-def test_extreme_epsilons_end(epsilon: float) -> None:
-    lengths = icdm19_lengths(500, 20, epsilon, Entropy(2))
+@pytest.mark.parametrize("dimension", [20, 1000, 100_000])
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-12, 1e-6, 10.0, 1e18])
+def test_extreme_epsilons_end(epsilon: float, dimension: int) -> None:
+    lengths = icdm19_lengths(500, dimension, epsilon, Entropy(2))
     assert ((lengths > 0) & (lengths < 1)).all()
+    assert len(np.unique(lengths)) > 250  # not all the same, as those of areas that are no numbers were
 
 
 def test_the_printed_chain_has_another_law() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -180,9 +182,86 @@ def test_a_graph_beyond_all_measure_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_graph_must_hold_together() -> None:
-    for indptr, indices in (([0, 1], [1]), ([0, 1], [-1]), ([0, 2], [0]), ([0, 1, 0], []), ([1, 1], [0])):
+    for indptr, indices in (([0, 1], [1]), ([0, 1], [-1]), ([0, 2], [0]), ([0, 1, 0], []), ([1, 1], [0]), ([], [])):
         with pytest.raises(ValueError, match="graph"):
-            HopSearch(np.array(indptr), np.array(indices, dtype=np.int64))
+            HopSearch(np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int64))
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices"),
+    [
+        (np.array([0, 60_000, 60_000, 4], dtype=np.uint16), np.array([1, 2, 0, 1])),  # differences wrap
+        (np.array([0, 2**32, 2**32, 4]), np.array([1, 2, 0, 1])),  # 0 in 32 bits
+        (np.array([0, 1, 3, 4]), np.array([2**32 + 1, 0, 2, 1])),
+        (np.array([0, 1, 3, 4], dtype=np.uint64), np.array([2**64 - 1, 0, 2, 1], dtype=np.uint64)),
+        (np.array([0, 1, 3, 4]), np.array([1.0, np.nan, 2.0, 1.0])),
+        (np.array([0.0, 1, 3, 4]), np.array([1, 0, 2, 1])),
+        (np.array([[0, 1], [3, 4]]), np.array([1, 0, 2, 1])),
+        (np.array([0, 1, 3, 4]), np.array([[1, 0], [2, 1]])),
+        (np.array(4), np.array([1, 0, 2, 1])),
+        (np.array([], dtype=np.int64), np.array([], dtype=np.int64)),
+    ],
+)
+def test_rows_that_lead_out_of_the_arrays_never_reach_compiled_code(indptr: np.ndarray, indices: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="graph"):
+        HopSearch(indptr, indices)
+    with pytest.raises(WordveilError, match="every edge in both directions"):
+        GraphSpace("broken", Vocabulary(names(3)), indptr, indices)
+    sizes = np.array([[1, 1, 1], [1, 2, 0], [1, 1, 1]])
+    with pytest.raises(WordveilError, match="every edge in both directions"):
+        GraphSpace("broken", Vocabulary(names(3)), indptr, indices, sizes, trusted=True)
+
+
+def test_a_search_does_not_follow_what_becomes_of_the_arrays_it_was_made_from() -> None:
+    indptr, indices = np.array([0, 1, 3, 4], dtype=np.int32), np.array([1, 0, 2, 1], dtype=np.int32)
+    search, graph = HopSearch(indptr, indices), GraphSpace("line", Vocabulary(names(3)), indptr, indices)
+    indptr[:], indices[:] = 2**30, 2**30
+    for one in (search, graph.search):
+        assert one.at_hops(np.array([0]), np.array([0, 1]), np.array([2]), np.array([0])).tolist() == [2]
+    with pytest.raises(ValueError, match="read-only"):
+        graph.indices[0] = 7
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int64, np.uint64, ">i4"])
+def test_a_graph_of_any_integers(kind: str) -> None:
+    graph = GraphSpace("line", Vocabulary(names(3)), np.array([0, 1, 3, 4], kind), np.array([1, 0, 2, 1], kind))
+    assert graph.distances(np.arange(3)).tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        np.array([[1, 0, 0]] * 3),  # nobody but the word itself
+        np.array([[1, 1, 1], [1, 2, 0]]),
+        np.array([1, 1, 1]),
+        np.empty((3, 0), dtype=np.int64),
+        np.array([[1.0, 1, 1], [1, 2, 0], [1, 1, 1]]),
+        np.array([[2, 0, 1], [1, 2, 0], [1, 1, 1]]),
+        np.array([[1, 3, -1], [1, 2, 0], [1, 1, 1]]),
+        np.array([[1, 2, 0], [1, 2, 0], [1, 1, 1]]),  # more neighbours than edges
+        np.array([[1, 2**64 - 1, 3], [1, 2, 0], [1, 1, 1]], dtype=np.uint64),  # the sum wraps to 3
+    ],
+)
+@pytest.mark.parametrize("trusted", [False, True])
+def test_sizes_that_cannot_be_those_of_the_graph_are_refused(sizes: np.ndarray, trusted: bool) -> None:
+    line = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1])
+    with pytest.raises(WordveilError, match="count every word once"):
+        GraphSpace("line", Vocabulary(names(3)), *line, sizes, trusted=trusted)
+
+
+def test_sizes_given_do_not_spare_the_edges_their_check() -> None:
+    one_way = np.array([0, 1, 2, 3]), np.array([1, 2, 0])
+    with pytest.raises(WordveilError, match="every edge in both directions"):
+        GraphSpace("broken", Vocabulary(names(3)), *one_way, np.ones((3, 3), dtype=np.uint16))
+
+
+def test_the_sizes_of_a_folder_are_counted_anew(tmp_path: Path) -> None:
+    indptr, indices = np.array([0, 1, 3, 5, 6]), np.array([1, 0, 2, 1, 3, 2])
+    false = np.array([[1, 1, 2, 0], [1, 2, 1, 0], [1, 2, 1, 0], [1, 1, 2, 0]])
+    for name, numbers in (("indptr", indptr), ("indices", indices), ("sizes", false)):
+        np.save(tmp_path / f"{name}.npy", numbers)
+    graph = GraphSpace.load("line", Vocabulary(names(4)), tmp_path)
+    assert graph.shell_sizes(np.arange(4)).tolist() == [[1, 1, 1, 1], [1, 2, 1, 0], [1, 2, 1, 0], [1, 1, 1, 1]]
 
 
 @pytest.mark.parametrize(

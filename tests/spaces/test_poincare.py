@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import make_poincare, names
 from wordveil.errors import WordveilError
 from wordveil.mechanisms import mechanism
+from wordveil.noise import Entropy
 from wordveil.spaces import GraphSpace, PoincareSpace, Vocabulary, load_space
 from wordveil.spaces.hyperbolic_geometry import ball_distance, hyperboloid_distance
 from wordveil.spaces.opening import bundled_facts
@@ -108,6 +109,21 @@ def test_a_neighbour_graph_of_a_poincare_space(k: int) -> None:
     assert (hops >= 0).all()
     near = space.neighbours(np.arange(200), k)[0]
     assert (np.take_along_axis(hops, near, axis=1) == 1).all()
+
+
+def test_a_graph_in_the_folder_of_a_space_is_not_believed(tmp_path: Path) -> None:
+    make_poincare(80, 3, reach=6.0).save(tmp_path / "mine")
+    honest = GraphSpace.of(load_space(tmp_path / "mine"))
+    false = tmp_path / "mine" / "graph-10"
+    false.mkdir()
+    word = np.arange(80)
+    np.save(false / "indptr.npy", np.arange(0, 161, 2))
+    np.save(false / "indices.npy", np.stack([(word - 1) % 80, (word + 1) % 80], axis=1).ravel())
+    np.save(false / "sizes.npy", np.stack([np.ones(80, np.uint32), np.zeros(80, np.uint32)], axis=1))
+    space = load_space(tmp_path / "mine")
+    assert GraphSpace.of(space).checksum == honest.checksum
+    unchanged = (mechanism("graph", space, epsilon=0.1).draw(np.tile(word, 20), Entropy(1)) == np.tile(word, 20)).mean()
+    assert unchanged < 0.1  # one word of 80, about; with the false sizes it was every one
 
 
 def test_the_bundled_space() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.conftest import make_space, names
+from wordveil.errors import WordveilError
 from wordveil.spaces import EuclideanSpace, RingSpace, Vocabulary
 from wordveil.spaces.tour import closed_tour
 
@@ -64,3 +66,29 @@ def test_distances_are_steps_round_the_circle(words: int) -> None:
 def test_of_is_cached_and_depends_on_the_space(toy: EuclideanSpace) -> None:
     assert np.array_equal(RingSpace.of(toy).tour, RingSpace.of(toy).tour)
     assert RingSpace.of(toy).checksum != RingSpace.of(make_space(seed=9)).checksum
+
+
+@pytest.mark.parametrize(
+    "tour", [[0, 0, 1, 1], [0, 1, 2], [0, 1, 2, 4], [-1, 0, 1, 2], [0.0, 1.0, 2.0, 3.0], [[0, 1, 2, 3]]]
+)
+def test_a_tour_that_does_not_visit_every_word_once_is_refused(tour: list[int]) -> None:
+    with pytest.raises(WordveilError, match="every word once"):
+        RingSpace("r", Vocabulary(names(4)), np.array(tour))
+
+
+def test_a_cached_tour_is_looked_at(toy: EuclideanSpace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
+    tour = RingSpace.of(toy).tour
+    (kept,) = tmp_path.glob("ring-*/tour.npy")
+    np.save(kept, np.zeros_like(tour))
+    with pytest.raises(WordveilError, match="delete it from the cache"):
+        RingSpace.of(toy)
+
+
+def test_a_tour_in_a_folder_of_ones_own_is_not_used(tmp_path: Path) -> None:
+    space = make_space(30, 4)
+    (tmp_path / "ring").mkdir()
+    np.save(tmp_path / "ring" / "tour.npy", np.zeros(30, dtype=np.uint16))
+    beside = EuclideanSpace(space.name, space.vocabulary, space.vectors, folder=tmp_path)
+    assert beside.derived("ring") is None
+    assert RingSpace.of(beside).checksum == RingSpace.of(space).checksum

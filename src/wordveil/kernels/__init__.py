@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from wordveil.kernels.choosing import choose
 from wordveil.kernels.falls import Falls
-from wordveil.kernels.loading import compiled, kinds
+from wordveil.kernels.loading import compiled, kinds, plain
 from wordveil.kernels.straight import straight_distances, worst_error
 
-__all__ = ["Falls", "choose", "compiled", "kinds", "straight_distances", "worst_error"]
+__all__ = ["Falls", "choose", "compiled", "kinds", "plain", "straight_distances", "worst_error"]

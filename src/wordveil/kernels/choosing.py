@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.kernels.loading import compiled
+from wordveil.kernels.loading import compiled, plain
 
 __all__ = ["choose"]
 
@@ -31,9 +31,9 @@ def choose(rows: NDArray[np.floating[Any]], starts: NDArray[np.int64], aims: NDA
     native = compiled()
     if native:
         wide = rows.dtype != np.float32
-        rows = np.ascontiguousarray(rows, dtype=np.float64 if wide else np.float32)
-        starts = np.ascontiguousarray(starts, dtype=np.int64)
-        aims = np.ascontiguousarray(aims, dtype=np.float64)
+        rows = plain(rows, np.float64 if wide else np.float32)
+        starts = plain(starts, np.int64)
+        aims = plain(aims, np.float64)
         native.choose(rows, wide, count, width, starts, aims, len(aims), found)
         return found
     for row, start, stop in zip(rows, starts[:-1], starts[1:], strict=True):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.kernels.loading import compiled, kind
+from wordveil.kernels.loading import compiled, kind, plain
 from wordveil.kernels.straight import straight_distances
 from wordveil.parallel import blocks
 
@@ -52,7 +52,7 @@ class Falls:
 
     def __post_init__(self) -> None:
         for name in ("matrix", "squares", "prior"):
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float32))
+            object.__setattr__(self, name, plain(getattr(self, name), np.float32))
         if self.matrix.ndim != 2 or not len(self.matrix) == len(self.squares) == len(self.prior) > 0:
             raise ValueError("points, squares and priors must be of the same words")
 
@@ -94,6 +94,8 @@ class Falls:
         """
         if not 0 <= begin <= end <= self.blocks or out.shape != (len(self.matrix), self.blocks):
             raise ValueError("there are no such blocks, or the table has another shape")
+        if out.dtype != np.float32 or not out.flags.carray:
+            raise ValueError("the table must be of float32, in one piece, and writable")
         native = compiled()
         if native:
             native.block_table(kind(), self._native_form, begin, end, reach, out)
@@ -122,13 +124,13 @@ class Falls:
             Between 0 and 1, both excluded: where in the block's weights.
         """
         ids, reach = self._checked(ids, reach)
-        of_block = np.ascontiguousarray(of_block, dtype=np.int64)
+        of_block = plain(of_block, np.int64)
         if len(of_block) and not 0 <= of_block.min() <= of_block.max() < self.blocks:
             raise IndexError("there is no such block")
         out = np.empty(len(ids), dtype=np.int64)
         native = compiled()
         if native:
-            aims = np.ascontiguousarray(aims, dtype=np.float64)
+            aims = plain(aims, np.float64)
             native.pick(kind(), self._native_form, ids, of_block, reach, aims, len(ids), out)
             return out
         pair = of_block * len(self.matrix) + ids
@@ -164,7 +166,7 @@ class Falls:
             raise IndexError("there is no such word")
         if len(reach) != len(ids):
             raise ValueError("each word needs a reach")
-        return np.ascontiguousarray(ids, dtype=np.int64), np.ascontiguousarray(reach, dtype=np.float32)
+        return plain(ids, np.int64), plain(reach, np.float32)
 
 
 def _alike(numbers: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:

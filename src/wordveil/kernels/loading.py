@@ -6,10 +6,16 @@ import importlib
 import os
 from functools import cache
 from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
 
-__all__ = ["compiled", "kind", "kinds"]
+__all__ = ["compiled", "kind", "kinds", "plain"]
+
+Number = TypeVar("Number", bound=np.generic)
 
 SWITCH = "WORDVEIL_KERNELS"
 
@@ -39,3 +45,18 @@ def kind() -> str:
     if chosen not in kinds():
         raise WordveilError(f"{SWITCH} must be off or one of {', '.join(kinds())} on this machine.")
     return chosen
+
+
+def plain(numbers: NDArray[Any], dtype: type[Number]) -> NDArray[Number]:
+    """Return an array as compiled code reads it: in one piece, in order, aligned; a copy only where it is not.
+
+    An array that is mapped from a file begins wherever its header ends.
+
+    Parameters
+    ----------
+    numbers : array
+        The numbers.
+    dtype : type
+        What they are to be.
+    """
+    return np.require(numbers, dtype, ["C_CONTIGUOUS", "ALIGNED", "ENSUREARRAY"])

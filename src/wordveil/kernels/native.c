@@ -12,6 +12,7 @@
 #define BLOCK 64 /* words whose weights are added up together */
 #define ROWS 4   /* of them, how many are in registers at once */
 #define NEARLY_EQUAL 0.1f
+#define MOST_COORDINATES (1 << 24)
 
 typedef struct {
     const float *matrix, *squares, *prior;
@@ -131,7 +132,14 @@ static void let_go(Buffers *buffers)
         PyBuffer_Release(&buffers->held[place]);
 }
 
-/* The memory of an array, or NULL with an error set where it is not one of at least so many bytes. */
+/* The product of two counts, or -1, which no array is long enough for, where it is none or does not fit. */
+static int64_t product(int64_t one, int64_t other)
+{
+    return one < 0 || other < 0 || (other && one > INT64_MAX / other) ? -1 : one * other;
+}
+
+/* The memory of an array, or NULL with an error set where it is not one of at least so many items, each at a place where
+   its kind may lie: a file with an odd header, mapped into memory, has them anywhere. */
 static void *memory(Buffers *buffers, PyObject *array, int64_t items, int64_t size, int writable)
 {
     Py_buffer *held = &buffers->held[buffers->count];
@@ -140,6 +148,10 @@ static void *memory(Buffers *buffers, PyObject *array, int64_t items, int64_t si
     buffers->count++;
     if (items < 0 || held->len / size < items) {
         PyErr_SetString(PyExc_ValueError, "an array is too short");
+        return NULL;
+    }
+    if (held->len && (uintptr_t)held->buf % (uintptr_t)size) {
+        PyErr_SetString(PyExc_ValueError, "an array is not aligned");
         return NULL;
     }
     return held->buf;
@@ -151,13 +163,14 @@ static int read_cloud(Buffers *buffers, PyObject *tuple, Cloud *cloud)
     long long words, dimension;
     if (!PyArg_ParseTuple(tuple, "OOOLLf", &matrix, &squares, &prior, &words, &dimension, &cloud->rate))
         return 0;
-    if (words < 1 || dimension < 1) {
-        PyErr_SetString(PyExc_ValueError, "a cloud has words and coordinates");
+    /* the limits keep every product of a number of words, coordinates and bytes below 2^63 */
+    if (words < 1 || words > INT32_MAX || dimension < 1 || dimension > MOST_COORDINATES) {
+        PyErr_SetString(PyExc_ValueError, "a cloud has words and coordinates, and not too many");
         return 0;
     }
     cloud->words = words;
     cloud->dimension = dimension;
-    return (cloud->matrix = memory(buffers, matrix, words * dimension, 4, 0)) &&
+    return (cloud->matrix = memory(buffers, matrix, product(words, dimension), 4, 0)) &&
            (cloud->squares = memory(buffers, squares, words, 4, 0)) &&
            (cloud->prior = memory(buffers, prior, words, 4, 0));
 }
@@ -173,6 +186,10 @@ static int read_graph(Buffers *buffers, PyObject *tuple, Graph *graph)
     long long words, edges;
     if (!PyArg_ParseTuple(tuple, "OOLL", &indptr, &indices, &words, &edges))
         return 0;
+    if (words < 0 || words >= INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "a graph has fewer words");
+        return 0;
+    }
     graph->words = words;
     return (graph->indptr = memory(buffers, indptr, words + 1, 4, 0)) &&
            (graph->indices = memory(buffers, indices, edges, 4, 0));
@@ -205,7 +222,7 @@ static PyObject *block_sums(PyObject *self, PyObject *args)
     PyObject *result = NULL;
     if (kind && read_cloud(&buffers, cloud_of, &cloud) && (ids = memory(&buffers, ids_of, count, 8, 0)) &&
         (reach = memory(&buffers, reach_of, count, 4, 0)) &&
-        (out = memory(&buffers, out_of, count * ((cloud.words + BLOCK - 1) / BLOCK), 4, 1)) &&
+        (out = memory(&buffers, out_of, product(count, (cloud.words + BLOCK - 1) / BLOCK), 4, 1)) &&
         all_below(ids, count, cloud.words)) {
         int done;
         Py_BEGIN_ALLOW_THREADS;
@@ -235,7 +252,7 @@ static PyObject *block_table(PyObject *self, PyObject *args)
         int64_t blocks = (cloud.words + BLOCK - 1) / BLOCK;
         if (begin < 0 || begin > end || end > blocks)
             PyErr_SetString(PyExc_IndexError, "there is no such word or block");
-        else if ((out = memory(&buffers, out_of, cloud.words * blocks, 4, 1))) {
+        else if ((out = memory(&buffers, out_of, product(cloud.words, blocks), 4, 1))) {
             int done;
             Py_BEGIN_ALLOW_THREADS;
             done = kind->table(&cloud, begin, end, reach, out);
@@ -341,7 +358,7 @@ static PyObject *choose(PyObject *self, PyObject *args)
     PyObject *result = NULL;
     if (width < 1)
         PyErr_SetString(PyExc_ValueError, "a row has at least one place");
-    else if ((rows = memory(&buffers, rows_of, count * width, wide ? 8 : 4, 0)) &&
+    else if ((rows = memory(&buffers, rows_of, product(count, width), wide ? 8 : 4, 0)) &&
              (starts = memory(&buffers, starts_of, count + 1, 8, 0)) &&
              (aims = memory(&buffers, aims_of, draws, 8, 0)) && (out = memory(&buffers, out_of, draws, 8, 1)) &&
              rising(starts, count, draws)) {
@@ -515,7 +532,7 @@ static PyObject *first_at(PyObject *self, PyObject *args)
     PyObject *result = NULL;
     if (read_graph(&buffers, graph_of, &graph) && (sources = memory(&buffers, sources_of, draws, 8, 0)) &&
         (hops = memory(&buffers, hops_of, draws, 8, 0)) &&
-        (guesses = memory(&buffers, guesses_of, draws * tries, 8, 0)) &&
+        (guesses = memory(&buffers, guesses_of, product(draws, tries), 8, 0)) &&
         (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, draws, graph.words) &&
         all_below(hops, draws, graph.words) && all_below(guesses, draws * tries, graph.words)) {
         int done;

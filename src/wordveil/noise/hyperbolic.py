@@ -60,9 +60,11 @@ def hyperbolic_radii(count: int, dimension: int, kappa: float, entropy: Entropy)
 def icdm19_log_normaliser(dimension: int, epsilon: float) -> float:
     """Return ``ln ∫₀¹ r^{n-1}((1-r)/(1+r))^ε dr = ln(B(n, ε+1)·₂F₁(ε, n; n+ε+1; -1))``."""
     n = dimension
-    # Euler's transformation keeps every term of the series positive: F(ε,n;c;-1) = 2^{-n}·F(n+1, n; c; ½)
-    series = scipy.special.hyp2f1(n, n + 1.0, n + epsilon + 1.0, 0.5)
-    return float(scipy.special.betaln(n, epsilon + 1.0) - n * np.log(2.0) + np.log(series))
+    # Pfaff's transformations keep every term of the series positive: F(ε,n;c;-1) = 2^{-n}·F(n, n+1; c; ½), and the same
+    # with ε for n. The sum is about 2 to the power of that number: with the smaller of the two, a double holds it.
+    least = min(float(n), epsilon)
+    series = scipy.special.hyp2f1(least, least + 1.0, n + epsilon + 1.0, 0.5)
+    return float(scipy.special.betaln(n, epsilon + 1.0) - least * np.log(2.0) + np.log(series))
 
 
 def icdm19_radius_distribution(radii: Floats, dimension: int, epsilon: float) -> Floats:
@@ -153,18 +155,22 @@ class _Envelope:
             return 0.0
         if slope == 0.0:
             return float(width)
-        start = self._heights[piece] - self._top + slope * (low - self._touch[piece])
-        return float(np.exp(start) * np.expm1(slope * width) / slope)
+        # from the higher end, where the curve is about as high as the mode: from the other, hundreds of dimensions are
+        # too much for a double
+        highest = self._heights[piece] - self._top + slope * ((high if slope > 0.0 else low) - self._touch[piece])
+        return float(np.exp(highest) * -np.expm1(-abs(slope) * width) / abs(slope))
 
     def draw(self, count: int, entropy: Entropy) -> tuple[Floats, Floats]:
         """Draw lengths below the curve, and return the curve's logarithm there."""
         piece = np.searchsorted(self._sums, entropy.uniform(count) * self._sums[-1])
-        low, width = self._edges[piece], np.diff(self._edges)[piece]
+        low, high = self._edges[piece], self._edges[piece + 1]
         slope, share = self._slopes[piece], entropy.uniform(count)
-        bent = slope * width
+        bent = np.abs(slope) * (high - low)
         with np.errstate(divide="ignore", invalid="ignore"):
-            along = np.where(slope == 0.0, share * width, np.log1p(share * np.expm1(bent)) / slope)
-        r = np.clip(low + along, np.finfo(float).tiny, 1.0 - 2.0**-53)
+            rising = high + np.logaddexp(np.log(share), np.log1p(-share) - bent) / slope
+            falling = low + np.log1p(share * np.expm1(-bent)) / slope
+        r = np.select([slope > 0.0, slope < 0.0], [rising, falling], low + share * (high - low))
+        r = np.clip(r, np.finfo(float).tiny, 1.0 - 2.0**-53)
         return r, self._heights[piece] + slope * (r - self._touch[piece])
 
 

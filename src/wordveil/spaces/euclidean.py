@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
-from wordveil.kernels import straight_distances, worst_error
+from wordveil.kernels import plain, straight_distances, worst_error
 from wordveil.spaces import products
 from wordveil.spaces.space import Ids, Points, PointSpace, Rows
 from wordveil.spaces.vocabulary import Vocabulary
@@ -34,7 +34,7 @@ class EuclideanSpace(PointSpace):
     normalise : bool
         Scale every vector to length 1, so that the distance orders words as the cosine does. A zero vector stays.
     folder : Path, optional
-        Where graphs and tours that were made in advance lie.
+        Where graphs and tours that were made in advance lie; used only if it comes with the package.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class EuclideanSpace(PointSpace):
     @cached_property
     def matrix(self) -> NDArray[np.float32]:
         """The vectors as float32, scaled to length 1 where the space is normalised."""
-        matrix = np.ascontiguousarray(self.vectors, dtype=np.float32)
+        matrix = plain(self.vectors, np.float32)
         return _unit(matrix) if self.normalise else matrix
 
     @cached_property

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
-from wordveil.spaces.hops import HopSearch
+from wordveil.spaces.formats.npy import read_array
+from wordveil.spaces.hops import HopSearch, checked_rows
 from wordveil.spaces.space import Ids, PointSpace, Rows, Space
 from wordveil.spaces.spanning import join
 from wordveil.spaces.vocabulary import Vocabulary
@@ -21,6 +22,7 @@ from wordveil.spaces.vocabulary import Vocabulary
 __all__ = ["GraphSpace", "build_graph"]
 
 _MOST_EDGES = 1 << 26  # so that the work on them takes gigabytes at most, and their numbers fit into 32 bits
+_NO_GRAPH = "a graph must have every edge in both directions, and a way from each word to every other."
 _LISTED = 10  # neighbours listed for the spanning tree, even where the graph itself has fewer
 
 
@@ -43,7 +45,10 @@ class GraphSpace(Space):
     indptr, indices : array of int
         The graph in compressed sparse rows, every edge in both directions.
     sizes : array of shape (words, hops), optional
-        How many words are at each distance of each word, where it is known already.
+        How many words are at each distance of each word, where it is known already. Draws follow them: with false
+        ones, no promise holds.
+    trusted : bool
+        Skip the checks that must sort all edges and search the graph; for what comes with the package.
     """
 
     metric = "hops on the neighbour graph"
@@ -56,26 +61,47 @@ class GraphSpace(Space):
         indptr: NDArray[Any],
         indices: NDArray[Any],
         sizes: NDArray[Any] | None = None,
+        *,
+        trusted: bool = False,
     ) -> None:
         super().__init__(name, vocabulary)
-        self.indptr = indptr
-        self.indices = indices
+        try:
+            self.indptr, self.indices = checked_rows(indptr, indices)
+        except ValueError:
+            raise WordveilError(_NO_GRAPH) from None
+        if len(self.indptr) != len(vocabulary) + 1 or not len(vocabulary):
+            raise WordveilError(_NO_GRAPH)
         self._lock = threading.Lock()
-        if sizes is None:
+        if not trusted:
             self._check_edges()
+        if sizes is not None:
+            self._check_sizes(sizes)
         self._shells = None if sizes is None else sizes.shape[1]
         self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
 
     def _check_edges(self) -> None:
         """Refuse a graph on which hops are no distance between any two words."""
         words, degrees = len(self.vocabulary), np.diff(self.indptr)
-        is_table = len(self.indptr) == words + 1 and self.indptr[0] == 0 and self.indptr[-1] == len(self.indices)
-        if is_table and (degrees >= 0).all() and not ((self.indices < 0) | (self.indices >= words)).any():
-            begins, ends = np.repeat(np.arange(words), degrees), self.indices.astype(np.int64)
-            both_ways = np.array_equal(np.sort(begins * words + ends), np.sort(ends * words + begins))
-            if both_ways and self.search.sizes(np.array([0]))[0].sum() == words:
-                return
-        raise WordveilError("a graph must have every edge in both directions, and a way from each word to every other.")
+        begins, ends = np.repeat(np.arange(words), degrees), self.indices.astype(np.int64)
+        both_ways = np.array_equal(np.sort(begins * words + ends), np.sort(ends * words + begins))
+        if not both_ways or self.search.sizes(np.array([0]))[0].sum() != words:
+            raise WordveilError(_NO_GRAPH)
+
+    def _check_sizes(self, sizes: NDArray[Any]) -> None:
+        """Refuse sizes that cannot be those of this graph, without a search."""
+        words = len(self.vocabulary)
+        is_table = sizes.ndim == 2 and sizes.dtype.kind in "iu" and len(sizes) == words and sizes.size > 0
+        # bounds first, since the sums of larger numbers could wrap to the right ones
+        if (
+            not is_table
+            or not 0 <= int(sizes.min()) <= int(sizes.max()) <= words
+            or (sizes[:, 0] != 1).any()
+            or (sizes.sum(axis=1, dtype=np.int64) != words).any()
+            or (sizes.shape[1] > 1 and (sizes[:, 1] > np.diff(self.indptr)).any())
+        ):
+            raise WordveilError(
+                "the sizes of a graph must count every word once in each row, the first being the word itself."
+            )
 
     @classmethod
     def of(cls, space: PointSpace, k: int = 10) -> GraphSpace:
@@ -103,20 +129,34 @@ class GraphSpace(Space):
 
         name, shipped = f"{space.name} graph k={k}", space.derived(f"graph-{k}")
         if shipped:
-            return cls.load(name, space.vocabulary, shipped)
+            return cls.load(name, space.vocabulary, shipped, trusted=True)
         edges = cached_arrays(f"graph-1-{k}-{space.checksum}", fill, "indptr", "indices")
         return cls(name, space.vocabulary, *edges)
 
     @classmethod
-    def load(cls, name: str, vocabulary: Vocabulary, folder: Path) -> GraphSpace:
-        """Open a graph from the folder it was written to."""
+    def load(cls, name: str, vocabulary: Vocabulary, folder: Path, *, trusted: bool = False) -> GraphSpace:
+        """Open a graph from the folder it was written to.
+
+        Parameters
+        ----------
+        name : str
+            What people call it.
+        vocabulary : Vocabulary
+            The words.
+        folder : Path
+            Where ``indptr.npy`` and ``indices.npy`` lie.
+        trusted : bool
+            The folder comes with the package: its ``sizes.npy`` is believed, and its edges are not sorted. Of any other
+            folder the sizes are counted anew, since draws follow them and nothing less would show that they are right.
+        """
         sizes = folder / "sizes.npy"
         return cls(
             name,
             vocabulary,
-            np.load(folder / "indptr.npy"),
-            np.load(folder / "indices.npy"),
-            np.load(sizes, mmap_mode="r") if sizes.exists() else None,
+            read_array(folder / "indptr.npy"),
+            read_array(folder / "indices.npy"),
+            read_array(sizes, mapped=True) if trusted and sizes.exists() else None,
+            trusted=trusted and sizes.exists(),
         )
 
     @cached_property

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.kernels import compiled
+from wordveil.kernels import compiled, plain
 from wordveil.parallel import blocks, run
 
-__all__ = ["SOURCES", "HopSearch"]
+__all__ = ["SOURCES", "HopSearch", "checked_rows"]
 
 Bits = NDArray[np.uint64]
 
@@ -27,6 +27,40 @@ Bits = NDArray[np.uint64]
 SOURCES = 256
 
 _ALONE = 512  # sources that a thread searches from one after the other
+_MOST = 2**31 - 2  # words, and edges: compiled code counts them, and one more, in 32 bits
+
+
+def checked_rows(indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return a graph in compressed sparse rows as int32, not to be written; refuse what would lead out of the arrays.
+
+    Compiled code trusts them from then on, so they are copies, unless they came from here already.
+
+    Parameters
+    ----------
+    indptr, indices : array of int
+        The graph, of any kind of integers.
+    """
+    indptr, indices = np.asarray(indptr), np.asarray(indices)
+    if not all(numbers.ndim == 1 and numbers.dtype.kind in "iu" for numbers in (indptr, indices)):
+        raise ValueError("a graph must be two rows of integers")
+    if not 0 < len(indptr) <= _MOST + 1 or len(indices) > _MOST:
+        raise ValueError("a graph must have the beginning of each row, and fit into 32 bits")
+    # In the file's own type differences would wrap, and 60000 above 4000 be a small step.
+    starts = indptr.astype(np.int64)
+    if starts[0] != 0 or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
+        raise ValueError("the rows of the graph must follow one another")
+    if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < len(starts) - 1:
+        raise ValueError("an edge of the graph leads to no word")
+    return _kept(indptr), _kept(indices)
+
+
+def _kept(numbers: NDArray[Any]) -> NDArray[np.int32]:
+    flags = numbers.flags
+    if numbers.dtype == np.int32 and flags.owndata and flags.c_contiguous and flags.aligned and not flags.writeable:
+        return numbers
+    kept = numbers.astype(np.int32, order="C")
+    kept.setflags(write=False)
+    return kept
 
 
 class HopSearch:
@@ -39,14 +73,9 @@ class HopSearch:
     """
 
     def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
+        indptr, indices = checked_rows(indptr, indices)
         degrees = np.diff(indptr)
-        words = len(degrees)
-        if words and (degrees.min() < 0 or indptr[0] != 0 or indptr[-1] != len(indices)):
-            raise ValueError("the rows of the graph must follow one another")
-        if len(indices) and not 0 <= indices.min() <= indices.max() < words:
-            raise ValueError("an edge of the graph leads to no word")
-        edges = np.ascontiguousarray(indptr, dtype=np.int32), np.ascontiguousarray(indices, dtype=np.int32)
-        self._native_form = (*edges, len(degrees), len(indices))
+        self._native_form = (indptr, indices, len(degrees), len(indices))
         self.order = np.argsort(-degrees, kind="stable")
         self.place = np.empty(len(degrees), dtype=np.int64)
         self.place[self.order] = np.arange(len(degrees))
@@ -146,9 +175,7 @@ class HopSearch:
         hops, ranks : array of int
             For each draw how far, and which of the words there, counted from 0.
         """
-        sources, starts, hops, ranks = (
-            np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (sources, starts, hops, ranks)
-        )
+        sources, starts, hops, ranks = (plain(numbers, np.int64) for numbers in (sources, starts, hops, ranks))
         if len(starts) != len(sources) + 1 or starts[0] != 0 or not starts[-1] == len(hops) == len(ranks):
             raise ValueError("the draws of each source must begin where those of the one before end")
         found = np.empty(len(hops), dtype=np.int64)
@@ -220,7 +247,7 @@ class HopSearch:
         native = compiled()
         if not native:
             raise RuntimeError("there is no compiled code here")
-        sources, hops, guesses = (np.ascontiguousarray(one, dtype=np.int64) for one in (sources, hops, guesses))
+        sources, hops, guesses = (plain(one, np.int64) for one in (sources, hops, guesses))
         if not len(sources) == len(hops) == len(guesses):
             raise ValueError("there must be a source, a number of hops and guesses for each draw")
         found = np.empty(len(sources), dtype=np.int64)

@@ -11,11 +11,10 @@ import numpy as np
 from wordveil.errors import WordveilError
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.poincare import PoincareSpace, is_poincare_folder
+from wordveil.spaces.space import DATA
 from wordveil.spaces.vocabulary import Vocabulary
 
 __all__ = ["BUNDLED", "bundled_facts", "load_space"]
-
-_DATA = Path(__file__).parent.parent / "data"
 
 #: The spaces that come with the package.
 BUNDLED = ("glove-50k", "wordnet-poincare")
@@ -23,7 +22,7 @@ BUNDLED = ("glove-50k", "wordnet-poincare")
 
 def bundled_facts(name: str) -> dict[str, Any]:
     """Return what is known of a bundled space without opening it: words, dimension, source, licence, checksum."""
-    facts: dict[str, Any] = json.loads((_DATA / name / "meta.json").read_text(encoding="utf-8"))
+    facts: dict[str, Any] = json.loads((DATA / name / "meta.json").read_text(encoding="utf-8"))
     return facts
 
 
@@ -52,7 +51,7 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
     (50000, 100)
     """
     if str(name_or_path) in BUNDLED:
-        folder = _DATA / str(name_or_path)
+        folder = DATA / str(name_or_path)
         if is_poincare_folder(folder):
             return _poincare(folder, normalise)
         words = (folder / "words.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")

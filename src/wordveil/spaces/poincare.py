@@ -52,7 +52,7 @@ class PoincareSpace(PointSpace):
     is_a : array of shape (pairs, 2), optional
         The ids of each word that is known to be a kind of another, and of that other.
     folder : Path, optional
-        Where graphs that were made in advance lie.
+        Where graphs that were made in advance lie; used only if it comes with the package.
     facts : dict, optional
         What else is known of it: source, licence, whether its words are base forms.
 

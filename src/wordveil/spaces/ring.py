@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.cache import cached_arrays
+from wordveil.errors import WordveilError
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.space import Ids, Rows, Space
 from wordveil.spaces.tour import closed_tour
@@ -40,9 +41,12 @@ class RingSpace(Space):
 
     def __init__(self, name: str, vocabulary: Vocabulary, tour: NDArray[Any]) -> None:
         super().__init__(name, vocabulary)
-        self.tour = np.asarray(tour, dtype=np.int64)
-        self.place = np.empty(len(tour), dtype=np.int64)
-        self.place[self.tour] = np.arange(len(tour))
+        words, tour = len(vocabulary), np.asarray(tour)
+        if tour.shape != (words,) or tour.dtype.kind not in "iu" or not np.array_equal(np.sort(tour), np.arange(words)):
+            raise WordveilError("a tour must visit every word once; if it was cached, delete it from the cache.")
+        self.tour = tour.astype(np.int64)
+        self.place = np.empty(words, dtype=np.int64)
+        self.place[self.tour] = np.arange(words)
 
     @classmethod
     def of(cls, space: EuclideanSpace) -> RingSpace:

@@ -14,7 +14,10 @@ from wordveil.spaces.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from wordveil.spaces.euclidean import EuclideanSpace
 
-__all__ = ["Device", "Ids", "PointSpace", "Points", "Rows", "Space"]
+__all__ = ["DATA", "Device", "Ids", "PointSpace", "Points", "Rows", "Space"]
+
+#: Where the spaces lie that come with the package.
+DATA = Path(__file__).resolve().parent.parent / "data"
 
 Ids: TypeAlias = NDArray[np.integer[Any]]
 Points: TypeAlias = NDArray[np.floating[Any]]
@@ -120,9 +123,15 @@ class PointSpace(Space):
         return None
 
     def derived(self, name: str) -> Path | None:
-        """Return the folder of a graph or tour that was made in advance, where there is one."""
-        made = self._folder / name if self._folder else None
-        return made if made and made.is_dir() else None
+        """Return the folder of a graph or tour that was made in advance, where there is one.
+
+        Only what comes with the package is taken: nothing ties a graph in anybody else's folder to the embedding beside
+        it, and draws on a false one keep no promise.
+        """
+        if self._folder is None or DATA not in self._folder.resolve().parents:
+            return None
+        made = self._folder / name
+        return made if made.is_dir() else None
 
     def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` other words most like each word, and how like they are: the nearer the more."""

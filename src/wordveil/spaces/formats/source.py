@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 
 from wordveil.errors import WordveilError
 
-__all__ = ["DEFLATE_RATIO", "is_folder", "largest_content", "opened", "plain_file"]
+__all__ = ["DEFLATE_RATIO", "is_folder", "is_packed", "largest_content", "opened", "plain_file"]
 
 DEFLATE_RATIO = 1032  # no deflate stream expands further than this, so it bounds what a header may promise
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -48,21 +48,33 @@ def _unreadable(path: Path, error: Exception) -> WordveilError:
     return WordveilError(f"{path} cannot be read ({reason}); check the path and its permissions.")
 
 
+def is_packed(content: bytes) -> bool:
+    """Tell a gzip stream by its first bytes."""
+    return content.startswith(_GZIP_MAGIC)
+
+
 def _is_gzipped(path: Path) -> bool:
     with path.open("rb") as handle:
-        return handle.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+        return is_packed(handle.read(len(_GZIP_MAGIC)))
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path, *, packed: bool = True) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, unpacked on the way where it is gzipped.
 
     The name does not matter: a gzip stream is known by its first bytes. What fails while the file is read
     inside the ``with`` block becomes a `WordveilError`.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    packed : bool
+        Whether it may be gzipped; if not, the bytes come as they are.
     """
     _ensure_file(path)
     try:
-        if _is_gzipped(path):
+        if packed and _is_gzipped(path):
             with gzip.open(path, "rb") as unpacked:
                 yield cast("BinaryIO", unpacked)
         else:
