@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
+from wordveil.forks import renew_after_fork
 from wordveil.spaces.space import Rows
 
 __all__ = ["RowCache", "row_memory"]
@@ -51,18 +52,18 @@ class RowCache:
         self._dtype = np.dtype(dtype)
         size = places * self._dtype.itemsize
         self._room = min(words, (row_memory() if memory is None else memory) // size)
-        self._lock, self._process = threading.Lock(), os.getpid()
+        self._lock = threading.Lock()
         self._slot = np.full(words, -1, dtype=np.int64)  # of each word; -1 where it is not held
         self._word = np.full(self._room, -1, dtype=np.int64)  # of each slot
         self._used = np.zeros(self._room, dtype=np.int64)  # when
         self._now = 0
         self._rows = np.empty((self._room, places), dtype=dtype)  # takes memory only as it is written
+        renew_after_fork(self)
 
-    def _held(self) -> threading.Lock:
-        if self._process != os.getpid():  # a fork copies the lock as it was, perhaps held, and rows half written
-            self._lock, self._process = threading.Lock(), os.getpid()
-            self._slot[:], self._word[:] = -1, -1
-        return self._lock
+    def after_fork(self) -> None:
+        """Forget everything: a fork copies the lock as it was, perhaps held, and rows half written."""
+        self._lock = threading.Lock()
+        self._slot[:], self._word[:], self._used[:] = -1, -1, 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RowCache, self._made_with  # a copy in another process fills its own
@@ -77,13 +78,13 @@ class RowCache:
 
     def count_missing(self, words: NDArray[np.int64]) -> int:
         """Return how many of these words have no row here."""
-        with self._held():
+        with self._lock:
             return int((self._slot[words] < 0).sum())
 
     def look_up(self, words: NDArray[np.int64]) -> tuple[Rows, NDArray[np.int64]]:
         """Return an array for the rows of these words, those that are here filled in, and the places of the others."""
         rows = np.empty((len(words), self._rows.shape[1]), dtype=self._dtype)
-        with self._held():
+        with self._lock:
             slots = self._slot[words]
             here = np.flatnonzero(slots >= 0)
             rows[here] = self._rows[slots[here]]
@@ -93,7 +94,7 @@ class RowCache:
 
     def keep(self, words: NDArray[np.int64], rows: Rows) -> None:
         """Keep the rows of these words, as many as there is room for, the last first."""
-        with self._held():
+        with self._lock:
             new = np.flatnonzero(self._slot[words] < 0)  # another thread may have been quicker
             new = new[len(new) - min(len(new), self._room) :]
             if not new.size:
@@ -109,7 +110,7 @@ class RowCache:
 
     def fill(self, write: Callable[[Rows], None]) -> None:
         """Have the rows of all words written, where there is room for them; others wait meanwhile."""
-        with self._held():
+        with self._lock:
             self._slot[:] = -1  # should writing fail, nothing is held
             self._word[:] = -1
             write(self._rows)
