@@ -71,12 +71,12 @@ def in_a_fork(work: Callable[[], bytes]) -> bytes:
         child = os.fork()
     if child == 0:
         try:
-            signal.alarm(20)
+            signal.alarm(10)
             os.write(writer, work())
         finally:
             os._exit(0)
     os.close(writer)
-    with open(reader, "rb") as pipe:
+    with os.fdopen(reader, "rb") as pipe:
         said = pipe.read()
     os.waitpid(child, 0)
     return said
