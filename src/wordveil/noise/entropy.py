@@ -26,8 +26,8 @@ class Entropy:
     key, so no two workers ever share a stream. Safe to use from several threads.
 
     With a seed the key of a forked process follows from the seed and the number of the process. So workers do not
-    repeat one another there either, but what they draw differs from run to run: for numbers that repeat, make the stream
-    of a worker in the worker, with a seed of its own.
+    repeat one another there either, but what they draw differs from run to run: for numbers that repeat, make the
+    stream of a worker in the worker, with a seed of its own.
 
     Parameters
     ----------
