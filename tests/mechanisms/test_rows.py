@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,7 +17,7 @@ from scipy import stats
 from tests.conftest import ALPHA, in_a_fork, make_poincare, make_space
 from wordveil.errors import WordveilError
 from wordveil.kernels import kinds
-from wordveil.mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated
+from wordveil.mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated, row_cache
 from wordveil.mechanisms.row_cache import RowCache
 from wordveil.mechanisms.rows import RowDraws
 from wordveil.noise import Entropy
@@ -221,3 +222,51 @@ def test_a_lock_held_at_the_fork_does_not_hang_the_child() -> None:
     told: list[bytes] = []
     cache.fill(lambda _: told.append(in_a_fork(lambda: bytes([cache.count_missing(np.arange(3))]))))
     assert told == [bytes([3])]
+
+
+def rows_of(words: np.ndarray) -> np.ndarray:
+    return np.repeat(words.astype(np.float64)[:, None], 1024, axis=1)  # 8 KiB each
+
+
+def test_all_mechanisms_of_a_process_share_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_ROW_CACHE", "1")
+    monkeypatch.setattr(row_cache, "_BUDGET", row_cache._Budget())  # not with what other tests have left
+    everyone = np.arange(128)  # 1 MiB
+    first = RowCache(128, 1024, np.float64)
+    first.keep(everyone, rows_of(everyone))
+    assert len(first) == 128
+    caches = [first, *(RowCache(128, 1024, np.float64) for _ in range(3))]
+    for round_ in range(3):
+        for cache in caches:
+            rows, missing = cache.look_up(everyone)
+            rows[missing] = rows_of(missing)
+            cache.keep(missing, rows[missing])
+            assert np.array_equal(rows, rows_of(everyone))
+            assert sum(len(cache) for cache in caches) <= 128
+        if round_:
+            assert min(len(cache) for cache in caches) >= 32  # none is kept out
+    held = [len(cache) for cache in caches]
+    for cache in caches:
+        cache.keep(everyone, rows_of(everyone))
+    assert [len(cache) for cache in caches] == held  # and none is driven out again and again
+    del caches[1:], cache
+    first.keep(everyone, rows_of(everyone))
+    assert len(first) == 128  # what is gone takes nothing
+
+
+def test_what_was_not_used_for_a_while_gives_up_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_ROW_CACHE", "1")
+    monkeypatch.setattr(row_cache, "_BUDGET", row_cache._Budget())
+    everyone, now = np.arange(128), [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    old, new = RowCache(128, 1024, np.float64), RowCache(128, 1024, np.float64)
+    old.keep(everyone[:64], rows_of(everyone[:64]))
+    new.keep(everyone, rows_of(everyone))
+    assert (len(old), len(new)) == (64, 64)
+    new.fill(lambda _: pytest.fail("there is no memory for it"))
+    now[0] += 100.0
+    new.look_up(everyone)
+    new.fill(lambda table: table.__setitem__(slice(None), rows_of(everyone)))
+    assert (len(old), len(new)) == (0, 128)
+    assert np.array_equal(new.look_up(everyone)[0], rows_of(everyone))
+    assert in_a_fork(lambda: bytes([len(new), len(old)])) == bytes([0, 0])
