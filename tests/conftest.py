@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +61,25 @@ def make_poincare(words: int = 60, dimension: int = 2, *, reach: float = 3.0, se
     radii = reach * generator.uniform(size=words) ** 0.5
     points = directions * np.sinh(radii)[:, None]
     return PoincareSpace(f"ball-{words}-{dimension}-{reach:g}-{seed}", Vocabulary(names(words)), points)
+
+
+def in_a_fork(work: Callable[[], bytes]) -> bytes:
+    """Return what `work` says in a forked process, and nothing if it fails or hangs there."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, which are what is tested
+        child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(10)
+            os.write(writer, work())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    return said
 
 
 def names(count: int) -> list[str]:

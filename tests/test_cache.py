@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
+import re
+import shutil
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.conftest import make_space
-from wordveil.cache import cached_arrays, cached_folder
+import wordveil.cache
+from tests.conftest import in_a_fork, make_space
+from wordveil.cache import cached_arrays, cached_folder, found
+from wordveil.cache_room import KINDS
 from wordveil.calibration.store import keep, kept
 from wordveil.errors import WordveilError
 from wordveil.spaces import GraphSpace, RingSpace
@@ -90,6 +97,145 @@ def test_without_a_cache_nothing_is_left_behind(tmp_path: Path, cache: Path) -> 
     assert list(temporary.iterdir()) == []
 
 
+def fill_x(folder: Path) -> None:
+    np.save(folder / "x.npy", np.ones(2))
+
+
+def get_x() -> list[float]:
+    return list(cached_arrays(KEY, fill_x, "x")[0])
+
+
+KEY = f"ring-1-{5:032x}"
+POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no owners and modes there")
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("umask", "folder", "file"), [(0o022, 0o755, 0o644), (0o002, 0o755, 0o644), (0o077, 0o700, 0o600)]
+)
+def test_other_users_may_read_what_the_umask_lets_them(cache: Path, umask: int, folder: int, file: int) -> None:
+    def make() -> bytes:
+        os.umask(umask)
+        get_x()
+        return b"made"
+
+    assert in_a_fork(make) == b"made"
+    assert stat.S_IMODE((cache / KEY).stat().st_mode) == folder
+    assert stat.S_IMODE((cache / KEY / "x.npy").stat().st_mode) == file
+
+
+def test_what_cannot_be_read_is_as_good_as_not_there(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with an image that root has built with a narrow umask, and that runs as another user."""
+    get_x()
+    entry = cache / KEY
+    real = os.scandir
+
+    def refuse(path: object) -> object:
+        if path == entry:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(path)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)  # nor can it be removed
+    assert get_x() == [1, 1]
+    assert sorted(path.name for path in entry.iterdir()) == ["x.npy"]
+    assert found(KEY) is None
+
+
+def plant(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    np.save(folder / "x.npy", np.zeros(2))
+
+
+def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a file another user's."""
+    real = Path.lstat
+
+    def lstat(this: Path) -> os.stat_result:
+        state = real(this)
+        return os.stat_result((*state[:4], 12345, *state[5:])) if this == path else state
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+
+
+@POSIX
+@pytest.mark.parametrize("how", ["of another user", "a link", "a link inside", "writable", "a writable file"])
+def test_what_others_can_have_written_is_not_used(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    entry, elsewhere = cache / KEY, tmp_path / "elsewhere"
+    plant(elsewhere if how == "a link" else entry)
+    for path in (elsewhere, entry):
+        if path.exists():
+            path.chmod(0o777 if how == "writable" else 0o755)
+            (path / "x.npy").chmod(0o666 if how == "a writable file" else 0o644)
+    if how == "of another user":
+        give_away(entry, monkeypatch)
+    elif how == "a link":
+        entry.parent.mkdir()
+        entry.symlink_to(elsewhere)
+    elif how == "a link inside":
+        (entry / "x.npy").rename(elsewhere)
+        (entry / "x.npy").symlink_to(elsewhere)
+    assert get_x() == get_x() == [1, 1]
+    if how in ("of another user", "a link"):  # not ours to remove
+        assert np.load(entry / "x.npy").tolist() == [0, 0]
+    if how == "a link inside":
+        assert np.load(elsewhere).tolist() == [0, 0]
+    if how.startswith(("writable", "a writable")):
+        assert found(KEY) == entry  # made again in its place
+
+
+@POSIX
+def test_what_root_has_written_is_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    get_x()
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert (found(KEY) is not None) == ((cache / KEY).stat().st_uid == 0)
+
+
+def test_without_a_cache_everything_is_made_once(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.write_text("a file, where a folder should be")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    for _ in range(3):
+        assert get_x() == [1, 1]
+        assert len(list(temporary.iterdir())) == 1
+    # A worker uses what its parent has, and removes what it makes itself and nothing else.
+    for key in (KEY, f"ring-1-{6:032x}"):
+        worker = multiprocessing.get_context("fork").Process(target=cached_arrays, args=(key, fill_x, "x"))
+        worker.start()
+        worker.join()
+        assert worker.exitcode == 0
+        assert len(list(temporary.iterdir())) == 1
+    assert get_x() == [1, 1]
+
+
+def test_everything_is_on_the_disk_before_it_has_its_name(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, bool]] = []
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        seen.append((os.fstat(handle).st_ino, (cache / KEY).exists()))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    get_x()
+    assert ((cache / KEY / "x.npy").stat().st_ino, False) in seen
+
+
+def test_every_kind_of_entry_is_known_to_the_room() -> None:
+    source = Path(wordveil.cache.__file__).parent
+    made = {
+        kind
+        for path in source.rglob("*.py")
+        for kind in re.findall(
+            r"""f?"([a-z]+)-[^"\s]*(?:\{[^"]*checksum|\{hashlib|\{digest_of|" \+ hashlib)""", path.read_text()
+        )
+    }
+    assert made == set(KINDS)
+
+
 MIB = 1 << 20
 DAY = 24 * 3600
 
@@ -100,7 +246,7 @@ def put(number: int, size: int, age: float = 0.0) -> Path:
     def fill(folder: Path) -> None:
         (folder / "a").write_bytes(bytes(size))
 
-    folder = cached_folder(f"some-1-{number:032x}", fill)
+    folder = cached_folder(f"ring-1-{number:032x}", fill)
     set_age(folder, age)
     return folder
 
@@ -139,7 +285,8 @@ def test_figures_that_are_read_are_in_use(cache: Path, monkeypatch: pytest.Monke
 
 def test_only_what_the_cache_made_is_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE_SIZE", "0")
-    mine = [cache / name for name in ("photographs", "notes-2024", ".making")]
+    theirs = ("photographs", "notes-2024", ".making", f"backup-{7:032x}", f"ring-{7:x}", f"my-ring-1-{7:032x}")
+    mine = [cache / name for name in theirs]
     scratch = [cache / f".{what}-ab12_{age}" for what in ("making", "going") for age in ("old", "new")]
     for folder in (*mine, *scratch):
         folder.mkdir(parents=True)

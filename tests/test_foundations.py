@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import wordveil
 from wordveil.cache import cached_folder, home
@@ -36,6 +37,43 @@ def test_threads_have_a_blas_of_one_thread() -> None:
 
     seen = run(of_numpy, range(4))
     assert all(count == 1 for counts in seen for count in counts)
+
+
+@pytest.mark.parametrize("first_to_leave", [0, 1])
+def test_blas_gets_its_threads_back_when_the_last_of_several_is_done(first_to_leave: int) -> None:
+    np.ones((2, 2)) @ np.ones((2, 2))
+
+    def of_numpy() -> list[int]:
+        found = [lib for lib in threadpool_info() if lib["user_api"] == "blas" and "numpy" in lib["filepath"]]
+        return [lib["num_threads"] for lib in found]
+
+    begun, may_end = [threading.Event(), threading.Event()], [threading.Event(), threading.Event()]
+
+    def work(job: tuple[int, int]) -> None:
+        begun[job[0]].set()
+        may_end[job[0]].wait(10)
+
+    def set_blas(threads: int) -> None:
+        with ThreadPoolExecutor(1) as pool:  # in a thread that is gone when others want to set it
+            pool.submit(threadpool_limits, limits=threads, user_api="blas").result()
+
+    usual = max(of_numpy(), default=1)
+    set_blas(2)
+    before, seen = of_numpy(), []
+    jobs = [threading.Thread(target=run, args=(work, [(number, 0), (number, 1)])) for number in range(2)]
+    try:
+        for number in range(2):
+            jobs[number].start()
+            begun[number].wait(10)
+        for number in (first_to_leave, 1 - first_to_leave):
+            seen.append(of_numpy())
+            may_end[number].set()
+            jobs[number].join()
+        after = of_numpy()
+    finally:
+        set_blas(usual)
+    assert seen == [[1] * len(before)] * 2
+    assert after == before
 
 
 def test_a_failure_in_a_thread_is_raised() -> None:

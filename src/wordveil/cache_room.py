@@ -16,13 +16,16 @@ from pathlib import Path
 
 from wordveil.errors import WordveilError
 
-__all__ = ["CacheRoom"]
+__all__ = ["KINDS", "CacheRoom"]
+
+#: What the names of entries begin with: of each kind of thing that is cached, wherever it is made.
+KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibration", "hearst")
 
 _SWITCH = "WORDVEIL_CACHE_SIZE"
 _DEFAULT = 2048
 _HOUR = 3600.0
 # Nothing else is ever removed: the folder may be one that others use too.
-_ENTRY = re.compile(r"[a-z]+-.*[0-9a-f]{32}")
+_ENTRY = re.compile(rf"(?:{'|'.join(KINDS)})-(?:.*-)?[0-9a-f]{{32,}}")
 _SCRATCH = re.compile(r"\.(making|going)-\w+")  # of a process that was killed, if it is old
 _LOOKS = 16  # while the cache fills up once: to look at every entry takes time where there are thousands
 

@@ -7,13 +7,15 @@ everything slows down; so our threads run with a BLAS of one thread each.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from wordveil.errors import WordveilError
+from wordveil.forks import renew_after_fork
 
 __all__ = ["ahead", "blocks", "check_workers", "cores", "run", "use"]
 
@@ -24,6 +26,60 @@ Result = TypeVar("Result")
 
 
 _chosen: list[int] = []
+
+
+class _NarrowBlas:
+    """A BLAS of one thread, from when the first enters until the last has left.
+
+    The number of threads belongs to the whole process. Were each to put back what it has found, the second of two that
+    overlap would put back the one thread of the first, for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._controller: Any = None
+        self._limits: Any = None
+        self._owner: threading.Thread | None = None  # who has set them, as long as it is inside
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Forget the threads that were inside; the next to leave puts back what they would have."""
+        self._lock, self._inside, self._owner = threading.Lock(), 0, None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._limits is None:
+                self._controller = ThreadpoolController()
+                self._limits = self._controller.limit(limits=1, user_api="blas")
+                self._limits.__enter__()
+                self._owner = threading.current_thread()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside = max(0, self._inside - 1)
+            is_owner = threading.current_thread() is self._owner
+            if is_owner:
+                self._limits.__exit__(None, None, None)
+                self._owner = None
+            if self._inside:
+                if is_owner:
+                    self._controller.limit(limits=1, user_api="blas")
+                    self._let_go()
+                return
+            if not is_owner and self._limits is not None:
+                self._limits.restore_original_limits()
+                self._let_go()
+            self._limits = None
+
+    def _let_go(self) -> None:
+        # threadpoolctl ignores every thread but the one that was first to set a number, until that leaves a block: and
+        # here another may be the last to leave. This block changes nothing else.
+        with self._controller.limit(limits=None):
+            pass
+
+
+_one_thread = _NarrowBlas()
 
 
 def use(count: int) -> None:
@@ -87,7 +143,7 @@ def run(work: Callable[[Item], Result], items: Iterable[Item], done: Callable[[]
         if done:
             done()
         return results
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores()) as pool:
+    with _one_thread, ThreadPoolExecutor(cores()) as pool:
         for result in pool.map(work, items):
             results.append(result)
             if done:

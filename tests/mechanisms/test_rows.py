@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,10 +14,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.conftest import ALPHA, make_poincare, make_space
+from tests.conftest import ALPHA, in_a_fork, make_poincare, make_space
 from wordveil.errors import WordveilError
 from wordveil.kernels import kinds
-from wordveil.mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated
+from wordveil.mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated, row_cache
 from wordveil.mechanisms.row_cache import RowCache
 from wordveil.mechanisms.rows import RowDraws
 from wordveil.noise import Entropy
@@ -165,17 +167,106 @@ def test_the_kth_neighbour_is_measured_as_the_weights_are() -> None:
     assert stats.chisquare(np.bincount(drawn, minlength=len(space)), expected).pvalue > ALPHA
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside threads: this one does nothing with them
 def test_a_forked_process_starts_with_an_empty_cache() -> None:
     cache = RowCache(10, 4, np.float64, memory=1 << 20)
     cache.keep(np.arange(5), np.ones((5, 4)))
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writer, bytes([cache.count_missing(np.arange(10))]))
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert os.read(reader, 1) == bytes([10])
+    assert in_a_fork(lambda: bytes([cache.count_missing(np.arange(10)), len(cache)])) == bytes([10, 0])
     assert cache.count_missing(np.arange(10)) == 5
-    os.close(reader)
-    os.close(writer)
+
+
+def test_threads_of_a_forked_process_never_get_the_row_of_another_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads of a child use the cache first at once: neither may begin anew while the other is keeping a row."""
+    cache = RowCache(10, 4, np.float64, memory=32)  # room for one
+    cache.keep(np.array([9]), np.full((1, 4), 9.0))
+    keeping, both_in = threading.Event(), threading.Event()
+
+    class Slow(np.ndarray):
+        def __getitem__(self, key: Any) -> Any:  # in the midst of keeping
+            keeping.set()
+            second.join(0.3)  # nothing that it does may end before this does
+            return super().__getitem__(key)
+
+    def look_at_process() -> int:
+        if threading.current_thread() is second:
+            both_in.set()
+            keeping.wait(5)
+        return process()
+
+    def keep_first() -> None:
+        both_in.wait(0.3)
+        cache.keep(np.array([1]), np.full((1, 4), 1.0).view(Slow))
+
+    def keep_second() -> None:
+        cache.count_missing(np.arange(3))
+        keeping.wait(5)
+        cache.keep(np.array([2]), np.full((1, 4), 2.0))
+
+    process = os.getpid
+    first, second = threading.Thread(target=keep_first), threading.Thread(target=keep_second)
+    monkeypatch.setattr(os, "getpid", look_at_process)
+
+    def answer() -> bytes:
+        for thread in (second, first):
+            thread.start()
+        for thread in (second, first):
+            thread.join()
+        rows, missing = cache.look_up(np.arange(10))
+        here = np.setdiff1d(np.arange(10), missing)
+        return bytes([len(here) == len(cache) == 1, np.array_equal(rows[here, 0], here)])
+
+    assert in_a_fork(answer) == bytes([True, True])
+
+
+def test_a_lock_held_at_the_fork_does_not_hang_the_child() -> None:
+    cache = RowCache(3, 1, np.float64, memory=24)
+    told: list[bytes] = []
+    cache.fill(lambda _: told.append(in_a_fork(lambda: bytes([cache.count_missing(np.arange(3))]))))
+    assert told == [bytes([3])]
+
+
+def rows_of(words: np.ndarray) -> np.ndarray:
+    return np.repeat(words.astype(np.float64)[:, None], 1024, axis=1)  # 8 KiB each
+
+
+def test_all_mechanisms_of_a_process_share_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_ROW_CACHE", "1")
+    monkeypatch.setattr(row_cache, "_BUDGET", row_cache._Budget())  # not with what other tests have left
+    everyone = np.arange(128)  # 1 MiB
+    first = RowCache(128, 1024, np.float64)
+    first.keep(everyone, rows_of(everyone))
+    assert len(first) == 128
+    caches = [first, *(RowCache(128, 1024, np.float64) for _ in range(3))]
+    for round_ in range(3):
+        for cache in caches:
+            rows, missing = cache.look_up(everyone)
+            rows[missing] = rows_of(missing)
+            cache.keep(missing, rows[missing])
+            assert np.array_equal(rows, rows_of(everyone))
+            assert sum(len(cache) for cache in caches) <= 128
+        if round_:
+            assert min(len(cache) for cache in caches) >= 32  # none is kept out
+    held = [len(cache) for cache in caches]
+    for cache in caches:
+        cache.keep(everyone, rows_of(everyone))
+    assert [len(cache) for cache in caches] == held  # and none is driven out again and again
+    del caches[1:], cache
+    first.keep(everyone, rows_of(everyone))
+    assert len(first) == 128  # what is gone takes nothing
+
+
+def test_what_was_not_used_for_a_while_gives_up_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_ROW_CACHE", "1")
+    monkeypatch.setattr(row_cache, "_BUDGET", row_cache._Budget())
+    everyone, now = np.arange(128), [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    old, new = RowCache(128, 1024, np.float64), RowCache(128, 1024, np.float64)
+    old.keep(everyone[:64], rows_of(everyone[:64]))
+    new.keep(everyone, rows_of(everyone))
+    assert (len(old), len(new)) == (64, 64)
+    new.fill(lambda _: pytest.fail("there is no memory for it"))
+    now[0] += 100.0
+    new.look_up(everyone)
+    new.fill(lambda table: table.__setitem__(slice(None), rows_of(everyone)))
+    assert (len(old), len(new)) == (0, 128)
+    assert np.array_equal(new.look_up(everyone)[0], rows_of(everyone))
+    assert in_a_fork(lambda: bytes([len(new), len(old)])) == bytes([0, 0])

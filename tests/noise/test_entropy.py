@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -13,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from randomgen import ChaCha
 from scipy import stats
 
-from tests.conftest import ALPHA
+from tests.conftest import ALPHA, in_a_fork
 from wordveil.noise import Entropy
 
 
@@ -66,6 +67,32 @@ def test_forked_workers_never_share_a_stream() -> None:
                 seen.append(pool.apply(_draw_in_child, (name,)))
         draws = {draw for _, draw in seen} | {tuple(entropy.uniform(4).tolist())}
         assert len(draws) == 7, name
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_streams_made_from_one_in_a_forked_worker_are_no_other_workers(seed: int | None) -> None:
+    entropy = Entropy(seed)
+    ways: list[Callable[[], Entropy]] = [
+        lambda: entropy.spawn(1)[0],
+        lambda: pickle.loads(pickle.dumps(entropy)),  # noqa: S301 - our own
+    ]
+    for way in ways:
+        draws = [in_a_fork(lambda way=way: way().uniform(4).tobytes()) for _ in range(3)]  # type: ignore[misc]
+        assert len({*draws, way().uniform(4).tobytes()}) == 4
+
+
+def test_a_process_with_the_number_of_a_dead_one_shares_no_stream_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    entropy = Entropy()
+    monkeypatch.setattr(os, "getpid", lambda: 100)
+    entropy.uniform(1)
+    draws = [in_a_fork(lambda: entropy.uniform(4).tobytes()) for _ in range(2)]
+    assert len({*draws, entropy.uniform(4).tobytes()}) == 3
+
+
+def test_a_lock_held_at_the_fork_does_not_hang_the_child() -> None:
+    entropy = Entropy(1)
+    with entropy._lock, entropy.generator.bit_generator.lock:  # by a thread that the child does not have
+        assert in_a_fork(lambda: bytes([len(entropy.spawn(2)), len(entropy.uniform(3))])) == bytes([2, 3])
 
 
 def test_pickled_copies_never_share_a_stream() -> None:

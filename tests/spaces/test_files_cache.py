@@ -83,14 +83,42 @@ def test_a_broken_file_leaves_nothing_in_the_cache(tmp_path: Path, cache: Path) 
 
 
 @pytest.mark.parametrize("damage", [b"", b"the\n", b"the\nsea\nship\n"])
-def test_a_damaged_copy_is_named(tmp_path: Path, cache: Path, damage: bytes) -> None:
+def test_a_damaged_copy_is_made_again(tmp_path: Path, cache: Path, damage: bytes) -> None:
     path = tmp_path / "v.txt"
     path.write_text("the 1 2\nsea 3 4\n")
     load_vectors(path)
     (entry,) = cache.iterdir()
     (entry / "words.txt").write_bytes(damage)
-    with pytest.raises(WordveilError, match=f"damaged; delete the folder {entry}"):
-        load_vectors(path)
+    for _ in range(2):
+        words, vectors = load_vectors(path)
+        assert words == ["the", "sea"]
+        assert vectors.tolist() == [[1, 2], [3, 4]]
+    assert entries(cache) == {entry.name}
+
+
+def test_a_copy_that_was_cut_short_is_made_again(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_text("the 1 2\nsea 3 4\n")
+    load_vectors(path)
+    (entry,) = cache.iterdir()
+    vectors = entry / "vectors.npy"
+    vectors.write_bytes(vectors.read_bytes()[:-4])
+    assert load_vectors(path)[1].tolist() == [[1, 2], [3, 4]]
+
+
+def test_another_file_of_the_same_size_and_time_is_read(tmp_path: Path) -> None:
+    path, link = tmp_path / "v.npz", tmp_path / "link.npz"
+    for number in (1.0, 2.0):
+        write_vectors(path, ["the"], [[number, 0.0]])  # puts a new file in the place of the old one
+        os.utime(path, ns=(1, 1))
+        assert load_vectors(path)[1].tolist() == [[number, 0]]
+    other = tmp_path / "other.npz"
+    write_vectors(other, ["the"], [[3.0, 0.0]])
+    os.utime(other, ns=(1, 1))
+    for target, number in ((path, 2.0), (other, 3.0)):
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        assert load_vectors(link)[1].tolist() == [[number, 0]]
 
 
 def test_without_a_cache_folder_it_still_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,7 +204,8 @@ class RowDraws:
     source : RowSource
         The rows.
     memory : int, optional
-        How many bytes of rows to keep between batches: ``$WORDVEIL_ROW_CACHE`` if not given, else 256 MiB.
+        How many bytes of rows to keep between batches; if not given, what other mechanisms leave of
+        ``$WORDVEIL_ROW_CACHE`` MiB, which are 256 if that is not set.
     """
 
     def __init__(self, source: RowSource, memory: int | None = None) -> None:

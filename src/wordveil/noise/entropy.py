@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from randomgen import ChaCha
 
+from wordveil.forks import renew_after_fork
+
 __all__ = ["Entropy"]
 
 _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fewer than 53 significant bits
@@ -22,6 +24,10 @@ class Entropy:
     The stream is ChaCha20 under a 256-bit key. Without a seed the key comes from the operating system and
     is never stored. A process that was forked, and a copy that was pickled into another process, takes a new
     key, so no two workers ever share a stream. Safe to use from several threads.
+
+    With a seed the key of a forked process follows from the seed and the number of the process. So workers do not
+    repeat one another there either, but what they draw differs from run to run: for numbers that repeat, make the
+    stream of a worker in the worker, with a seed of its own.
 
     Parameters
     ----------
@@ -40,6 +46,7 @@ class Entropy:
     def __init__(self, seed: int | None = None) -> None:
         self._sequence = None if seed is None else np.random.SeedSequence(seed)
         self._start()
+        renew_after_fork(self)
 
     def _start(self) -> None:
         if self._sequence is None:
@@ -58,13 +65,17 @@ class Entropy:
     @property
     def generator(self) -> np.random.Generator:
         """The stream as a numpy generator; ask anew each time, since a forked process gets another one."""
-        if self._process != os.getpid():
-            if self._sequence is not None:
-                self._sequence = np.random.SeedSequence(
-                    self._sequence.entropy, spawn_key=(*self._sequence.spawn_key, 2**31, os.getpid())
-                )
-            self._start()
+        if self._process != os.getpid():  # a fork that Python was not told of
+            self.after_fork()
         return self._generator
+
+    def after_fork(self) -> None:
+        """Take a new key, and a lock that nobody holds: the copy of this stream must not repeat it."""
+        if self._sequence is not None:
+            self._sequence = np.random.SeedSequence(
+                self._sequence.entropy, spawn_key=(*self._sequence.spawn_key, 2**31, os.getpid())
+            )
+        self._start()
 
     def uniform(self, size: int) -> NDArray[np.float64]:
         """Draw numbers from (0, 1), as finely spaced near 0 as doubles are.
@@ -101,6 +112,7 @@ class Entropy:
         entropy = cls.__new__(cls)
         entropy._sequence = sequence
         entropy._start()
+        renew_after_fork(entropy)
         return entropy
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:

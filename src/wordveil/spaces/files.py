@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wordveil.cache import cached_folder
+from wordveil.cache import DAMAGE, read_cached
 from wordveil.errors import WordveilError
 from wordveil.spaces.formats.binary import read_word2vec_binary, write_word2vec_binary
 from wordveil.spaces.formats.checks import Places, Vectors, check, narrow
@@ -84,7 +84,7 @@ def read_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[s
 def load_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[str], Vectors]:  # noqa: A002
     """Read an embedding file, or the copy of its parsed form that an earlier call left in the cache.
 
-    The cached copy is used as long as the file keeps its path, size and time of change.
+    The cached copy is used as long as it is the same file, of the same size, and nothing has changed it since.
 
     Parameters
     ----------
@@ -114,13 +114,11 @@ def load_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[s
         write_folder(folder, words, vectors)
 
     state = path.stat()
-    depends_on = [str(path.absolute()), state.st_size, state.st_mtime_ns, form, _PARSER_VERSION]
+    # A time of change can be set, and a copy or an unpacked archive has that of another file: so also what cannot be.
+    which = [str(path.resolve()), state.st_dev, state.st_ino]
+    depends_on = [*which, state.st_size, state.st_mtime_ns, state.st_ctime_ns, form, _PARSER_VERSION]
     key = "vectors-" + hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:32]
-    folder = cached_folder(key, fill)
-    try:
-        return read_folder(folder, trusted=True)
-    except WordveilError:
-        raise WordveilError(f"the cached copy of {path} is damaged; delete the folder {folder}.") from None
+    return read_cached(key, fill, lambda folder: read_folder(folder, trusted=True), (*DAMAGE, WordveilError))
 
 
 def write_vectors(
