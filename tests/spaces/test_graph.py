@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -276,3 +278,14 @@ def test_the_sizes_of_a_folder_are_counted_anew(tmp_path: Path) -> None:
 def test_a_graph_on_which_hops_are_no_distance_is_refused(indptr: list[int], indices: list[int]) -> None:
     with pytest.raises(WordveilError, match="every edge in both directions"):
         GraphSpace("broken", Vocabulary(names(4)), np.array(indptr), np.array(indices))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_forked_process_does_not_wait_for_a_thread_that_it_does_not_have() -> None:
+    graph = GraphSpace.of(make_space(50, 3), 2)
+    with graph._lock:  # as another thread would hold it
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(0 if (graph.shell_sizes(np.arange(50)).sum(axis=1) == 50).all() else 1)
+        assert os.waitpid(child, 0)[1] == 0

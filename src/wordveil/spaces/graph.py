@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
+from wordveil.forks import renew_after_fork
 from wordveil.spaces.formats.npy import read_array
 from wordveil.spaces.hops import HopSearch, checked_rows
 from wordveil.spaces.space import Ids, PointSpace, Rows, Space
@@ -72,6 +73,7 @@ class GraphSpace(Space):
         if len(self.indptr) != len(vocabulary) + 1 or not len(vocabulary):
             raise WordveilError(_NO_GRAPH)
         self._lock = threading.Lock()
+        renew_after_fork(self)
         if not trusted:
             self._check_edges()
         if sizes is not None:
@@ -209,6 +211,11 @@ class GraphSpace(Space):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock())
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Take a new lock: a thread that this process does not have may hold the old one."""
+        self._lock = threading.Lock()
 
 
 def build_graph(space: PointSpace, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
