@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -70,6 +71,28 @@ def wait(page: Any, condition: str, arg: Any = None) -> None:
             return
         page.wait_for_timeout(50)
     raise AssertionError(f"never came true: {condition}")
+
+
+@contextmanager
+def holding(page: Any, pattern: str) -> Iterator[Callable[[], None]]:
+    """Hold such requests until the end of the block; gives what waits for the first of them."""
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    def first() -> None:
+        for _ in range(200):
+            if held:
+                return
+            page.wait_for_timeout(50)
+        raise AssertionError("the page never asked")
+
+    page.route(pattern, hold)
+    yield first
+    for route in held:
+        route.continue_()
+    page.unroute(pattern)
 
 
 def type_text(page: Any, words: int = 6) -> None:
@@ -290,6 +313,42 @@ def test_a_table_goes_up_and_comes_down_veiled(open_page: Callable[..., Any], tm
     assert out[0] == rows[0]
     assert all(re.fullmatch(r'The "\S+" \S+,\n\S+ \S+ \d{1,3}', row[1]) or "\n" in row[1] for row in out[1:])
     assert sum(a[1] != b[1] for a, b in zip(out[1:], rows[1:], strict=True)) > 200
+
+
+def test_what_is_downloaded_is_what_the_panel_says(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    source = tmp_path / "one.csv"
+    source.write_text("name,answer\n" + "Paris,the surgeon left the clinic\n" * 130, encoding="utf-8")
+    page = open_page("#m=graph&e=0.1")
+    page.wait_for_selector("#out-a [role=button]")
+    page.set_input_files("#file", str(source))
+    wait(page, "document.querySelector('#column').options.length === 2")
+    with holding(page, "**/v1/privatize") as held:
+        page.click("#table-go")
+        held()
+        for one in ("#file", "#column", "#table-go"):  # no other file or column while this one is veiled
+            assert page.is_disabled(one)
+    page.wait_for_selector("#table-done", state="visible")
+    assert page.is_enabled("#file")
+    assert page.is_enabled("#column")
+    assert "130 cells of answer" in page.text_content("#table-told")
+    page.select_option("#column", "0")
+    assert not page.is_visible("#table-done")
+
+
+def test_what_is_wrong_with_a_table_is_said_beside_it(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    source = tmp_path / "one.csv"
+    source.write_text("name,answer\nParis,the surgeon left the clinic\n", encoding="utf-8")
+    page = open_page("#m=graph&e=1")
+    page.wait_for_selector("#out-a [role=button]")
+    page.set_input_files("#file", str(source))
+    wait(page, "document.querySelector('#column').options.length === 2")
+    page.route("**/v1/privatize", lambda route: route.abort())
+    page.click("#table-go")
+    wait(page, "document.querySelector('#table-told').textContent.includes('does not answer')")
+    assert not page.is_visible("#table-progress")
+    page.unroute("**/v1/privatize")
+    page.click("#table-go")
+    wait(page, "document.querySelector('#table-told').textContent.startsWith('1 cell of answer')")
 
 
 def test_long_cells_between_semicolons_go_in_several_requests(open_page: Callable[..., Any], tmp_path: Path) -> None:

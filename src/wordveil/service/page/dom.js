@@ -22,3 +22,6 @@ export const percent = (share) => {
 };
 
 export const short = (number) => String(Number(number.toPrecision(3)));
+
+// What went wrong, as a sentence.
+export const sentence = ({ message }) => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}`;

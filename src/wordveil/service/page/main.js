@@ -1,7 +1,7 @@
 // Puts the page together.
 
 import { get, post, useKey } from "./api.js";
-import { $, make, short } from "./dom.js";
+import { $, make, sentence, short } from "./dom.js";
 import { at, curveOf, drawPlot, loadCurve, matching, told } from "./plot.js";
 import { choice, readAddress, settings, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
@@ -25,7 +25,7 @@ const veiled = {};
 function fail(error) {
   if (error?.name === "AbortError") return;
   $("problem").hidden = !error;
-  $("problem").textContent = error ? `${error.message[0].toUpperCase()}${error.message.slice(1)}` : "";
+  $("problem").textContent = error ? sentence(error) : "";
   if (error?.status === 401) $("key-form").hidden = false;
 }
 
@@ -130,7 +130,7 @@ async function showPicked() {
     showWord(await post("v1/words", { ...choice(picked.side), word: picked.word }, looking.signal), (word) => pick(picked.side, word));
   } catch (error) {
     if (error.status !== 404) throw error;
-    showNoWord(`${error.message[0].toUpperCase()}${error.message.slice(1)}`);
+    showNoWord(sentence(error));
   }
   waiting(false);
 }
