@@ -252,6 +252,20 @@ def test_a_link_opened_where_the_page_is_already_open_changes_it(open_page: Call
     wait(page, "document.querySelector('#title-a').textContent === 'Veiled by graph, ε = 3'")
 
 
+def test_skipping_to_the_text_keeps_the_settings(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=ring&e=0.1&o=drop")
+    page.wait_for_selector("#out-a [role=button]")
+    page.focus(".skip")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "text"
+    page.evaluate("location.hash = '#text'")  # as other pages may link here
+    wait(page, "location.hash.includes('m=ring')")
+    page.wait_for_timeout(200)
+    assert page.input_value("#mechanism-a") == "ring"
+    assert page.input_value("#number-a") == "0.1"
+    assert page.input_value("#oov") == "drop"
+
+
 def test_a_long_text_is_veiled_and_typed_on(open_page: Callable[..., Any]) -> None:
     page = open_page("#m=graph&e=3")
     page.wait_for_selector("#out-a [role=button]")

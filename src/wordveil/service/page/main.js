@@ -3,7 +3,7 @@
 import { get, post, useKey } from "./api.js";
 import { $, make, sentence, short } from "./dom.js";
 import { at, curveOf, drawPlot, loadCurve, matching, told } from "./plot.js";
-import { choice, readAddress, settings, writeAddress } from "./settings.js";
+import { choice, hasSettings, readAddress, settings, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
 import { Veiled } from "./veiled.js";
 import { showNoWord, showWord } from "./word.js";
@@ -263,7 +263,14 @@ function listen() {
       settings[name] = event.target.value;
       changed();
     });
-  window.addEventListener("hashchange", () => begin().catch(fail)); // a link that was opened where the page was
+  window.addEventListener("hashchange", () => {
+    if (hasSettings()) begin().catch(fail); // a link that was opened where the page was
+    else writeAddress(); // a place on the page, or nothing: no settings to take over
+  });
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the address holds the settings
+    $("text").focus();
+  });
   $("share").addEventListener("click", () => share().catch(fail));
   $("key-form").addEventListener("submit", (event) => {
     event.preventDefault();
