@@ -152,6 +152,38 @@ def test_moving_epsilon_changes_promise_and_text(open_page: Callable[..., Any]) 
     assert "e=2" in page.url
 
 
+@pytest.mark.parametrize("mechanism", ["gaussian", "nadp"])
+def test_no_distance_is_spoken_of_where_none_is_promised(open_page: Callable[..., Any], mechanism: str) -> None:
+    page = open_page(f"#m={mechanism}&e=8")
+    wait(page, "document.querySelector('#told-a').textContent.includes('No test of what is released')")
+    told = page.text_content("#told-a")
+    assert told.startswith(page.text_content("#promise .sentence"))
+    assert "apart are told apart" not in told
+    assert "plus 1e-06" in told
+    assert page.text_content("#unit-a") == ""
+
+
+def test_the_epsilon_that_is_shown_is_the_one_that_is_used(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=6.2555&vs=ring&ve=0.1")
+    wait(page, "document.querySelector('#title-a').textContent.endsWith('ε = 6.2555')")
+    assert page.input_value("#number-a") == "6.2555"
+    assert page.text_content("#used-a") == ""
+    page.fill("#number-a", "8")
+    wait(page, "document.querySelector('#told-a').textContent.includes('at most 2,990')")  # e^8 is 2,980.96
+    page.fill("#number-a", "4.1234")
+    wait(page, "document.querySelector('#title-a').textContent.endsWith('ε = 4.1234')")
+    assert "e=4.1234" in page.url
+    for typed, used in (("5000", "1000"), ("0.0001", "0.01"), ("-3", "0.01")):
+        page.fill("#number-a", typed)
+        wait(page, "used => document.querySelector('#used-a').textContent.startsWith(`ε = ${used} is used`)", used)
+        wait(page, "used => document.querySelector('#title-a').textContent.endsWith(`ε = ${used}`)", used)
+    page.press("#number-a", "Tab")
+    assert page.input_value("#number-a") == "0.01"
+    assert page.text_content("#used-a") == ""
+    assert page.get_by_role("spinbutton", name="ε of the second mechanism as a number").count() == 1
+    assert page.get_by_role("slider", name="of the second mechanism").count() == 1
+
+
 def test_a_word_shows_its_distribution_and_its_neighbours(open_page: Callable[..., Any]) -> None:
     page = open_page("#m=graph&e=3")
     page.wait_for_selector("#out-a [role=button]")

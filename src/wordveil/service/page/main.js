@@ -1,7 +1,7 @@
 // Puts the page together.
 
 import { get, post, useKey } from "./api.js";
-import { $, make, sentence, short } from "./dom.js";
+import { $, make, roundedUp, sentence, short } from "./dom.js";
 import { at, curveOf, drawPlot, loadCurve, matching, told } from "./plot.js";
 import { choice, hasSettings, readAddress, settings, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
@@ -14,6 +14,7 @@ const SAMPLE =
 const STEPS = 1000;
 const FIRST_GUESSED = 0.25; // the page begins where a guess is right a quarter of the time
 const SIDES = ["a", "b"];
+const METRIC = "metric differential privacy";
 
 let mechanisms = [];
 let spaces = [];
@@ -55,19 +56,24 @@ function showEpsilon(side) {
   const { epsilon } = settings[side];
   const [low, high] = span(side);
   $(`epsilon-${side}`).value = Math.round((STEPS * Math.log(epsilon / low)) / Math.log(high / low));
-  $(`epsilon-${side}`).setAttribute("aria-valuetext", `ε ${short(epsilon)}`);
-  if (document.activeElement !== $(`number-${side}`)) $(`number-${side}`).value = short(epsilon);
+  $(`epsilon-${side}`).setAttribute("aria-valuetext", `ε ${epsilon}`);
+  const number = $(`number-${side}`);
+  if (document.activeElement !== number) number.value = epsilon; // else somebody is typing
+  const { smallest_epsilon: least, largest_epsilon: most } = limits();
+  const differs = Number(number.value) !== epsilon;
+  $(`used-${side}`).textContent = differs ? `ε = ${epsilon} is used: it must lie between ${least} and ${most.toLocaleString("en")}.` : "";
 }
 
 function setEpsilon(side, epsilon) {
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
-  settings[side].epsilon = Math.min(Math.max(Number(short(epsilon)), least), most);
+  settings[side].epsilon = Math.min(Math.max(epsilon, least), most);
   showEpsilon(side);
 }
 
 // ---- what is shown
 
-const power = (epsilon) => (epsilon < 13 ? Number(short(Math.exp(epsilon))).toLocaleString("en") : `10^${Math.ceil(epsilon / Math.LN10)}`);
+// e^ε for a person, never less than it is: the page says "at most".
+const power = (epsilon) => (epsilon < 13 ? roundedUp(Math.exp(epsilon)).toLocaleString("en") : `10^${Math.ceil(epsilon / Math.LN10)}`);
 
 function showPromises() {
   const shown = settings.comparing ? SIDES : ["a"];
@@ -78,7 +84,7 @@ function showPromises() {
     return make(
       "div",
       { class: `promise ${side}${none ? " none" : ""}` },
-      settings.comparing ? make("p", { class: "who" }, `${settings[side].mechanism}, ε = ${short(settings[side].epsilon)}`) : null,
+      settings.comparing ? make("p", { class: "who" }, `${settings[side].mechanism}, ε = ${settings[side].epsilon}`) : null,
       make("p", { class: "sentence" }, promise.sentence),
       make("p", { class: "formula" }, promise.formula),
       make(
@@ -100,12 +106,14 @@ function showPromises() {
   for (const side of shown) {
     const promise = promises[side];
     if (!promise) continue;
-    $(`unit-${side}`).textContent = `per ${promise.unit}`;
+    const isMetric = promise.notion === METRIC;
+    $(`unit-${side}`).textContent = isMetric ? `per ${promise.unit}` : "";
     $(`told-${side}`).classList.toggle("none", promise.notion === "none");
-    $(`told-${side}`).textContent =
-      promise.notion === "none"
+    $(`told-${side}`).textContent = isMetric
+      ? `Two words one ${promise.unit} apart are told apart by a factor of at most ${power(promise.epsilon)}.`
+      : promise.notion === "none"
         ? "No privacy is promised under these settings."
-        : `Two words one ${promise.unit} apart are told apart by a factor of at most ${power(settings[side].epsilon)}.`;
+        : promise.sentence; // of some pairs of words only, and by more than a factor
     const points = curveOf(settings[side].mechanism);
     if (points) $(`told-${side}`).append(make("br"), `A guess of the original word is right ${told(points, settings[side].epsilon, ({ adversary }) => adversary)} of the time.`);
   }
@@ -115,7 +123,7 @@ async function showVeiled() {
   fail(null);
   writeAddress();
   const shown = settings.comparing ? SIDES : ["a"];
-  for (const side of SIDES) $(`title-${side}`).textContent = `Veiled by ${settings[side].mechanism}, ε = ${short(settings[side].epsilon)}`;
+  for (const side of SIDES) $(`title-${side}`).textContent = `Veiled by ${settings[side].mechanism}, ε = ${settings[side].epsilon}`;
   drawPlot(fail);
   await Promise.all(shown.map((side) => veiled[side].show($("text").value)));
 }
@@ -159,7 +167,7 @@ async function chooseMechanism(side, name, { match = true } = {}) {
   const other = side === "b" ? curveOf(settings.a.mechanism) : null;
   const wanted = other ? at(other, settings.a.epsilon, (point) => point.adversary) : guessed;
   // the same chance of being guessed is what makes two mechanisms comparable
-  if (match && points && wanted) setEpsilon(side, matching(points, wanted));
+  if (match && points && wanted) setEpsilon(side, Number(short(matching(points, wanted))));
   showEpsilon(side);
   changed();
 }
@@ -227,6 +235,8 @@ function listen() {
     unfold("side", side);
     unfold("card", side);
     document.querySelector(`label[for="mechanism-${side}"]`).textContent = side === "a" ? "Mechanism" : "Compared with";
+    $(`whose-${side}`).textContent = side === "a" ? "" : "of the second mechanism";
+    $(`number-${side}`).setAttribute("aria-label", side === "a" ? "ε as a number" : "ε of the second mechanism as a number");
   }
   compare(false);
   for (const side of SIDES) {
@@ -237,13 +247,14 @@ function listen() {
     $(`mechanism-${side}`).addEventListener("change", (event) => chooseMechanism(side, event.target.value).catch(fail));
     $(`epsilon-${side}`).addEventListener("input", (event) => {
       const [low, high] = span(side);
-      setEpsilon(side, low * (high / low) ** (event.target.value / STEPS));
+      setEpsilon(side, Number(short(low * (high / low) ** (event.target.value / STEPS))));
       changed();
     });
     $(`number-${side}`).addEventListener("input", (event) => {
-      if (!(Number(event.target.value) > 0)) return;
-      setEpsilon(side, Number(event.target.value));
-      changed();
+      if (Number(event.target.value) > 0) {
+        setEpsilon(side, Number(event.target.value));
+        changed();
+      } else showEpsilon(side);
     });
     $(`number-${side}`).addEventListener("blur", () => showEpsilon(side));
   }

@@ -109,9 +109,9 @@ export function drawPlot(fail) {
     taken = label.y;
     svg.append(
       draw("circle", { class: `now ${side}`, cx: now.x, cy: now.y, r: 7.5 }),
-      draw("text", { class: `named ${side}`, ...label }, `${mechanism}, ε = ${short(epsilon)}`),
+      draw("text", { class: `named ${side}`, ...label }, `${mechanism}, ε = ${epsilon}`),
     );
-    const where = `${mechanism} at ε = ${short(epsilon)}: a guess is right ${told(points, epsilon, (point) => point.adversary)} of the time, and the word or one of its 50 most similar comes out ${told(points, epsilon, similar)} of the time. The guesser looks among ${points.suspects.toLocaleString("en")} words.`;
+    const where = `${mechanism} at ε = ${epsilon}: a guess is right ${told(points, epsilon, (point) => point.adversary)} of the time, and the word or one of its 50 most similar comes out ${told(points, epsilon, similar)} of the time. The guesser looks among ${points.suspects.toLocaleString("en")} words.`;
     below.push(make("p", { class: "note" }, where));
   }
   $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "Higher and further left is better. The guesser knows the mechanism and takes all words to be equally likely; among fewer words guessing is easier."));
