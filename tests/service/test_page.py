@@ -332,9 +332,17 @@ def test_a_service_that_is_busy_or_gone_is_said_and_comes_back(open_page: Callab
     page.click("#again")
     page.wait_for_selector("#problem", state="visible")
     assert "does not answer" in page.text_content("#problem")
+    page.fill("#number-a", "9")
+    page.wait_for_selector("#stale-a", state="visible")
+    assert page.text_content("#title-a") == "Veiled by graph, ε = 3"  # what stands there is not of the new ε
+    assert "at most 20.1." in page.text_content("#told-a")
+    assert "waiting" in page.get_attribute("#told-a", "class")
     page.unroute("**/v1/privatize")
     page.click("#again")
     page.wait_for_selector("#problem", state="hidden")
+    wait(page, "document.querySelector('#title-a').textContent === 'Veiled by graph, ε = 9'")
+    assert not page.is_visible("#stale-a")
+    assert "waiting" not in page.get_attribute("#told-a", "class")
 
 
 def test_a_table_goes_up_and_comes_down_veiled(open_page: Callable[..., Any], tmp_path: Path) -> None:
@@ -444,6 +452,45 @@ def test_a_key_is_asked_for(open_page: Callable[..., Any], toy_file: Path) -> No
         page.wait_for_selector("#out-a [role=button]")
         assert not page.is_visible("#key-form")
         assert key not in page.url
+
+
+def test_a_budget_is_spent_by_hand_alone(open_page: Callable[..., Any], toy_file: Path, tmp_path: Path) -> None:
+    key = new_key()
+    keys = (Key("ann", hash_key(key), 10.0),)
+    with running(Settings(spaces=(str(toy_file),), keys=keys, ledgers=str(tmp_path))) as one:
+        page = open_page("#m=graph&e=2", address=one.address)
+        page.wait_for_selector("#key-form", state="visible")
+        asked: list[str] = []
+        page.on(
+            "request",
+            lambda request: asked.extend(request.post_data_json["text"]) if "privatize" in request.url else None,
+        )
+        page.fill("#key", key)
+        page.press("#key", "Enter")
+        wait(page, "document.querySelector('#budget').textContent.includes('still spend 10.')")
+        page.fill("#text", "zqa zqb.")
+        page.fill("#number-a", "1.5")
+        wait(page, "document.querySelector('#told-a').textContent.includes('at most 4.49')")  # that costs nothing
+        assert asked == []
+        page.click("#again")
+        wait(page, "document.querySelector('#budget').textContent.includes('still spend 7.')")
+        wait(page, "document.querySelectorAll('#out-a [role=button]').length === 2")
+        assert not page.is_visible("#stale-a")
+        page.fill("#text", "zqa zqb. zqc.")
+        page.wait_for_selector("#stale-a", state="visible")
+        assert asked == ["zqa zqb."]
+        page.click("#again")
+        wait(page, "document.querySelectorAll('#out-a [role=button]').length === 3")
+        assert asked == ["zqa zqb.", "zqc."]  # what stood there is not paid for again
+        page.click("#again")
+        wait(page, "document.querySelector('#budget').textContent.includes('still spend 1.')")
+        page.select_option("#mechanism-a", "gaussian")
+        wait(page, "document.querySelector('#problem').textContent.includes('no promise that could be counted')")
+        assert page.text_content("#title-a") == "Veiled by graph, ε = 1.5"
+        page.reload()
+        wait(page, "document.querySelector('#budget').textContent.startsWith('This key has a budget')")
+        page.wait_for_timeout(200)
+        assert asked[2:] == ["zqa zqb.", "zqc."]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

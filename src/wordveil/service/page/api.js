@@ -14,6 +14,10 @@ const TRIES = 3; // of a request that the service is too busy for
 
 export const useKey = (key) => sessionStorage.setItem(KEY, key);
 
+let heard = () => {};
+// Who hears what is left of a key's budget with every answer that says it; null where there is no budget.
+export const onBudget = (listener) => (heard = listener);
+
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export async function call(method, path, body, signal) {
@@ -35,6 +39,7 @@ export async function call(method, path, body, signal) {
   }
   const told = await answer.json().catch(() => ({ detail: "the service gave an answer that cannot be read." }));
   if (!answer.ok) throw new Problem(answer.status, told.detail);
+  if (told.budget_left !== undefined) heard(told.budget_left);
   return told;
 }
 

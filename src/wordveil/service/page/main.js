@@ -1,9 +1,9 @@
 // Puts the page together.
 
-import { get, post, useKey } from "./api.js";
+import { get, onBudget, post, useKey } from "./api.js";
 import { $, make, roundedUp, sentence, short } from "./dom.js";
 import { at, curveOf, drawPlot, loadCurve, matching, told } from "./plot.js";
-import { choice, hasSettings, readAddress, settings, writeAddress } from "./settings.js";
+import { choice, hasSettings, readAddress, settings, way, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
 import { Veiled } from "./veiled.js";
 import { showNoWord, showWord } from "./word.js";
@@ -20,7 +20,8 @@ let mechanisms = [];
 let spaces = [];
 let picked = null; // the word that is looked at, and on which side
 let looking = null; // what stops the request for it
-const promises = {};
+const promises = {}; // what is promised on each side, and what it was asked with
+let spends = false; // whether the key has a budget: then nothing is drawn but by Draw again
 const veiled = {};
 
 function fail(error) {
@@ -79,12 +80,13 @@ function showPromises() {
   const shown = settings.comparing ? SIDES : ["a"];
   const parts = shown.filter((side) => promises[side]).map((side) => {
     const promise = promises[side];
-    const facts = mechanisms.find(({ name }) => name === settings[side].mechanism);
+    const { mechanism, epsilon } = promise.asked;
+    const facts = mechanisms.find(({ name }) => name === mechanism);
     const none = promise.notion === "none";
     return make(
       "div",
       { class: `promise ${side}${none ? " none" : ""}` },
-      settings.comparing ? make("p", { class: "who" }, `${settings[side].mechanism}, ε = ${settings[side].epsilon}`) : null,
+      settings.comparing ? make("p", { class: "who" }, `${mechanism}, ε = ${epsilon}`) : null,
       make("p", { class: "sentence" }, promise.sentence),
       make("p", { class: "formula" }, promise.formula),
       make(
@@ -114,18 +116,77 @@ function showPromises() {
       : promise.notion === "none"
         ? "No privacy is promised under these settings."
         : promise.sentence; // of some pairs of words only, and by more than a factor
-    const points = curveOf(settings[side].mechanism);
-    if (points) $(`told-${side}`).append(make("br"), `A guess of the original word is right ${told(points, settings[side].epsilon, ({ adversary }) => adversary)} of the time.`);
+    const { mechanism, epsilon } = promise.asked;
+    const points = curveOf(mechanism);
+    if (points) $(`told-${side}`).append(make("br"), `A guess of the original word is right ${told(points, epsilon, ({ adversary }) => adversary)} of the time.`);
   }
 }
 
+const shownSides = () => (settings.comparing ? SIDES : ["a"]);
+
+// Dims what is promised for other settings than those chosen now.
+function markPromises() {
+  const isOld = (side) => JSON.stringify(promises[side]?.asked) !== JSON.stringify(way(side));
+  for (const side of SIDES) $(`told-${side}`).classList.toggle("waiting", isOld(side));
+  $("promise").classList.toggle("waiting", shownSides().some(isOld));
+}
+
 async function showVeiled() {
+  if (spends) return showPrice();
   fail(null);
   writeAddress();
-  const shown = settings.comparing ? SIDES : ["a"];
-  for (const side of SIDES) $(`title-${side}`).textContent = `Veiled by ${settings[side].mechanism}, ε = ${settings[side].epsilon}`;
+  markPromises();
   drawPlot(fail);
-  await Promise.all(shown.map((side) => veiled[side].show($("text").value)));
+  return draw();
+}
+
+const draw = () => Promise.all(shownSides().map((side) => veiled[side].show($("text").value)));
+
+// With a key that has a budget: what would be promised, which costs nothing.
+async function showPrice() {
+  fail(null);
+  writeAddress();
+  markPromises();
+  drawPlot(fail);
+  for (const side of SIDES) veiled[side].mark($("text").value);
+  await Promise.all(shownSides().map((side) => veiled[side].look()));
+}
+
+function hearBudget(left) {
+  spends = left !== null;
+  const sum = left?.toLocaleString("en", { maximumFractionDigits: 2, roundingMode: "floor" });
+  const told = "This key has a budget: every drawn word costs ε, and nothing is drawn until you press Draw again.";
+  $("budget").textContent = spends ? `${told}${sum ? ` It may still spend ${sum}.` : ""}` : "";
+}
+
+// Draws at once what was asked for by hand. What is being paid for is waited for, not given up.
+async function drawAgain() {
+  const text = $("text").value;
+  if (!spends) {
+    shownSides().forEach((side) => veiled[side].forget());
+    return showVeiled();
+  }
+  fail(null);
+  const isNew = shownSides().some((side) => veiled[side].isStale(text));
+  if (!isNew) shownSides().forEach((side) => veiled[side].forget()); // else what stands there already is not paid for again
+  $("again").disabled = true;
+  try {
+    await draw();
+  } finally {
+    $("again").disabled = false;
+    for (const side of SIDES) veiled[side].mark($("text").value); // it may have been typed on
+  }
+  return undefined;
+}
+
+// Asks for no text, so that nothing is drawn before it is known whether drawing has a price.
+async function learnBudget() {
+  try {
+    await post("v1/privatize", { ...way("a"), text: [] });
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    hearBudget(undefined); // a budget, and settings that have no price
+  }
 }
 
 async function showPicked() {
@@ -215,6 +276,7 @@ async function begin() {
   if (points && !hasEpsilon) settings.a.epsilon = Number(matching(points, FIRST_GUESSED).toPrecision(2));
   SIDES.forEach((side) => setEpsilon(side, settings[side].epsilon));
   compare(settings.comparing);
+  await learnBudget();
   await showVeiled();
   if (picked) pickSoon();
   else veiled.a.chooseFirst(); // so that there is something to see
@@ -240,9 +302,10 @@ function listen() {
   }
   compare(false);
   for (const side of SIDES) {
-    veiled[side] = new Veiled(side, pick, (which, guarantee) => {
-      promises[which] = guarantee;
+    veiled[side] = new Veiled(side, pick, (which, guarantee, asked) => {
+      promises[which] = { ...guarantee, asked };
       showPromises();
+      markPromises();
     });
     $(`mechanism-${side}`).addEventListener("change", (event) => chooseMechanism(side, event.target.value).catch(fail));
     $(`epsilon-${side}`).addEventListener("input", (event) => {
@@ -259,10 +322,7 @@ function listen() {
     $(`number-${side}`).addEventListener("blur", () => showEpsilon(side));
   }
   $("text").addEventListener("input", veilSoon);
-  $("again").addEventListener("click", () => {
-    SIDES.forEach((side) => veiled[side].forget());
-    veilSoon();
-  });
+  $("again").addEventListener("click", () => drawAgain().catch(fail));
   $("compare").addEventListener("click", () => {
     compare(!settings.comparing);
     if (settings.comparing) chooseMechanism("b", settings.b.mechanism).catch(fail);
@@ -289,6 +349,7 @@ function listen() {
     $("key").value = "";
     begin().catch(fail);
   });
+  onBudget(hearBudget);
   prepareTable(fail);
 }
 
