@@ -423,6 +423,33 @@ def test_long_cells_between_semicolons_go_in_several_requests(open_page: Callabl
     assert all(row[1].count(",") == 2000 for row in out[1:])
 
 
+def test_a_mark_over_the_end_of_a_sentence_stays_whole(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=1&w=marked")
+    page.wait_for_selector("#out-a", state="attached")
+    page.fill("#text", "See [[Paris]]. Call [[St. John]] now. Bye [[London]].")
+    wait(page, "document.querySelectorAll('#out-a [role=button]').length === 4")
+    assert not page.is_visible("#problem")
+    assert re.fullmatch(r"See \S+\. Call \S+\. \S+ now\. Bye \S+\.", veiled(page))
+
+
+def test_many_spaces_do_not_stop_the_page(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    page.fill("#text", "surgeon" + " " * 60_000 + "clinic")
+    longest = page.evaluate(
+        """async () => {
+            let [last, longest] = [performance.now(), 0];
+            while (document.querySelectorAll('#out-a [role=button]').length !== 2) {
+                await new Promise((done) => setTimeout(done, 10));
+                longest = Math.max(longest, performance.now() - last);
+                last = performance.now();
+            }
+            return longest;
+        }"""
+    )
+    assert longest < 3000  # milliseconds; it was 6,000
+
+
 def test_what_is_wrong_is_said(open_page: Callable[..., Any], tmp_path: Path) -> None:
     page = open_page()
     page.wait_for_selector("#out-a [role=button]")
@@ -447,9 +474,14 @@ def test_a_key_is_asked_for(open_page: Callable[..., Any], toy_file: Path) -> No
     with running(Settings(spaces=(str(toy_file),), keys=(Key("ann", hash_key(key)),))) as one:
         page = open_page(address=one.address)
         page.wait_for_selector("#key-form", state="visible")
+        page.fill("#key", "Schlüssel€")
+        page.press("#key", "Enter")
+        wait(page, "document.querySelector('#problem').textContent.includes('that no key has')")
+        assert page.is_visible("#key-form")
         page.fill("#key", key)
         page.press("#key", "Enter")
         page.wait_for_selector("#out-a [role=button]")
+        assert not page.is_visible("#problem")
         assert not page.is_visible("#key-form")
         assert key not in page.url
 

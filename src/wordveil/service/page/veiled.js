@@ -6,8 +6,30 @@ import { way } from "./settings.js";
 
 const MARKS = /\[\[|\]\]/g;
 
-// Sentences, and between them what lies between.
-const pieces = (text) => text.split(/((?<=[.!?…]["'”’)\]]*)\s+|\s*\n\s*\n\s*)/).filter((piece) => piece !== "");
+const CLOSING = new Set(`"'”’)]`);
+const ENDING = new Set(".!?…");
+
+// Whether a sentence ends before this place.
+function endsAt(text, place) {
+  let last = place - 1;
+  while (CLOSING.has(text[last])) last -= 1;
+  return ENDING.has(text[last]);
+}
+
+// Sentences, and between them what lies between. Where words are marked, a mark is never cut in two.
+// Looks at each run of spaces once: a pasted text may have very long ones.
+function pieces(text, marked) {
+  const found = [];
+  let [from, open] = [0, false];
+  for (const { 0: run, index } of text.matchAll(/\[\[|\]\]|\s+/g)) {
+    if (run === "[[" || run === "]]") open = run === "[[";
+    else if (!(marked && open) && (endsAt(text, index) || run.split("\n").length > 2)) {
+      found.push(text.slice(from, index), run);
+      from = index + run.length;
+    }
+  }
+  return [...found, text.slice(from)].filter((piece) => piece !== "");
+}
 
 export class Veiled {
   static picked = null; // the place of the word that is looked at, so that drawing again does not lose it
@@ -80,7 +102,7 @@ export class Veiled {
       this.select = asked.select;
     }
     const seen = new Map();
-    const parts = pieces(text).map((part) => {
+    const parts = pieces(text, asked.select === "marked").map((part) => {
       const before = seen.get(part) ?? 0;
       seen.set(part, before + 1);
       return { part, key: `${before} ${part}` };
