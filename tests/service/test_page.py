@@ -256,6 +256,19 @@ def test_a_curve_is_measured_on_demand(open_page: Callable[..., Any]) -> None:
     assert "The guesser looks among 60 words." in page.text_content("#plot")
 
 
+def test_a_curve_on_its_way_is_not_measured_twice(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=laplace&e=2&s=toy.txt")
+    page.wait_for_selector("#plot button")
+    with holding(page, "**/v1/calibrate*") as held:
+        page.click("#plot button >> text=Measure laplace")
+        held()
+        page.fill("#number-a", "3")
+        wait(page, "document.querySelector('#title-a').textContent.endsWith('ε = 3')")
+        assert page.locator("#plot button").count() == 0
+        assert "laplace is being measured" in page.text_content("#plot")
+    page.wait_for_selector("#plot svg .curve", state="attached", timeout=60_000)
+
+
 def test_settings_are_shared_by_address_and_the_text_is_not(open_page: Callable[..., Any]) -> None:
     context = {"permissions": ["clipboard-read", "clipboard-write"]}
     page = open_page("#m=ring&e=0.1&w=all&o=drop", **context)
