@@ -199,6 +199,16 @@ def test_a_word_shows_its_distribution_and_its_neighbours(open_page: Callable[..
     wait(page, "word => document.querySelector('#word .big').textContent === word", arg=other)
 
 
+def test_a_number_is_said_to_keep_its_length(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    page.fill("#text", "12345678901")
+    wait(page, "/^\\d{11}$/.test(document.querySelector('#out-a').textContent)")
+    page.click("#out-a [role=button]")
+    wait(page, "document.querySelector('#word').textContent.includes('as many as it has')")
+    assert "does not depend on it" not in page.text_content("#word")
+
+
 def test_a_word_of_a_hyperbolic_space_is_drawn_on_the_disk(open_page: Callable[..., Any], tmp_path: Path) -> None:
     from tests.conftest import make_poincare, names
 
