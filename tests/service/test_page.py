@@ -279,6 +279,34 @@ def test_a_curve_on_its_way_is_not_measured_twice(open_page: Callable[..., Any])
     page.wait_for_selector("#plot svg .curve", state="attached", timeout=60_000)
 
 
+def test_a_curve_that_comes_late_changes_nothing(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    page.select_option("#mechanism-a", "ring")
+    wait(page, "document.querySelector('#title-a').textContent.includes('ring')")
+    direct = page.text_content("#title-a")
+    other = open_page("#m=graph&e=3")
+    other.wait_for_selector("#out-a [role=button]")
+    with holding(other, "**/v1/tradeoffs?mechanism=exponential*") as held:
+        other.select_option("#mechanism-a", "exponential")
+        held()
+        other.select_option("#mechanism-a", "ring")
+        wait(other, "document.querySelector('#title-a').textContent.includes('ring')")
+        assert other.text_content("#title-a") == direct  # guessed as often as graph was
+    other.wait_for_timeout(500)
+    assert other.text_content("#title-a") == direct
+    assert other.input_value("#mechanism-a") == "ring"
+
+
+def test_a_link_that_cannot_be_copied_is_said(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as over plain HTTP
+    page.click("#share")
+    wait(page, "document.querySelector('#toast').textContent.includes('address bar')")
+    assert not page.is_visible("#problem")
+
+
 def test_settings_are_shared_by_address_and_the_text_is_not(open_page: Callable[..., Any]) -> None:
     context = {"permissions": ["clipboard-read", "clipboard-write"]}
     page = open_page("#m=ring&e=0.1&w=all&o=drop", **context)

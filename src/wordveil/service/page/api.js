@@ -12,7 +12,11 @@ const MOST_TEXTS = 100;
 const MOST_LETTERS = 20_000;
 const TRIES = 3; // of a request that the service is too busy for
 
-export const useKey = (key) => sessionStorage.setItem(KEY, key);
+export function useKey(key) {
+  // what no header can hold, the browser would refuse as if the service were gone
+  if (/[^ -~\u00a0-\u00ff]/.test(key)) throw new Problem(401, "this key has a character that no key has; was it copied whole and alone?");
+  sessionStorage.setItem(KEY, key);
+}
 
 let heard = () => {};
 // Who hears what is left of a key's budget with every answer that says it; null where there is no budget.

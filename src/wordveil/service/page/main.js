@@ -219,16 +219,27 @@ function changed() {
 
 // ---- choices
 
-async function chooseMechanism(side, name, { match = true } = {}) {
+const turns = { a: 0, b: 0 }; // counts the choices on each side: a curve that comes late is not of the last one
+const rates = {}; // how often a guess was right before the choices whose curves are not here yet
+
+async function chooseMechanism(side, name) {
+  turns[side] += 1;
+  const turn = turns[side];
   const before = curveOf(settings[side].mechanism);
-  const guessed = before && at(before, settings[side].epsilon, (point) => point.adversary);
+  rates[side] ??= before && at(before, settings[side].epsilon, (point) => point.adversary);
   settings[side].mechanism = name;
-  await loadCurve(name);
+  const rate = rates[side];
+  try {
+    await loadCurve(name);
+  } finally {
+    if (turn === turns[side]) delete rates[side];
+  }
+  if (turn !== turns[side]) return;
   const points = curveOf(name);
   const other = side === "b" ? curveOf(settings.a.mechanism) : null;
-  const wanted = other ? at(other, settings.a.epsilon, (point) => point.adversary) : guessed;
+  const wanted = other ? at(other, settings.a.epsilon, (point) => point.adversary) : rate;
   // the same chance of being guessed is what makes two mechanisms comparable
-  if (match && points && wanted) setEpsilon(side, Number(short(matching(points, wanted))));
+  if (points && wanted) setEpsilon(side, Number(short(matching(points, wanted))));
   showEpsilon(side);
   changed();
 }
@@ -264,6 +275,10 @@ async function begin() {
   [mechanisms, spaces] = await Promise.all([get("v1/mechanisms"), get("v1/spaces")]);
   $("key-form").hidden = true;
   const { hasEpsilon } = readAddress();
+  for (const side of SIDES) {
+    turns[side] += 1;
+    delete rates[side];
+  }
   if (!spaces.some(({ name }) => name === settings.space)) settings.space = spaces[0].name;
   $("space").replaceChildren(...spaces.map(({ name, words }) => make("option", { value: name }, `${name} (${words.toLocaleString("en")} words)`)));
   for (const name of ["space", "select", "oov", "case"]) {
@@ -342,11 +357,18 @@ function listen() {
     event.preventDefault(); // the address holds the settings
     $("text").focus();
   });
-  $("share").addEventListener("click", () => share().catch(fail));
+  $("share").addEventListener("click", () => share());
   $("key-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    useKey($("key").value);
+    const key = $("key").value.trim();
     $("key").value = "";
+    try {
+      useKey(key);
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    fail(null);
     begin().catch(fail);
   });
   onBudget(hearBudget);
@@ -355,9 +377,18 @@ function listen() {
 
 async function share() {
   writeAddress();
-  await navigator.clipboard.writeText(location.href);
-  $("toast").textContent = "Copied. The link holds the settings and nothing of the text.";
-  setTimeout(() => ($("toast").textContent = ""), 3500);
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("Copied. The link holds the settings and nothing of the text.", 3500);
+  } catch {
+    // browsers let a page copy only over HTTPS or on this machine, and only where it is allowed
+    say("The browser does not let this page copy. The link is the page's address: copy it from the address bar.", 12_000);
+  }
+}
+
+function say(told, ms) {
+  $("toast").textContent = told;
+  setTimeout(() => ($("toast").textContent === told ? ($("toast").textContent = "") : null), ms);
 }
 
 $("text").value = SAMPLE;
