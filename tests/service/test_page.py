@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -72,6 +73,28 @@ def wait(page: Any, condition: str, arg: Any = None) -> None:
     raise AssertionError(f"never came true: {condition}")
 
 
+@contextmanager
+def holding(page: Any, pattern: str) -> Iterator[Callable[[], None]]:
+    """Hold such requests until the end of the block; gives what waits for the first of them."""
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    def first() -> None:
+        for _ in range(200):
+            if held:
+                return
+            page.wait_for_timeout(50)
+        raise AssertionError("the page never asked")
+
+    page.route(pattern, hold)
+    yield first
+    for route in held:
+        route.continue_()
+    page.unroute(pattern)
+
+
 def type_text(page: Any, words: int = 6) -> None:
     page.fill("#text", TEXT)
     wait(page, "words => document.querySelectorAll('#out-a [role=button]').length === words", words)
@@ -129,6 +152,38 @@ def test_moving_epsilon_changes_promise_and_text(open_page: Callable[..., Any]) 
     assert "e=2" in page.url
 
 
+@pytest.mark.parametrize("mechanism", ["gaussian", "nadp"])
+def test_no_distance_is_spoken_of_where_none_is_promised(open_page: Callable[..., Any], mechanism: str) -> None:
+    page = open_page(f"#m={mechanism}&e=8")
+    wait(page, "document.querySelector('#told-a').textContent.includes('No test of what is released')")
+    told = page.text_content("#told-a")
+    assert told.startswith(page.text_content("#promise .sentence"))
+    assert "apart are told apart" not in told
+    assert "plus 1e-06" in told
+    assert page.text_content("#unit-a") == ""
+
+
+def test_the_epsilon_that_is_shown_is_the_one_that_is_used(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=6.2555&vs=ring&ve=0.1")
+    wait(page, "document.querySelector('#title-a').textContent.endsWith('ε = 6.2555')")
+    assert page.input_value("#number-a") == "6.2555"
+    assert page.text_content("#used-a") == ""
+    page.fill("#number-a", "8")
+    wait(page, "document.querySelector('#told-a').textContent.includes('at most 2,990')")  # e^8 is 2,980.96
+    page.fill("#number-a", "4.1234")
+    wait(page, "document.querySelector('#title-a').textContent.endsWith('ε = 4.1234')")
+    assert "e=4.1234" in page.url
+    for typed, used in (("5000", "1000"), ("0.0001", "0.01"), ("-3", "0.01")):
+        page.fill("#number-a", typed)
+        wait(page, "used => document.querySelector('#used-a').textContent.startsWith(`ε = ${used} is used`)", used)
+        wait(page, "used => document.querySelector('#title-a').textContent.endsWith(`ε = ${used}`)", used)
+    page.press("#number-a", "Tab")
+    assert page.input_value("#number-a") == "0.01"
+    assert page.text_content("#used-a") == ""
+    assert page.get_by_role("spinbutton", name="ε of the second mechanism as a number").count() == 1
+    assert page.get_by_role("slider", name="of the second mechanism").count() == 1
+
+
 def test_a_word_shows_its_distribution_and_its_neighbours(open_page: Callable[..., Any]) -> None:
     page = open_page("#m=graph&e=3")
     page.wait_for_selector("#out-a [role=button]")
@@ -142,6 +197,16 @@ def test_a_word_shows_its_distribution_and_its_neighbours(open_page: Callable[..
     other = page.text_content("#word .bars li:nth-child(2) button")
     page.click("#word .bars li:nth-child(2) button")
     wait(page, "word => document.querySelector('#word .big').textContent === word", arg=other)
+
+
+def test_a_number_is_said_to_keep_its_length(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    page.fill("#text", "12345678901")
+    wait(page, "/^\\d{11}$/.test(document.querySelector('#out-a').textContent)")
+    page.click("#out-a [role=button]")
+    wait(page, "document.querySelector('#word').textContent.includes('as many as it has')")
+    assert "does not depend on it" not in page.text_content("#word")
 
 
 def test_a_word_of_a_hyperbolic_space_is_drawn_on_the_disk(open_page: Callable[..., Any], tmp_path: Path) -> None:
@@ -201,6 +266,47 @@ def test_a_curve_is_measured_on_demand(open_page: Callable[..., Any]) -> None:
     assert "The guesser looks among 60 words." in page.text_content("#plot")
 
 
+def test_a_curve_on_its_way_is_not_measured_twice(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=laplace&e=2&s=toy.txt")
+    page.wait_for_selector("#plot button")
+    with holding(page, "**/v1/calibrate*") as held:
+        page.click("#plot button >> text=Measure laplace")
+        held()
+        page.fill("#number-a", "3")
+        wait(page, "document.querySelector('#title-a').textContent.endsWith('ε = 3')")
+        assert page.locator("#plot button").count() == 0
+        assert "laplace is being measured" in page.text_content("#plot")
+    page.wait_for_selector("#plot svg .curve", state="attached", timeout=60_000)
+
+
+def test_a_curve_that_comes_late_changes_nothing(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    page.select_option("#mechanism-a", "ring")
+    wait(page, "document.querySelector('#title-a').textContent.includes('ring')")
+    direct = page.text_content("#title-a")
+    other = open_page("#m=graph&e=3")
+    other.wait_for_selector("#out-a [role=button]")
+    with holding(other, "**/v1/tradeoffs?mechanism=exponential*") as held:
+        other.select_option("#mechanism-a", "exponential")
+        held()
+        other.select_option("#mechanism-a", "ring")
+        wait(other, "document.querySelector('#title-a').textContent.includes('ring')")
+        assert other.text_content("#title-a") == direct  # guessed as often as graph was
+    other.wait_for_timeout(500)
+    assert other.text_content("#title-a") == direct
+    assert other.input_value("#mechanism-a") == "ring"
+
+
+def test_a_link_that_cannot_be_copied_is_said(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as over plain HTTP
+    page.click("#share")
+    wait(page, "document.querySelector('#toast').textContent.includes('address bar')")
+    assert not page.is_visible("#problem")
+
+
 def test_settings_are_shared_by_address_and_the_text_is_not(open_page: Callable[..., Any]) -> None:
     context = {"permissions": ["clipboard-read", "clipboard-write"]}
     page = open_page("#m=ring&e=0.1&w=all&o=drop", **context)
@@ -227,6 +333,20 @@ def test_a_link_opened_where_the_page_is_already_open_changes_it(open_page: Call
     assert not page.is_visible("#problem")
     page.go_back()
     wait(page, "document.querySelector('#title-a').textContent === 'Veiled by graph, ε = 3'")
+
+
+def test_skipping_to_the_text_keeps_the_settings(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=ring&e=0.1&o=drop")
+    page.wait_for_selector("#out-a [role=button]")
+    page.focus(".skip")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "text"
+    page.evaluate("location.hash = '#text'")  # as other pages may link here
+    wait(page, "location.hash.includes('m=ring')")
+    page.wait_for_timeout(200)
+    assert page.input_value("#mechanism-a") == "ring"
+    assert page.input_value("#number-a") == "0.1"
+    assert page.input_value("#oov") == "drop"
 
 
 def test_a_long_text_is_veiled_and_typed_on(open_page: Callable[..., Any]) -> None:
@@ -263,9 +383,17 @@ def test_a_service_that_is_busy_or_gone_is_said_and_comes_back(open_page: Callab
     page.click("#again")
     page.wait_for_selector("#problem", state="visible")
     assert "does not answer" in page.text_content("#problem")
+    page.fill("#number-a", "9")
+    page.wait_for_selector("#stale-a", state="visible")
+    assert page.text_content("#title-a") == "Veiled by graph, ε = 3"  # what stands there is not of the new ε
+    assert "at most 20.1." in page.text_content("#told-a")
+    assert "waiting" in page.get_attribute("#told-a", "class")
     page.unroute("**/v1/privatize")
     page.click("#again")
     page.wait_for_selector("#problem", state="hidden")
+    wait(page, "document.querySelector('#title-a').textContent === 'Veiled by graph, ε = 9'")
+    assert not page.is_visible("#stale-a")
+    assert "waiting" not in page.get_attribute("#told-a", "class")
 
 
 def test_a_table_goes_up_and_comes_down_veiled(open_page: Callable[..., Any], tmp_path: Path) -> None:
@@ -292,6 +420,42 @@ def test_a_table_goes_up_and_comes_down_veiled(open_page: Callable[..., Any], tm
     assert sum(a[1] != b[1] for a, b in zip(out[1:], rows[1:], strict=True)) > 200
 
 
+def test_what_is_downloaded_is_what_the_panel_says(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    source = tmp_path / "one.csv"
+    source.write_text("name,answer\n" + "Paris,the surgeon left the clinic\n" * 130, encoding="utf-8")
+    page = open_page("#m=graph&e=0.1")
+    page.wait_for_selector("#out-a [role=button]")
+    page.set_input_files("#file", str(source))
+    wait(page, "document.querySelector('#column').options.length === 2")
+    with holding(page, "**/v1/privatize") as held:
+        page.click("#table-go")
+        held()
+        for one in ("#file", "#column", "#table-go"):  # no other file or column while this one is veiled
+            assert page.is_disabled(one)
+    page.wait_for_selector("#table-done", state="visible")
+    assert page.is_enabled("#file")
+    assert page.is_enabled("#column")
+    assert "130 cells of answer" in page.text_content("#table-told")
+    page.select_option("#column", "0")
+    assert not page.is_visible("#table-done")
+
+
+def test_what_is_wrong_with_a_table_is_said_beside_it(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    source = tmp_path / "one.csv"
+    source.write_text("name,answer\nParis,the surgeon left the clinic\n", encoding="utf-8")
+    page = open_page("#m=graph&e=1")
+    page.wait_for_selector("#out-a [role=button]")
+    page.set_input_files("#file", str(source))
+    wait(page, "document.querySelector('#column').options.length === 2")
+    page.route("**/v1/privatize", lambda route: route.abort())
+    page.click("#table-go")
+    wait(page, "document.querySelector('#table-told').textContent.includes('does not answer')")
+    assert not page.is_visible("#table-progress")
+    page.unroute("**/v1/privatize")
+    page.click("#table-go")
+    wait(page, "document.querySelector('#table-told').textContent.startsWith('1 cell of answer')")
+
+
 def test_long_cells_between_semicolons_go_in_several_requests(open_page: Callable[..., Any], tmp_path: Path) -> None:
     source = tmp_path / "letters.csv"
     long = "the sea; " + "and the of, " * 2000  # 18,000 words for every three cells
@@ -308,6 +472,33 @@ def test_long_cells_between_semicolons_go_in_several_requests(open_page: Callabl
     out = list(csv.reader(io.StringIO(Path(download.value.path()).read_bytes().decode(), newline=""), delimiter=";"))
     assert [row[0] for row in out] == ["id", "0", "1", "2", "3", "4"]
     assert all(row[1].count(",") == 2000 for row in out[1:])
+
+
+def test_a_mark_over_the_end_of_a_sentence_stays_whole(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=1&w=marked")
+    page.wait_for_selector("#out-a", state="attached")
+    page.fill("#text", "See [[Paris]]. Call [[St. John]] now. Bye [[London]].")
+    wait(page, "document.querySelectorAll('#out-a [role=button]').length === 4")
+    assert not page.is_visible("#problem")
+    assert re.fullmatch(r"See \S+\. Call \S+\. \S+ now\. Bye \S+\.", veiled(page))
+
+
+def test_many_spaces_do_not_stop_the_page(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=graph&e=3")
+    page.wait_for_selector("#out-a [role=button]")
+    page.fill("#text", "surgeon" + " " * 60_000 + "clinic")
+    longest = page.evaluate(
+        """async () => {
+            let [last, longest] = [performance.now(), 0];
+            while (document.querySelectorAll('#out-a [role=button]').length !== 2) {
+                await new Promise((done) => setTimeout(done, 10));
+                longest = Math.max(longest, performance.now() - last);
+                last = performance.now();
+            }
+            return longest;
+        }"""
+    )
+    assert longest < 3000  # milliseconds; it was 6,000
 
 
 def test_what_is_wrong_is_said(open_page: Callable[..., Any], tmp_path: Path) -> None:
@@ -334,11 +525,55 @@ def test_a_key_is_asked_for(open_page: Callable[..., Any], toy_file: Path) -> No
     with running(Settings(spaces=(str(toy_file),), keys=(Key("ann", hash_key(key)),))) as one:
         page = open_page(address=one.address)
         page.wait_for_selector("#key-form", state="visible")
+        page.fill("#key", "Schlüssel€")
+        page.press("#key", "Enter")
+        wait(page, "document.querySelector('#problem').textContent.includes('that no key has')")
+        assert page.is_visible("#key-form")
         page.fill("#key", key)
         page.press("#key", "Enter")
         page.wait_for_selector("#out-a [role=button]")
+        assert not page.is_visible("#problem")
         assert not page.is_visible("#key-form")
         assert key not in page.url
+
+
+def test_a_budget_is_spent_by_hand_alone(open_page: Callable[..., Any], toy_file: Path, tmp_path: Path) -> None:
+    key = new_key()
+    keys = (Key("ann", hash_key(key), 10.0),)
+    with running(Settings(spaces=(str(toy_file),), keys=keys, ledgers=str(tmp_path))) as one:
+        page = open_page("#m=graph&e=2", address=one.address)
+        page.wait_for_selector("#key-form", state="visible")
+        asked: list[str] = []
+        page.on(
+            "request",
+            lambda request: asked.extend(request.post_data_json["text"]) if "privatize" in request.url else None,
+        )
+        page.fill("#key", key)
+        page.press("#key", "Enter")
+        wait(page, "document.querySelector('#budget').textContent.includes('still spend 10.')")
+        page.fill("#text", "zqa zqb.")
+        page.fill("#number-a", "1.5")
+        wait(page, "document.querySelector('#told-a').textContent.includes('at most 4.49')")  # that costs nothing
+        assert asked == []
+        page.click("#again")
+        wait(page, "document.querySelector('#budget').textContent.includes('still spend 7.')")
+        wait(page, "document.querySelectorAll('#out-a [role=button]').length === 2")
+        assert not page.is_visible("#stale-a")
+        page.fill("#text", "zqa zqb. zqc.")
+        page.wait_for_selector("#stale-a", state="visible")
+        assert asked == ["zqa zqb."]
+        page.click("#again")
+        wait(page, "document.querySelectorAll('#out-a [role=button]').length === 3")
+        assert asked == ["zqa zqb.", "zqc."]  # what stood there is not paid for again
+        page.click("#again")
+        wait(page, "document.querySelector('#budget').textContent.includes('still spend 1.')")
+        page.select_option("#mechanism-a", "gaussian")
+        wait(page, "document.querySelector('#problem').textContent.includes('no promise that could be counted')")
+        assert page.text_content("#title-a") == "Veiled by graph, ε = 1.5"
+        page.reload()
+        wait(page, "document.querySelector('#budget').textContent.startsWith('This key has a budget')")
+        page.wait_for_timeout(200)
+        assert asked[2:] == ["zqa zqb.", "zqc."]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

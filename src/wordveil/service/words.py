@@ -13,7 +13,7 @@ from wordveil.service.problems import Problem
 from wordveil.spaces import EuclideanSpace, GraphSpace, PoincareSpace
 from wordveil.spaces.hyperbolic_geometry import from_hyperboloid, hyperboloid_distance, log_map, time_coordinate
 from wordveil.text.lookup import Lookup
-from wordveil.text.tokens import lookup_key
+from wordveil.text.tokens import is_number, lookup_key
 
 __all__ = ["find_word", "word_facts"]
 
@@ -27,6 +27,10 @@ _HOPS = 3
 def find_word(space: EuclideanSpace | PoincareSpace, word: str) -> int:
     """Return the id of a word as a text would be looked up, or say that the space lacks it."""
     found = Lookup(space.vocabulary).id(word, lookup_key(word))
+    if found is None and is_number(word):
+        raise Problem(
+            404, "this number is not in the space: in a text it is replaced by random digits, as many as it has."
+        )
     if found is None:
         raise Problem(
             404, "this word is not in the space: in a text it is replaced by a draw that does not depend on it."

@@ -12,7 +12,15 @@ const MOST_TEXTS = 100;
 const MOST_LETTERS = 20_000;
 const TRIES = 3; // of a request that the service is too busy for
 
-export const useKey = (key) => sessionStorage.setItem(KEY, key);
+export function useKey(key) {
+  // what no header can hold, the browser would refuse as if the service were gone
+  if (/[^ -~\u00a0-\u00ff]/.test(key)) throw new Problem(401, "this key has a character that no key has; was it copied whole and alone?");
+  sessionStorage.setItem(KEY, key);
+}
+
+let heard = () => {};
+// Who hears what is left of a key's budget with every answer that says it; null where there is no budget.
+export const onBudget = (listener) => (heard = listener);
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -35,6 +43,7 @@ export async function call(method, path, body, signal) {
   }
   const told = await answer.json().catch(() => ({ detail: "the service gave an answer that cannot be read." }));
   if (!answer.ok) throw new Problem(answer.status, told.detail);
+  if (told.budget_left !== undefined) heard(told.budget_left);
   return told;
 }
 

@@ -1,9 +1,9 @@
 // Puts the page together.
 
-import { get, post, useKey } from "./api.js";
-import { $, make, short } from "./dom.js";
+import { get, onBudget, post, useKey } from "./api.js";
+import { $, make, roundedUp, sentence, short } from "./dom.js";
 import { at, curveOf, drawPlot, loadCurve, matching, told } from "./plot.js";
-import { choice, readAddress, settings, writeAddress } from "./settings.js";
+import { choice, hasSettings, readAddress, settings, way, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
 import { Veiled } from "./veiled.js";
 import { showNoWord, showWord } from "./word.js";
@@ -14,18 +14,20 @@ const SAMPLE =
 const STEPS = 1000;
 const FIRST_GUESSED = 0.25; // the page begins where a guess is right a quarter of the time
 const SIDES = ["a", "b"];
+const METRIC = "metric differential privacy";
 
 let mechanisms = [];
 let spaces = [];
 let picked = null; // the word that is looked at, and on which side
 let looking = null; // what stops the request for it
-const promises = {};
+const promises = {}; // what is promised on each side, and what it was asked with
+let spends = false; // whether the key has a budget: then nothing is drawn but by Draw again
 const veiled = {};
 
 function fail(error) {
   if (error?.name === "AbortError") return;
   $("problem").hidden = !error;
-  $("problem").textContent = error ? `${error.message[0].toUpperCase()}${error.message.slice(1)}` : "";
+  $("problem").textContent = error ? sentence(error) : "";
   if (error?.status === 401) $("key-form").hidden = false;
 }
 
@@ -55,30 +57,36 @@ function showEpsilon(side) {
   const { epsilon } = settings[side];
   const [low, high] = span(side);
   $(`epsilon-${side}`).value = Math.round((STEPS * Math.log(epsilon / low)) / Math.log(high / low));
-  $(`epsilon-${side}`).setAttribute("aria-valuetext", `ε ${short(epsilon)}`);
-  if (document.activeElement !== $(`number-${side}`)) $(`number-${side}`).value = short(epsilon);
+  $(`epsilon-${side}`).setAttribute("aria-valuetext", `ε ${epsilon}`);
+  const number = $(`number-${side}`);
+  if (document.activeElement !== number) number.value = epsilon; // else somebody is typing
+  const { smallest_epsilon: least, largest_epsilon: most } = limits();
+  const differs = Number(number.value) !== epsilon;
+  $(`used-${side}`).textContent = differs ? `ε = ${epsilon} is used: it must lie between ${least} and ${most.toLocaleString("en")}.` : "";
 }
 
 function setEpsilon(side, epsilon) {
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
-  settings[side].epsilon = Math.min(Math.max(Number(short(epsilon)), least), most);
+  settings[side].epsilon = Math.min(Math.max(epsilon, least), most);
   showEpsilon(side);
 }
 
 // ---- what is shown
 
-const power = (epsilon) => (epsilon < 13 ? Number(short(Math.exp(epsilon))).toLocaleString("en") : `10^${Math.ceil(epsilon / Math.LN10)}`);
+// e^ε for a person, never less than it is: the page says "at most".
+const power = (epsilon) => (epsilon < 13 ? roundedUp(Math.exp(epsilon)).toLocaleString("en") : `10^${Math.ceil(epsilon / Math.LN10)}`);
 
 function showPromises() {
   const shown = settings.comparing ? SIDES : ["a"];
   const parts = shown.filter((side) => promises[side]).map((side) => {
     const promise = promises[side];
-    const facts = mechanisms.find(({ name }) => name === settings[side].mechanism);
+    const { mechanism, epsilon } = promise.asked;
+    const facts = mechanisms.find(({ name }) => name === mechanism);
     const none = promise.notion === "none";
     return make(
       "div",
       { class: `promise ${side}${none ? " none" : ""}` },
-      settings.comparing ? make("p", { class: "who" }, `${settings[side].mechanism}, ε = ${short(settings[side].epsilon)}`) : null,
+      settings.comparing ? make("p", { class: "who" }, `${mechanism}, ε = ${epsilon}`) : null,
       make("p", { class: "sentence" }, promise.sentence),
       make("p", { class: "formula" }, promise.formula),
       make(
@@ -100,24 +108,85 @@ function showPromises() {
   for (const side of shown) {
     const promise = promises[side];
     if (!promise) continue;
-    $(`unit-${side}`).textContent = `per ${promise.unit}`;
+    const isMetric = promise.notion === METRIC;
+    $(`unit-${side}`).textContent = isMetric ? `per ${promise.unit}` : "";
     $(`told-${side}`).classList.toggle("none", promise.notion === "none");
-    $(`told-${side}`).textContent =
-      promise.notion === "none"
+    $(`told-${side}`).textContent = isMetric
+      ? `Two words one ${promise.unit} apart are told apart by a factor of at most ${power(promise.epsilon)}.`
+      : promise.notion === "none"
         ? "No privacy is promised under these settings."
-        : `Two words one ${promise.unit} apart are told apart by a factor of at most ${power(settings[side].epsilon)}.`;
-    const points = curveOf(settings[side].mechanism);
-    if (points) $(`told-${side}`).append(make("br"), `A guess of the original word is right ${told(points, settings[side].epsilon, ({ adversary }) => adversary)} of the time.`);
+        : promise.sentence; // of some pairs of words only, and by more than a factor
+    const { mechanism, epsilon } = promise.asked;
+    const points = curveOf(mechanism);
+    if (points) $(`told-${side}`).append(make("br"), `A guess of the original word is right ${told(points, epsilon, ({ adversary }) => adversary)} of the time.`);
   }
 }
 
+const shownSides = () => (settings.comparing ? SIDES : ["a"]);
+
+// Dims what is promised for other settings than those chosen now.
+function markPromises() {
+  const isOld = (side) => JSON.stringify(promises[side]?.asked) !== JSON.stringify(way(side));
+  for (const side of SIDES) $(`told-${side}`).classList.toggle("waiting", isOld(side));
+  $("promise").classList.toggle("waiting", shownSides().some(isOld));
+}
+
 async function showVeiled() {
+  if (spends) return showPrice();
   fail(null);
   writeAddress();
-  const shown = settings.comparing ? SIDES : ["a"];
-  for (const side of SIDES) $(`title-${side}`).textContent = `Veiled by ${settings[side].mechanism}, ε = ${short(settings[side].epsilon)}`;
+  markPromises();
   drawPlot(fail);
-  await Promise.all(shown.map((side) => veiled[side].show($("text").value)));
+  return draw();
+}
+
+const draw = () => Promise.all(shownSides().map((side) => veiled[side].show($("text").value)));
+
+// With a key that has a budget: what would be promised, which costs nothing.
+async function showPrice() {
+  fail(null);
+  writeAddress();
+  markPromises();
+  drawPlot(fail);
+  for (const side of SIDES) veiled[side].mark($("text").value);
+  await Promise.all(shownSides().map((side) => veiled[side].look()));
+}
+
+function hearBudget(left) {
+  spends = left !== null;
+  const sum = left?.toLocaleString("en", { maximumFractionDigits: 2, roundingMode: "floor" });
+  const told = "This key has a budget: every drawn word costs ε, and nothing is drawn until you press Draw again.";
+  $("budget").textContent = spends ? `${told}${sum ? ` It may still spend ${sum}.` : ""}` : "";
+}
+
+// Draws at once what was asked for by hand. What is being paid for is waited for, not given up.
+async function drawAgain() {
+  const text = $("text").value;
+  if (!spends) {
+    shownSides().forEach((side) => veiled[side].forget());
+    return showVeiled();
+  }
+  fail(null);
+  const isNew = shownSides().some((side) => veiled[side].isStale(text));
+  if (!isNew) shownSides().forEach((side) => veiled[side].forget()); // else what stands there already is not paid for again
+  $("again").disabled = true;
+  try {
+    await draw();
+  } finally {
+    $("again").disabled = false;
+    for (const side of SIDES) veiled[side].mark($("text").value); // it may have been typed on
+  }
+  return undefined;
+}
+
+// Asks for no text, so that nothing is drawn before it is known whether drawing has a price.
+async function learnBudget() {
+  try {
+    await post("v1/privatize", { ...way("a"), text: [] });
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    hearBudget(undefined); // a budget, and settings that have no price
+  }
 }
 
 async function showPicked() {
@@ -130,7 +199,7 @@ async function showPicked() {
     showWord(await post("v1/words", { ...choice(picked.side), word: picked.word }, looking.signal), (word) => pick(picked.side, word));
   } catch (error) {
     if (error.status !== 404) throw error;
-    showNoWord(`${error.message[0].toUpperCase()}${error.message.slice(1)}`);
+    showNoWord(sentence(error));
   }
   waiting(false);
 }
@@ -150,16 +219,27 @@ function changed() {
 
 // ---- choices
 
-async function chooseMechanism(side, name, { match = true } = {}) {
+const turns = { a: 0, b: 0 }; // counts the choices on each side: a curve that comes late is not of the last one
+const rates = {}; // how often a guess was right before the choices whose curves are not here yet
+
+async function chooseMechanism(side, name) {
+  turns[side] += 1;
+  const turn = turns[side];
   const before = curveOf(settings[side].mechanism);
-  const guessed = before && at(before, settings[side].epsilon, (point) => point.adversary);
+  rates[side] ??= before && at(before, settings[side].epsilon, (point) => point.adversary);
   settings[side].mechanism = name;
-  await loadCurve(name);
+  const rate = rates[side];
+  try {
+    await loadCurve(name);
+  } finally {
+    if (turn === turns[side]) delete rates[side];
+  }
+  if (turn !== turns[side]) return;
   const points = curveOf(name);
   const other = side === "b" ? curveOf(settings.a.mechanism) : null;
-  const wanted = other ? at(other, settings.a.epsilon, (point) => point.adversary) : guessed;
+  const wanted = other ? at(other, settings.a.epsilon, (point) => point.adversary) : rate;
   // the same chance of being guessed is what makes two mechanisms comparable
-  if (match && points && wanted) setEpsilon(side, matching(points, wanted));
+  if (points && wanted) setEpsilon(side, Number(short(matching(points, wanted))));
   showEpsilon(side);
   changed();
 }
@@ -195,6 +275,10 @@ async function begin() {
   [mechanisms, spaces] = await Promise.all([get("v1/mechanisms"), get("v1/spaces")]);
   $("key-form").hidden = true;
   const { hasEpsilon } = readAddress();
+  for (const side of SIDES) {
+    turns[side] += 1;
+    delete rates[side];
+  }
   if (!spaces.some(({ name }) => name === settings.space)) settings.space = spaces[0].name;
   $("space").replaceChildren(...spaces.map(({ name, words }) => make("option", { value: name }, `${name} (${words.toLocaleString("en")} words)`)));
   for (const name of ["space", "select", "oov", "case"]) {
@@ -207,6 +291,7 @@ async function begin() {
   if (points && !hasEpsilon) settings.a.epsilon = Number(matching(points, FIRST_GUESSED).toPrecision(2));
   SIDES.forEach((side) => setEpsilon(side, settings[side].epsilon));
   compare(settings.comparing);
+  await learnBudget();
   await showVeiled();
   if (picked) pickSoon();
   else veiled.a.chooseFirst(); // so that there is something to see
@@ -227,31 +312,32 @@ function listen() {
     unfold("side", side);
     unfold("card", side);
     document.querySelector(`label[for="mechanism-${side}"]`).textContent = side === "a" ? "Mechanism" : "Compared with";
+    $(`whose-${side}`).textContent = side === "a" ? "" : "of the second mechanism";
+    $(`number-${side}`).setAttribute("aria-label", side === "a" ? "ε as a number" : "ε of the second mechanism as a number");
   }
   compare(false);
   for (const side of SIDES) {
-    veiled[side] = new Veiled(side, pick, (which, guarantee) => {
-      promises[which] = guarantee;
+    veiled[side] = new Veiled(side, pick, (which, guarantee, asked) => {
+      promises[which] = { ...guarantee, asked };
       showPromises();
+      markPromises();
     });
     $(`mechanism-${side}`).addEventListener("change", (event) => chooseMechanism(side, event.target.value).catch(fail));
     $(`epsilon-${side}`).addEventListener("input", (event) => {
       const [low, high] = span(side);
-      setEpsilon(side, low * (high / low) ** (event.target.value / STEPS));
+      setEpsilon(side, Number(short(low * (high / low) ** (event.target.value / STEPS))));
       changed();
     });
     $(`number-${side}`).addEventListener("input", (event) => {
-      if (!(Number(event.target.value) > 0)) return;
-      setEpsilon(side, Number(event.target.value));
-      changed();
+      if (Number(event.target.value) > 0) {
+        setEpsilon(side, Number(event.target.value));
+        changed();
+      } else showEpsilon(side);
     });
     $(`number-${side}`).addEventListener("blur", () => showEpsilon(side));
   }
   $("text").addEventListener("input", veilSoon);
-  $("again").addEventListener("click", () => {
-    SIDES.forEach((side) => veiled[side].forget());
-    veilSoon();
-  });
+  $("again").addEventListener("click", () => drawAgain().catch(fail));
   $("compare").addEventListener("click", () => {
     compare(!settings.comparing);
     if (settings.comparing) chooseMechanism("b", settings.b.mechanism).catch(fail);
@@ -263,22 +349,46 @@ function listen() {
       settings[name] = event.target.value;
       changed();
     });
-  window.addEventListener("hashchange", () => begin().catch(fail)); // a link that was opened where the page was
-  $("share").addEventListener("click", () => share().catch(fail));
+  window.addEventListener("hashchange", () => {
+    if (hasSettings()) begin().catch(fail); // a link that was opened where the page was
+    else writeAddress(); // a place on the page, or nothing: no settings to take over
+  });
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the address holds the settings
+    $("text").focus();
+  });
+  $("share").addEventListener("click", () => share());
   $("key-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    useKey($("key").value);
+    const key = $("key").value.trim();
     $("key").value = "";
+    try {
+      useKey(key);
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    fail(null);
     begin().catch(fail);
   });
+  onBudget(hearBudget);
   prepareTable(fail);
 }
 
 async function share() {
   writeAddress();
-  await navigator.clipboard.writeText(location.href);
-  $("toast").textContent = "Copied. The link holds the settings and nothing of the text.";
-  setTimeout(() => ($("toast").textContent = ""), 3500);
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("Copied. The link holds the settings and nothing of the text.", 3500);
+  } catch {
+    // browsers let a page copy only over HTTPS or on this machine, and only where it is allowed
+    say("The browser does not let this page copy. The link is the page's address: copy it from the address bar.", 12_000);
+  }
+}
+
+function say(told, ms) {
+  $("toast").textContent = told;
+  setTimeout(() => ($("toast").textContent === told ? ($("toast").textContent = "") : null), ms);
 }
 
 $("text").value = SAMPLE;

@@ -10,6 +10,7 @@ const TOP = 14;
 const BOTTOM = HEIGHT - 46;
 
 const curves = new Map();
+const measuring = new Map(); // the curves that are on their way, each with the line that says how far it is
 
 const similar = (point) => point.kept + point.near;
 const name = (mechanism) => `${settings.space} ${mechanism}`;
@@ -23,21 +24,27 @@ export async function loadCurve(mechanism) {
   curves.set(key, told.points.length ? Object.assign(told.points, { suspects: told.suspects }) : null);
 }
 
+// Measures a curve, and tells how far it is in a line that drawing again does not lose.
 async function measure(mechanism, redraw) {
   const key = name(mechanism);
-  const told = make("p", { class: "note" });
-  $("plot").append(told);
-  const request = { mechanism, space: settings.space, points: 6, words: 300, adversary_words: 2000, draws: 200 };
-  const result = await calibrated(request, ({ doing, progress }) => (told.textContent = `${mechanism}: ${doing}, ${percent(progress)}`));
-  const points = result.measurements.map(({ epsilon, adversary, kept, near }) => ({
-    epsilon,
-    adversary: adversary.uniform.value,
-    kept: kept.value,
-    near: near.value,
-  }));
-  points.suspects = result.measurements[0].adversary.uniform.words;
-  curves.set(key, points);
+  const line = make("p", { class: "note" }, `${mechanism} is being measured.`);
+  measuring.set(key, line);
   redraw();
+  try {
+    const request = { mechanism, space: settings.space, points: 6, words: 300, adversary_words: 2000, draws: 200 };
+    const result = await calibrated(request, ({ doing, progress }) => (line.textContent = `${mechanism}: ${doing}, ${percent(progress)}`));
+    const points = result.measurements.map(({ epsilon, adversary, kept, near }) => ({
+      epsilon,
+      adversary: adversary.uniform.value,
+      kept: kept.value,
+      near: near.value,
+    }));
+    points.suspects = result.measurements[0].adversary.uniform.words;
+    curves.set(key, points);
+  } finally {
+    measuring.delete(key);
+    redraw();
+  }
 }
 
 // What a quantity is at an ε between two that were measured, on a straight line over log ε.
@@ -88,12 +95,13 @@ export function drawPlot(fail) {
   for (const side of sides) {
     const { mechanism, epsilon } = settings[side];
     const points = curveOf(mechanism);
+    if (!points && measuring.has(name(mechanism))) {
+      below.push(measuring.get(name(mechanism)));
+      continue;
+    }
     if (!points) {
-      const button = make("button", { type: "button", class: "quiet" }, `Measure ${mechanism}`);
-      button.addEventListener("click", () => {
-        button.disabled = true;
-        measure(mechanism, () => drawPlot(fail)).catch(fail);
-      });
+      const again = () => drawPlot(fail);
+      const button = make("button", { type: "button", class: "quiet", onclick: () => measure(mechanism, again).catch(fail) }, `Measure ${mechanism}`);
       below.push(make("p", { class: "note" }, `The curve of ${mechanism} was not measured in advance. `, button));
       continue;
     }
@@ -109,9 +117,9 @@ export function drawPlot(fail) {
     taken = label.y;
     svg.append(
       draw("circle", { class: `now ${side}`, cx: now.x, cy: now.y, r: 7.5 }),
-      draw("text", { class: `named ${side}`, ...label }, `${mechanism}, ε = ${short(epsilon)}`),
+      draw("text", { class: `named ${side}`, ...label }, `${mechanism}, ε = ${epsilon}`),
     );
-    const where = `${mechanism} at ε = ${short(epsilon)}: a guess is right ${told(points, epsilon, (point) => point.adversary)} of the time, and the word or one of its 50 most similar comes out ${told(points, epsilon, similar)} of the time. The guesser looks among ${points.suspects.toLocaleString("en")} words.`;
+    const where = `${mechanism} at ε = ${epsilon}: a guess is right ${told(points, epsilon, (point) => point.adversary)} of the time, and the word or one of its 50 most similar comes out ${told(points, epsilon, similar)} of the time. The guesser looks among ${points.suspects.toLocaleString("en")} words.`;
     below.push(make("p", { class: "note" }, where));
   }
   $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "Higher and further left is better. The guesser knows the mechanism and takes all words to be equally likely; among fewer words guessing is easier."));

@@ -15,6 +15,8 @@ const usual = () => ({
 
 export const settings = usual();
 
+export const hasSettings = () => new URLSearchParams(location.hash.slice(1)).has(SIDES.a[0]);
+
 export function readAddress() {
   Object.assign(settings, usual());
   const told = new URLSearchParams(location.hash.slice(1));

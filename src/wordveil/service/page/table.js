@@ -1,7 +1,7 @@
 // A small CSV: one column goes to the service, the rest never leaves the browser.
 
 import { batches, post } from "./api.js";
-import { $, make } from "./dom.js";
+import { $, make, sentence } from "./dom.js";
 import { way } from "./settings.js";
 
 const MOST_BYTES = 2 << 20;
@@ -61,9 +61,8 @@ async function read(file) {
 }
 
 export function prepareTable(fail) {
-  let rows = [];
-  let name = "";
-  let separator = ",";
+  let table = null; // what was read, with its name
+  let reading = 0; // counts the files chosen, so that one read slowly does not take the place of a later one
   const told = $("table-told");
   const forget = () => {
     $("table-done").hidden = true;
@@ -73,38 +72,57 @@ export function prepareTable(fail) {
   const guarded = (work) => (event) => {
     event.preventDefault();
     fail(null);
-    Promise.resolve().then(work).catch(fail);
+    told.textContent = "";
+    Promise.resolve().then(work).catch((error) => {
+      $("table-progress").hidden = true;
+      told.textContent = sentence(error); // also here: the page's own place for problems may be out of sight
+      fail(error);
+    });
+  };
+  // While a column is veiled none other can be chosen: what comes down is what the panel says.
+  const allow = (on) => {
+    $("file").disabled = !on;
+    $("column").disabled = $("table-go").disabled = !on || !table;
   };
 
   $("file").addEventListener("change", guarded(async () => {
     forget();
-    rows = [];
+    reading += 1;
+    const mine = reading;
+    table = null;
     $("column").replaceChildren();
-    $("column").disabled = $("table-go").disabled = true;
+    allow(true);
     const [file] = $("file").files;
     if (!file) return;
-    ({ rows, separator } = await read(file).catch((error) => {
+    let found;
+    try {
+      found = { ...(await read(file)), name: file.name };
+    } catch (error) {
+      if (mine !== reading) return;
       $("file").value = ""; // so that it can be chosen again, when it was mended
       throw error;
-    }));
-    name = file.name;
+    }
+    if (mine !== reading) return;
+    table = found;
+    const { rows } = table;
     rows[0].forEach((heading, number) => $("column").append(make("option", { value: number }, heading || `column ${number + 1}`)));
     const lengths = rows[0].map((_, number) => rows.slice(1, 50).reduce((sum, row) => sum + (row[number] ?? "").length, 0));
     $("column").value = lengths.indexOf(Math.max(...lengths));
-    $("column").disabled = $("table-go").disabled = false;
+    allow(true);
     told.textContent = `${(rows.length - 1).toLocaleString("en")} rows. The longest column is chosen; choose another if it is not the one.`;
   }));
   $("column").addEventListener("change", forget);
 
   $("table-form").addEventListener("submit", guarded(async () => {
     forget();
+    const { rows, separator, name } = table;
     const column = Number($("column").value);
     const [head, ...body] = rows;
     const asked = way("a");
     const progress = $("table-progress");
     progress.hidden = false;
     progress.value = 0;
-    $("table-go").disabled = true;
+    allow(false);
     try {
       const veiled = [];
       let guarantee = null;
@@ -119,9 +137,9 @@ export function prepareTable(fail) {
       done.href = URL.createObjectURL(new Blob([write(out, separator)], { type: "text/csv" }));
       done.download = name.replace(/(\.csv)?$/i, "-veiled.csv");
       done.hidden = false;
-      told.textContent = `${veiled.length.toLocaleString("en")} cells veiled with ${asked.mechanism}, ε = ${asked.epsilon}. ${guarantee.sentence}`;
+      told.textContent = `${veiled.length.toLocaleString("en")} ${veiled.length === 1 ? "cell" : "cells"} of ${head[column] || `column ${column + 1}`} veiled with ${asked.mechanism}, ε = ${asked.epsilon}. ${guarantee.sentence}`;
     } finally {
-      $("table-go").disabled = false;
+      allow(true);
     }
   }));
 }

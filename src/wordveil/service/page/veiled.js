@@ -2,12 +2,34 @@
 
 import { batches, post } from "./api.js";
 import { $, make } from "./dom.js";
-import { settings, way } from "./settings.js";
+import { way } from "./settings.js";
 
 const MARKS = /\[\[|\]\]/g;
 
-// Sentences, and between them what lies between.
-const pieces = (text) => text.split(/((?<=[.!?…]["'”’)\]]*)\s+|\s*\n\s*\n\s*)/).filter((piece) => piece !== "");
+const CLOSING = new Set(`"'”’)]`);
+const ENDING = new Set(".!?…");
+
+// Whether a sentence ends before this place.
+function endsAt(text, place) {
+  let last = place - 1;
+  while (CLOSING.has(text[last])) last -= 1;
+  return ENDING.has(text[last]);
+}
+
+// Sentences, and between them what lies between. Where words are marked, a mark is never cut in two.
+// Looks at each run of spaces once: a pasted text may have very long ones.
+function pieces(text, marked) {
+  const found = [];
+  let [from, open] = [0, false];
+  for (const { 0: run, index } of text.matchAll(/\[\[|\]\]|\s+/g)) {
+    if (run === "[[" || run === "]]") open = run === "[[";
+    else if (!(marked && open) && (endsAt(text, index) || run.split("\n").length > 2)) {
+      found.push(text.slice(from, index), run);
+      from = index + run.length;
+    }
+  }
+  return [...found, text.slice(from)].filter((piece) => piece !== "");
+}
 
 export class Veiled {
   static picked = null; // the place of the word that is looked at, so that drawing again does not lose it
@@ -19,7 +41,10 @@ export class Veiled {
     this.promised = promised;
     this.drawn = new Map(); // each sentence as it is shown: only those that are new are made
     this.how = "";
+    this.select = "";
     this.abort = null;
+    this.shown = null; // the settings and the text that what is shown was made of
+    this.promisedFor = "";
     this.out.addEventListener("click", ({ target }) => this.choose(target.closest("[role=button]")));
     this.out.addEventListener("keydown", (event) => this.press(event));
   }
@@ -28,17 +53,56 @@ export class Veiled {
     this.drawn.clear();
   }
 
+  // Marks what is shown if it was not made of this text with these settings.
+  mark(text) {
+    const old = this.isStale(text);
+    $(`card-${this.side}`).classList.toggle("stale", old);
+    $(`stale-${this.side}`).hidden = !old || !this.shown;
+  }
+
+  isStale(text) {
+    return this.shown?.text !== text || this.shown.how !== JSON.stringify(way(this.side));
+  }
+
+  // What is promised now, without drawing anything.
+  async look() {
+    this.looking?.abort();
+    this.looking = new AbortController();
+    const asked = way(this.side);
+    if (this.promisedFor === JSON.stringify(asked)) return;
+    const { guarantee } = await post("v1/privatize", { ...asked, text: [] }, this.looking.signal);
+    this.promise(guarantee, asked);
+  }
+
+  promise(guarantee, asked) {
+    this.promisedFor = JSON.stringify(asked);
+    this.promised(this.side, guarantee, asked);
+  }
+
   async show(text) {
     this.abort?.abort();
     this.abort = new AbortController();
+    const { signal } = this.abort;
+    try {
+      await this.draw(text, signal);
+    } catch (error) {
+      if (signal.aborted) throw error; // what came after it says what is shown
+      this.out.classList.remove("waiting");
+      this.mark(text);
+      throw error;
+    }
+  }
+
+  async draw(text, signal) {
     const asked = way(this.side);
     const how = JSON.stringify(asked);
     if (how !== this.how) {
       this.forget();
       this.how = how;
+      this.select = asked.select;
     }
     const seen = new Map();
-    const parts = pieces(text).map((part) => {
+    const parts = pieces(text, asked.select === "marked").map((part) => {
       const before = seen.get(part) ?? 0;
       seen.set(part, before + 1);
       return { part, key: `${before} ${part}` };
@@ -48,17 +112,20 @@ export class Veiled {
     this.out.classList.toggle("waiting", missing.length > 0);
     let told = null;
     for (const some of batches(missing, ({ part }) => part)) {
-      told = await post("v1/privatize", { ...asked, text: some.map(({ part }) => part) }, this.abort.signal);
+      told = await post("v1/privatize", { ...asked, text: some.map(({ part }) => part) }, signal);
       told.results.forEach((result, number) => {
         const { part, key } = some[number];
         this.drawn.set(key, this.sentence(part, key, result));
       });
     }
-    if (!told && !parts.length) told = await post("v1/privatize", { ...asked, text: [] }, this.abort.signal);
-    if (told) this.promised(this.side, told.guarantee);
+    if (!told && this.promisedFor !== how) told = await post("v1/privatize", { ...asked, text: [] }, signal);
+    if (told) this.promise(told.guarantee, asked);
     const wanted = new Set(parts.map(({ key }) => key));
     for (const key of [...this.drawn.keys()]) if (!wanted.has(key)) this.drawn.delete(key);
     this.write(parts.map(({ key }) => this.drawn.get(key)));
+    $(`title-${this.side}`).textContent = `Veiled by ${asked.mechanism}, ε = ${asked.epsilon}`;
+    this.shown = { text, how };
+    this.mark(text);
     this.out.classList.remove("waiting");
   }
 
@@ -75,7 +142,7 @@ export class Veiled {
   sentence(part, key, { text, replacements }) {
     const element = make("span");
     // places count characters, which JavaScript's own strings do not
-    const old = Array.from(settings.select === "marked" ? part.replace(MARKS, "") : part);
+    const old = Array.from(this.select === "marked" ? part.replace(MARKS, "") : part);
     const fresh = Array.from(text);
     let [place, changed] = [0, 0];
     for (const { start, end, new_start: from, new_end: to } of replacements) {
