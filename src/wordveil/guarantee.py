@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import Enum
 from typing import Any
 
+from wordveil.rounding import round_up
+
 __all__ = ["Guarantee", "Notion"]
 
 
@@ -121,8 +123,8 @@ class Guarantee:
 
 
 def _in_digits(epsilon: float) -> str:
-    """Write e^ε for a person: in three digits, and from a million on as the next power of ten."""
+    """Write e^ε for a person: in three digits, rounded up, and from a million on as the next power of ten."""
     if epsilon > math.log(1e6):
         return f"10^{math.ceil(epsilon / math.log(10))}" if math.isfinite(epsilon) else "infinity"
-    factor = math.exp(epsilon)
-    return f"{factor:.3g}" if factor < 999.5 else f"{float(f'{factor:.3g}'):,.0f}"
+    factor = round_up(math.exp(epsilon))
+    return f"{factor:g}" if factor < 1000 else f"{factor:,.0f}"

@@ -50,7 +50,7 @@ def test_pandas(far: Veil, capsys: pytest.CaptureFixture[str]) -> None:
     assert re.fullmatch(r"\S+ \S+, \S+", veiled["text"][9])
     assert veiled["text"][9] != table["text"][9]
     example["main"]()
-    assert "at most 403" in capsys.readouterr().out
+    assert "at most 404" in capsys.readouterr().out
 
 
 def test_scikit_learn(capsys: pytest.CaptureFixture[str]) -> None:
