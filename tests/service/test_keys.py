@@ -54,6 +54,28 @@ def test_a_known_key_opens_the_api_and_nothing_else_does(toy_file: Path) -> None
             Client(one.address).call("/v1/mechanisms")
 
 
+def test_figures_of_callers_are_for_the_operator_alone(toy_file: Path) -> None:
+    ann, operator = new_key(), new_key()
+    local = Settings(spaces=(str(toy_file),))
+    with_keys = replace(local, keys=(Key("ann", hash_key(ann)),))
+    # (settings, who may see the figures: nobody in particular, a caller, the operator)
+    cases = [
+        (local, (200, 200, 200)),
+        (with_keys, (401, 401, 401)),
+        (replace(with_keys, metrics_hash=hash_key(operator)), (401, 401, 200)),
+        (replace(local, metrics_hash=hash_key(operator)), (401, 401, 200)),
+    ]
+    for settings, statuses in cases:
+        with running(settings) as one:
+            asked = ({}, {"authorization": f"Bearer {ann}"}, {"authorization": f"Bearer {operator}"})
+            answers = [one.get("/metrics", **headers) for headers in asked]
+            assert tuple(answer.status for answer in answers) == statuses
+            assert all("metrics_hash" in answer.sentence for answer in answers if answer.status == 401)
+            assert [one.get(path).status for path in ("/healthz", "/readyz")] == [200, 200]
+            described = one.get("/openapi.json").json["paths"]["/metrics"]["get"]
+            assert ("security" in described) == (401 in statuses)
+
+
 def spending(toy_file: Path, folder: Path, key: str) -> Settings:
     return Settings(spaces=(str(toy_file),), keys=(Key("ann", hash_key(key), 10.0),), ledgers=str(folder))
 

@@ -94,10 +94,11 @@ def _describe(app: FastAPI, settings: Settings) -> None:
     schemas[ProblemDetails.__name__] = ProblemDetails.model_json_schema()
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    if settings.keys:
+    if settings.keys or settings.metrics_hash:
+        closed = (*(("/v1/",) if settings.keys else ()), "/metrics")
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         for path, methods in made["paths"].items():
-            if path.startswith("/v1/"):
+            if path.startswith(closed):
                 for method in methods.values():
                     method["security"] = [{"key": []}]
 

@@ -24,6 +24,7 @@ STREAM = "/v1/privatize/stream"
 #: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
 _API = "/v1/"
+_FIGURES = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -121,6 +122,8 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             self._check_name(headers.get("host", ""))
+            if path == _FIGURES and not self._keys.may_see_figures(headers.get("authorization")):
+                raise Problem(401, "the figures are for whoever operates the service; see the setting metrics_hash.")
             if path.startswith(_API):
                 scope["wordveil.key"] = self._owner(headers.get("authorization"))
                 if scope["method"] == "POST":

@@ -37,6 +37,7 @@ class Keys:
 
     def __init__(self, settings: Settings) -> None:
         self._keys = settings.keys
+        self._operator = settings.metrics_hash
         folder = Path(settings.ledgers)
         self._ledgers: dict[str, Ledger] = {}
         for key in settings.keys:
@@ -52,15 +53,21 @@ class Keys:
         """Whether a key is needed at all."""
         return bool(self._keys)
 
+    def may_see_figures(self, authorization: str | None) -> bool:
+        """Whether the header has the operator's key: a caller's does not do, whose figures are those of others."""
+        if not (self._keys or self._operator):
+            return True
+        scheme, digest = _digest_in(authorization)
+        return hmac.compare_digest(self._operator, digest) and scheme == "bearer"
+
     def owner(self, authorization: str | None) -> Key | None:
         """Return whose key stands in the header ``Authorization: Bearer KEY``; None if nobody's."""
-        scheme, _, given = (authorization or "").partition(" ")
-        digest = hash_key(given.strip())
+        scheme, digest = _digest_in(authorization)
         found = None
         for key in self._keys:  # all of them, so that the time says nothing about which one it is
             if hmac.compare_digest(key.hash, digest):
                 found = key
-        return found if scheme.lower() == "bearer" else None
+        return found if scheme == "bearer" else None
 
     def charge(self, key: Key, guarantee: Guarantee, words: int) -> float | None:
         """Count what a release costs, before it is released; return what the key may still spend, if it has a budget.
@@ -83,3 +90,9 @@ class Keys:
             raise Problem(
                 403, "the budget of this key does not suffice: nothing was released and nothing was counted."
             ) from None
+
+
+def _digest_in(authorization: str | None) -> tuple[str, str]:
+    """Return the scheme of the header ``Authorization``, and the hash of what it gives."""
+    scheme, _, given = (authorization or "").partition(" ")
+    return scheme.lower(), hash_key(given.strip())
