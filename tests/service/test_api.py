@@ -224,6 +224,30 @@ def test_an_address_that_is_not_there(service: Service) -> None:
     assert answer.sentence == "there is nothing at this address."
 
 
+@pytest.mark.parametrize(
+    ("address", "query", "sentence"),
+    [
+        ("/v1/privatize/stream", f"epsilon=3&selct={SECRET}", "takes only the options case, epsilon, mechanism, oov"),
+        ("/v1/privatize/stream", f"epsilon=3&{SECRET}=all", "takes only the options"),
+        ("/v1/privatize/stream", "epsilon=0.5&epsilon=900", "given twice"),
+        ("/v1/words/sea", f"epsilon=3&mechansim={SECRET}", "takes only the options epsilon, mechanism, space, top"),
+        ("/v1/words/sea", "epsilon=3&top=1&top=2", "given twice"),
+        ("/v1/tradeoffs", f"{SECRET}=", "takes only the options"),
+        ("/v1/mechanisms", f"{SECRET}", "takes no options"),
+        ("/v1/privatize", "epsilon=3", "takes no options"),
+    ],
+)
+def test_an_option_that_would_not_count_is_refused(service: Service, address: str, query: str, sentence: str) -> None:
+    if address.startswith("/v1/privatize"):
+        kind = "application/x-ndjson" if address.endswith("stream") else "application/json"
+        answer = service.post(f"{address}?{query}", b'{"text": "sea", "epsilon": 3}', content_type=kind)
+    else:
+        answer = service.get(f"{address}?{query}")
+    assert answer.status == 422
+    assert sentence in answer.sentence
+    assert SECRET not in answer.sentence
+
+
 def test_a_fault_inside_tells_and_logs_nothing_of_the_text(
     service: Service,
     monkeypatch: pytest.MonkeyPatch,
