@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from wordveil.errors import WordveilError
@@ -69,27 +70,53 @@ class Keys:
                 found = key
         return found if scheme == "bearer" else None
 
-    def charge(self, key: Key, guarantee: Guarantee, words: int) -> float | None:
-        """Count what a release costs, before it is released; return what the key may still spend, if it has a budget.
-
-        Every drawn word costs ε: the loss if each differed by one unit of distance. A key with a budget may only ask
-        for what has such a price.
-        """
-        ledger = self._ledgers.get(key.name)
-        if ledger is None:
-            return None
+    def check(self, key: Key | None, guarantee: Guarantee, case: str) -> None:
+        """Refuse a key with a budget what has no price that could be counted against it."""
+        if key is None or key.budget is None:
+            return
         if guarantee.notion is not Notion.METRIC:
             raise Problem(
                 403,
                 "this key has a budget, and these settings make no promise that could be counted: choose a mechanism "
                 "with ε per unit of distance, and do not keep unknown words.",
             )
+        if case == "copy":
+            raise Problem(
+                403,
+                "this key has a budget, and capitals that are copied from the original have no price that could be "
+                "counted: choose the case sentence or lower.",
+            )
+
+    def charge(self, key: Key, guarantee: Guarantee, words: int) -> float | None:
+        """Count what a release costs, before it is released; return what the key may still spend, if it has a budget.
+
+        Every drawn word costs ε: the loss if each differed by one unit of distance. What has no such price was refused
+        by `check`.
+        """
+        ledger = self._ledgers.get(key.name)
+        if ledger is None:
+            return None
         try:
             return ledger.spend(key.name, guarantee.epsilon * words) if words else ledger.left(key.name)
         except OverBudgetError:
             raise Problem(
                 403, "the budget of this key does not suffice: nothing was released and nothing was counted."
             ) from None
+
+    def charge_leading(self, key: Key, guarantee: Guarantee, words: Sequence[int]) -> int:
+        """Count what releases cost, from the first on, as far as the budget goes; return how many were counted.
+
+        Together where all are within it; otherwise by halves, so that few writes find where it ends.
+        """
+        try:
+            self.charge(key, guarantee, sum(words))
+        except Problem:
+            half = len(words) // 2
+            if half == 0:
+                return 0
+            counted = self.charge_leading(key, guarantee, words[:half])
+            return counted if counted < half else half + self.charge_leading(key, guarantee, words[half:])
+        return len(words)
 
 
 def _digest_in(authorization: str | None) -> tuple[str, str]:

@@ -29,7 +29,7 @@ def caller(request: Request) -> Key | None:
 
 
 async def check_query(request: Request) -> None:
-    """Refuse options in the address that the route does not take, and those that are given twice: one would not count."""
+    """Refuse options in the address that the route does not take, or that are given twice: one would not count."""
     known = {field.alias for field in request.scope["route"].dependant.query_params}
     given = [name for name, _ in request.query_params.multi_items()]
     if not known.issuperset(given):

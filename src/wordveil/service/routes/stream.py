@@ -84,14 +84,16 @@ async def stream(
     """Veil a text for each line, as the lines come in; read while you write.
 
     A line that cannot be veiled gives a line with a problem, and the stream goes on. A key with a budget is charged
-    before each line is sent; when the budget does not suffice the stream ends with a problem.
+    before each line is sent; the first line that the budget does not suffice for gives a problem, and ends the stream.
     """
     state = state_of(request)
     if select == "words":
         raise Problem(422, "a stream takes no list of words; choose another selection.")
     way = Way(mechanism=mechanism, epsilon=epsilon, space=space, select=select, oov=oov, case=case)
     state.workshop.check(way)
-    return _Stream(state, await state.batcher(way), caller(request))
+    batcher = await state.batcher(way)
+    state.keys.check(caller(request), batcher.veil.guarantee, way.case)
+    return _Stream(state, batcher, caller(request))
 
 
 class _Stream(Response):
@@ -109,7 +111,10 @@ class _Stream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         try:
             async for lines in self._batches(receive):
-                await send({"type": "http.response.body", "body": await self._veil(lines), "more_body": True})
+                body, is_spent = await self._veil(lines)
+                await send({"type": "http.response.body", "body": body, "more_body": not is_spent})
+                if is_spent:
+                    return
         except Problem as problem:
             await send({"type": "http.response.body", "body": _line({"problem": problem_body(problem)})})
         except _Done:
@@ -142,21 +147,30 @@ class _Stream(Response):
             for start in range(0, len(lines), _TOGETHER):
                 yield lines[start : start + _TOGETHER]
 
-    async def _veil(self, lines: list[bytes]) -> bytes:
+    async def _veil(self, lines: list[bytes]) -> tuple[bytes, bool]:
+        """Return the answers to some lines, and whether the budget ended before they did."""
         records = [self._read(line) for line in lines]
         releases = iter(await self._releases([one for _, one in records if isinstance(one, Document)]))
-        written, counts = [], Counts()
+        answers: list[tuple[bytes, Counts]] = []
         for named, one in records:
             outcome = next(releases) if isinstance(one, Document) else one
             if isinstance(outcome, Problem):
-                written.append(_line({**named, "problem": problem_body(outcome)}))
+                answers.append((_line({**named, "problem": problem_body(outcome)}), Counts()))
             else:
-                counts += outcome.counts
-                written.append(_line({**named, **release_details(outcome)}))
-        if self._key is not None and self._key.budget is not None:
-            await asyncio.to_thread(self._state.keys.charge, self._key, self._batcher.veil.guarantee, counts.drawn)
-        count(counts)
-        return b"".join(written)
+                answers.append((_line({**named, **release_details(outcome)}), outcome.counts))
+        paid = await self._charge([counts.drawn for _, counts in answers])
+        count(sum((counts for _, counts in answers[:paid]), Counts()))
+        written = [line for line, _ in answers[:paid]]
+        if paid < len(answers):
+            written.append(_line({**records[paid][0], "problem": problem_body(_spent())}))
+        return b"".join(written), paid < len(answers)
+
+    async def _charge(self, drawn: list[int]) -> int:
+        """Charge the key for lines by their drawn words, and return how many of them may be sent."""
+        if self._key is None or self._key.budget is None:
+            return len(drawn)
+        promise = self._batcher.veil.guarantee
+        return await asyncio.to_thread(self._state.keys.charge_leading, self._key, promise, drawn)
 
     def _read(self, line: bytes) -> tuple[dict[str, Any], Document | Problem]:
         """Return the id of a line, where it has one, and its text or what is wrong with it."""
@@ -180,6 +194,10 @@ class _Stream(Response):
             if len(documents) == 1:
                 return [Problem(422, str(error))]
         return [outcome for document in documents for outcome in await self._releases([document])]
+
+
+def _spent() -> Problem:
+    return Problem(403, "the budget of this key does not suffice for this line: no more was released or counted.")
 
 
 def _line(values: dict[str, Any]) -> bytes:
