@@ -61,7 +61,9 @@ class Guard:
         self._app = app
         self._settings = settings
         self._keys = keys
-        self._busy = 0
+        self._busy = self._streams = 0
+        # A stream lasts as long as its caller likes: half of the places are kept for what ends soon.
+        self._most_streams = max(1, settings.requests // 2)
         tinned = problem_response(busy())
         self._busy_headers, self._busy_body = [*tinned.raw_headers, *_ALWAYS], tinned.body
         names = (*settings.hosts, settings.host, *(_LOOPBACK if settings.is_local else ()))
@@ -73,7 +75,10 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._busy >= self._settings.requests and scope["path"].startswith(_API):
+        is_stream = scope["path"] == STREAM
+        if scope["path"].startswith(_API) and (
+            self._busy >= self._settings.requests or (is_stream and self._streams >= self._most_streams)
+        ):
             await self._refuse(scope, receive, send)
             return
         started = time.perf_counter()
@@ -88,6 +93,7 @@ class Guard:
 
         is_counted = scope["path"].startswith(_API)  # whoever watches it, and the page, must not be turned away
         self._busy += is_counted
+        self._streams += is_stream
         metrics.IN_PROGRESS.inc()
         try:
             await self._admit(scope, receive, answer)
@@ -97,6 +103,7 @@ class Guard:
                 await problem_response(fault())(scope, receive, answer)
         finally:
             self._busy -= is_counted
+            self._streams -= is_stream
             metrics.IN_PROGRESS.dec()
             spent = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", "other")

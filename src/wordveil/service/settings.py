@@ -86,9 +86,10 @@ class Settings:
     texts : int
         How many texts a batch may have.
     timeout : float
-        Seconds after which a request is given up, and a stream that sends nothing is ended.
+        Seconds after which a request is given up, and a stream ended that sends no whole line or takes no answer.
     requests : int
-        How many requests a process works on at once; more are told to come back later (503).
+        How many requests a process works on at once; more are told to come back later (503). Streams take up
+        to half of them.
     options : bool
         Whether callers may set options of mechanisms; some of them cost as much time and memory as one asks for.
     jobs : int

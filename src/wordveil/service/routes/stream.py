@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from wordveil.errors import WordveilError
 from wordveil.mechanisms import DEFAULT
@@ -108,6 +110,10 @@ class _Stream(Response):
         self._state, self._batcher, self._key = state, batcher, key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's form
+        with suppress(_Done):
+            await self._answer(receive, self._in_time(send))
+
+    async def _answer(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         try:
             async for lines in self._batches(receive):
@@ -118,7 +124,7 @@ class _Stream(Response):
         except Problem as problem:
             await send({"type": "http.response.body", "body": _line({"problem": problem_body(problem)})})
         except _Done:
-            return
+            raise
         except Exception:
             # An answer that only breaks off would look like one that is whole.
             await send({"type": "http.response.body", "body": _line({"problem": problem_body(fault())})})
@@ -126,15 +132,28 @@ class _Stream(Response):
         else:
             await send({"type": "http.response.body", "body": b""})
 
+    def _in_time(self, send: Send) -> Send:
+        """Give up whoever does not read the answers: the stream would keep its place among the requests for ever."""
+
+        async def sent(message: Message) -> None:
+            try:
+                await asyncio.wait_for(send(message), self._state.settings.timeout)
+            except (asyncio.TimeoutError, TimeoutError):
+                raise _Done from None
+
+        return sent
+
     async def _batches(self, receive: Receive) -> AsyncIterator[list[bytes]]:
-        """Yield lines as they come, some at a time."""
+        """Yield lines as they come, some at a time; each must be whole in time, however many bytes of it come."""
+        timeout = self._state.settings.timeout
+        until = time.monotonic() + timeout
         rest, most = b"", self._state.settings.body_bytes
         more = True
         while more:
             try:
-                message = await asyncio.wait_for(receive(), self._state.settings.timeout)
+                message = await asyncio.wait_for(receive(), until - time.monotonic())
             except (asyncio.TimeoutError, TimeoutError):
-                raise Problem(503, "no line came for too long; send the rest in another stream.") from None
+                raise Problem(503, "no whole line came for too long; send the rest in another stream.") from None
             if message["type"] == "http.disconnect":
                 raise _Done
             more = message.get("more_body", False)
@@ -146,6 +165,8 @@ class _Stream(Response):
             lines = [line for line in lines if line.strip()]
             for start in range(0, len(lines), _TOGETHER):
                 yield lines[start : start + _TOGETHER]
+            if lines:  # from here on, since answering them took time, too
+                until = time.monotonic() + timeout
 
     async def _veil(self, lines: list[bytes]) -> tuple[bytes, bool]:
         """Return the answers to some lines, and whether the budget ended before they did."""
