@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -21,6 +22,8 @@ from tests.service.conftest import PATIENCE, Service, running, until
 from wordveil import mechanism
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.service import Settings
+from wordveil.service.guard import Guard
+from wordveil.service.keys import Keys
 
 SECRET = "xylophonist-77"  # noqa: S105 - a word of a private text
 
@@ -131,6 +134,9 @@ def test_what_there_is(service: Service) -> None:
     ]
     assert service.get("/healthz").body == b"ok"
     assert service.get("/readyz").body == b"ready"
+    for path in ("/healthz", "/readyz"):
+        head = service.call("HEAD", path)
+        assert (head.status, head.body, head.headers["content-length"]) == (200, b"", str(len(service.get(path).body)))
     assert service.get("/openapi.json").json["paths"]["/v1/privatize"]["post"]["requestBody"]
     curve = service.get("/v1/tradeoffs?mechanism=graph").json
     assert len(curve["points"]) >= 5
@@ -283,6 +289,26 @@ def test_other_sites_cannot_use_it_from_a_browser(service: Service) -> None:
     page = service.get("/")
     assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
     assert "access-control-allow-origin" not in service.get("/v1/mechanisms").headers
+
+
+def test_a_websocket_is_closed_before_anything_else_sees_it(toy_file: Path) -> None:
+    seen: list[str] = []
+    sent: list[Any] = []
+
+    async def inner(scope: Any, *_: Any) -> None:
+        seen.append(scope["type"])
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    settings = Settings(spaces=(str(toy_file),))
+    guard = Guard(inner, settings, Keys(settings))
+    asyncio.run(guard({"type": "websocket", "path": "/v1/privatize", "headers": []}, receive, send))
+    assert [message["type"] for message in sent] == ["websocket.close"]
+    assert seen == []
 
 
 def test_a_body_of_unknown_length_is_cut_off(service: Service) -> None:
