@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -21,6 +22,8 @@ from tests.service.conftest import PATIENCE, Service, running, until
 from wordveil import mechanism
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.service import Settings
+from wordveil.service.guard import Guard
+from wordveil.service.keys import Keys
 
 SECRET = "xylophonist-77"  # noqa: S105 - a word of a private text
 
@@ -131,6 +134,9 @@ def test_what_there_is(service: Service) -> None:
     ]
     assert service.get("/healthz").body == b"ok"
     assert service.get("/readyz").body == b"ready"
+    for path in ("/healthz", "/readyz"):
+        head = service.call("HEAD", path)
+        assert (head.status, head.body, head.headers["content-length"]) == (200, b"", str(len(service.get(path).body)))
     assert service.get("/openapi.json").json["paths"]["/v1/privatize"]["post"]["requestBody"]
     curve = service.get("/v1/tradeoffs?mechanism=graph").json
     assert len(curve["points"]) >= 5
@@ -224,6 +230,30 @@ def test_an_address_that_is_not_there(service: Service) -> None:
     assert answer.sentence == "there is nothing at this address."
 
 
+@pytest.mark.parametrize(
+    ("address", "query", "sentence"),
+    [
+        ("/v1/privatize/stream", f"epsilon=3&selct={SECRET}", "takes only the options case, epsilon, mechanism, oov"),
+        ("/v1/privatize/stream", f"epsilon=3&{SECRET}=all", "takes only the options"),
+        ("/v1/privatize/stream", "epsilon=0.5&epsilon=900", "given twice"),
+        ("/v1/words/sea", f"epsilon=3&mechansim={SECRET}", "takes only the options epsilon, mechanism, space, top"),
+        ("/v1/words/sea", "epsilon=3&top=1&top=2", "given twice"),
+        ("/v1/tradeoffs", f"{SECRET}=", "takes only the options"),
+        ("/v1/mechanisms", f"{SECRET}", "takes no options"),
+        ("/v1/privatize", "epsilon=3", "takes no options"),
+    ],
+)
+def test_an_option_that_would_not_count_is_refused(service: Service, address: str, query: str, sentence: str) -> None:
+    if address.startswith("/v1/privatize"):
+        kind = "application/x-ndjson" if address.endswith("stream") else "application/json"
+        answer = service.post(f"{address}?{query}", b'{"text": "sea", "epsilon": 3}', content_type=kind)
+    else:
+        answer = service.get(f"{address}?{query}")
+    assert answer.status == 422
+    assert sentence in answer.sentence
+    assert SECRET not in answer.sentence
+
+
 def test_a_fault_inside_tells_and_logs_nothing_of_the_text(
     service: Service,
     monkeypatch: pytest.MonkeyPatch,
@@ -259,6 +289,26 @@ def test_other_sites_cannot_use_it_from_a_browser(service: Service) -> None:
     page = service.get("/")
     assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
     assert "access-control-allow-origin" not in service.get("/v1/mechanisms").headers
+
+
+def test_a_websocket_is_closed_before_anything_else_sees_it(toy_file: Path) -> None:
+    seen: list[str] = []
+    sent: list[Any] = []
+
+    async def inner(scope: Any, *_: Any) -> None:
+        seen.append(scope["type"])
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    settings = Settings(spaces=(str(toy_file),))
+    guard = Guard(inner, settings, Keys(settings))
+    asyncio.run(guard({"type": "websocket", "path": "/v1/privatize", "headers": []}, receive, send))
+    assert [message["type"] for message in sent] == ["websocket.close"]
+    assert seen == []
 
 
 def test_a_body_of_unknown_length_is_cut_off(service: Service) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -98,7 +103,7 @@ def test_a_busy_service_is_asked_again_when_it_says(busy: str) -> None:
     _Busy.asked = []
     with pytest.raises(WordveilError, match=r"come back later\."):
         Client(busy, timeout=0.5).call("/v1/x")  # a wait of one second would be too long
-    assert len(_Busy.asked) == 2
+    assert len(_Busy.asked) == 1  # a service that says 0 is not asked without a pause
 
 
 def test_texts_that_are_too_many_for_one_request_are_streamed(toy_file: object) -> None:
@@ -107,3 +112,165 @@ def test_texts_that_are_too_many_for_one_request_are_streamed(toy_file: object) 
         with pytest.raises(WordveilError, match="20 words"):
             client.privatize_many(texts, epsilon=2.0)
         assert len(list(client.stream(texts, epsilon=2.0, letters=40))) == 6
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1:8765",
+        "localhost",
+        "ftp://localhost",
+        "http://",
+        "http://:8765",
+        "http://127.0.0.1:99999",
+        "http://127.0.0.1:0",
+        "http://127.0.0.1:abc",
+        "http://[::1",
+        "http://ann:secret@localhost",
+        "http://local host",
+        "http://localhost/a b",
+        "http://localhost/?epsilon=3",
+        "",
+        None,
+    ],
+)
+def test_an_address_that_is_none_is_refused_at_once(address: Any) -> None:
+    with pytest.raises(WordveilError, match="must look like http://"):
+        Client(address)
+
+
+def test_a_key_and_a_timeout_that_are_none_are_refused_at_once_and_not_quoted() -> None:
+    keys: list[Any] = ["abc\n", "abc€", "ab c", b"abc"]
+    for key in keys:
+        with pytest.raises(WordveilError, match="printable ASCII") as told:
+            Client(key=key)
+        assert "ab" not in str(told.value).replace("printable", "")
+    timeouts: list[Any] = [None, 0, -1.0, float("nan"), float("inf"), "30", True]
+    for timeout in timeouts:
+        with pytest.raises(WordveilError, match="number of seconds above 0"):
+            Client(timeout=timeout)
+
+
+@contextmanager
+def replying(reply: Callable[[socket.socket], None]) -> Iterator[tuple[str, list[float]]]:
+    """Run what answers every request in the same way; yield its address and the times when it was asked."""
+    times: list[float] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def run() -> None:
+            while True:
+                try:
+                    taken, _ = listening.accept()
+                except OSError:
+                    return
+                times.append(time.monotonic())
+                with taken, suppress(OSError):
+                    taken.recv(65_536)
+                    reply(taken)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}", times
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def plain(status: int, body: str, *headers: str) -> Callable[[socket.socket], None]:
+    head = "\r\n".join([f"HTTP/1.1 {status} x", f"Content-Length: {len(body)}", *headers, "", ""])
+    return lambda sock: sock.sendall((head + body).encode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "sentence"),
+    [
+        (502, "<html>bad gateway", r"HTTP 502 \(Bad Gateway\)"),
+        (413, "<html>too large", "HTTP 413"),
+        (404, '{"moved": 1}', r"HTTP 404 \(Not Found\)"),
+        (500, '{"detail": [1]}', "HTTP 500"),
+        (599, "", "HTTP 599"),
+        (302, "", r"leads elsewhere \(HTTP 302\)"),
+        (302, '{"moved": 1}', r"leads elsewhere \(HTTP 302\)"),
+        (200, "ok", r"HTTP 200 \(OK\) in a form"),
+        (200, '{"ok": 1}', "in a form that this client does not know"),
+        (200, "[]", "in a form that this client does not know"),
+        (200, '{"guarantee": {}, "results": 1}', "in a form that this client does not know"),
+        (200, "[" * 100_000, "in a form that this client does not know"),
+    ],
+)
+def test_an_answer_that_is_not_the_services_is_named(status: int, body: str, sentence: str) -> None:
+    with replying(plain(status, body, "Location: http://elsewhere.example/")) as (address, _):
+        client = Client(address, timeout=20)
+        with pytest.raises(WordveilError, match=sentence):
+            client.privatize("sea", epsilon=3.0)
+        with pytest.raises(WordveilError, match="HTTP"):
+            client.calibrate()
+
+
+def test_results_for_other_texts_than_were_sent_are_no_answer(service: Service) -> None:
+    told = Client(service.address).call("/v1/privatize", {"text": "sea", "epsilon": 3.0})
+    with replying(plain(200, json.dumps(told))) as (address, _):
+        assert Client(address).privatize("sea", epsilon=3.0).guarantee.epsilon == 3.0
+        with pytest.raises(WordveilError, match="in a form"):
+            Client(address).privatize_many(["sea", "sea"], epsilon=3.0)
+
+
+@pytest.mark.parametrize("after", ["0", "1", "-5", "\xb2", "soon", "9" * 5000])
+def test_a_busy_proxy_is_asked_again_but_not_at_once(after: str) -> None:
+    reply = plain(503, "<html>maintenance", f"Retry-After: {after}")
+    with replying(reply) as (address, times), pytest.raises(WordveilError, match="HTTP 503"):
+        Client(address, timeout=2.0).call("/v1/spaces")
+    assert len(times) == (1 if len(after) > 9 else 2)
+    assert all(later - sooner >= 1.0 for sooner, later in pairwise(times))
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 100", "Connection: close"])
+@pytest.mark.parametrize("head", ["", "HTTP/1.1 200 OK\r\n{length}\r\n", "HTTP/1.1 200 OK\r\n{length}\r\n\r\n"])
+def test_the_timeout_is_for_the_whole_call_however_the_answer_dribbles(head: str, length: str) -> None:
+    def drip(sock: socket.socket) -> None:
+        sock.sendall(head.format(length=length).encode())
+        for _ in range(100):
+            sock.sendall(b"1" if head.endswith("\r\n\r\n") else b"X")
+            time.sleep(0.1)
+
+    with replying(drip) as (address, _):
+        started = time.monotonic()
+        with pytest.raises(WordveilError, match=r"did not answer within 0\.5 seconds"):
+            Client(address, timeout=0.5).call("/v1/spaces")
+        assert time.monotonic() - started < 5.0
+
+
+def test_https_where_there_is_none_is_told(service: Service) -> None:
+    with pytest.raises(WordveilError, match="speaks no https"):
+        Client(service.address.replace("http:", "https:")).call("/v1/spaces")
+
+
+def test_a_stream_takes_the_spans_of_each_text_along(service: Service) -> None:
+    client = Client(service.address)
+    texts = ["A ship sails." if number % 2 else "The sea, a ship." for number in range(250)]
+    places = [[(2, 6)] if number % 2 else [[4, 7], [11, 15]] for number in range(250)]
+    veiled = list(client.stream(texts, epsilon=3.0, select="spans", spans=iter(places)))
+    assert [len(one.replacements) for one in veiled] == [2, 1] * 125
+    for few in (places[:249], [*places, [(0, 1)]]):
+        with pytest.raises(WordveilError, match="an entry for each text"):
+            list(client.stream(texts, epsilon=3.0, select="spans", spans=few))
+
+
+def test_what_cannot_be_sent_is_refused_in_a_sentence(service: Service) -> None:
+    client = Client(service.address)
+    wrong: list[Callable[[], Any]] = [
+        lambda: client.privatize("sea", epsilon=object()),  # type: ignore[arg-type]
+        lambda: client.privatize(1, epsilon=3.0),  # type: ignore[arg-type]
+        lambda: client.privatize_many("sea", epsilon=3.0),
+        lambda: next(client.stream("sea", epsilon=3.0)),
+        lambda: next(client.stream([1], epsilon=3.0)),  # type: ignore[list-item]
+        lambda: client.call("/v1/words/\ud800"),
+    ]
+    for ask in wrong:
+        with pytest.raises(WordveilError):
+            ask()
+    assert client.call("v1/spaces") == client.call("/v1/spaces")
+    with pytest.raises(WordveilError, match="not in the space"):
+        client.call("/v1/words/a bé?epsilon=3")
+    assert len(client.privatize_many((text for text in ("sea", "ship")), epsilon=3.0)) == 2

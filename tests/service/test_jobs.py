@@ -32,6 +32,20 @@ def test_a_calibration_runs_beside_requests_and_meets_its_target(service: Servic
 def test_a_job_that_cannot_be_done_says_why(service: Service) -> None:
     with pytest.raises(WordveilError, match="hyperbolic"):
         Client(service.address).calibrate(mechanism="hyperbolic")
+    refused = service.post("/v1/calibrate", {"mechanism": "hyperbolic"})
+    assert refused.status == 409  # before there is a job, as for a text
+    assert "does not go with this space" in refused.sentence
+    with pytest.raises(WordveilError, match="k"):
+        Client(service.address).calibrate(space="toy.txt", options={"k": "many"})
+
+
+def test_a_calibration_keeps_to_the_range_of_epsilon(toy_file: Path) -> None:
+    with running(Settings(spaces=(str(toy_file),), largest_epsilon=4.0, smallest_epsilon=1.0)) as one:
+        for epsilons in ([2.0, 4.5], [0.5]):
+            refused = one.post("/v1/calibrate", {"epsilons": epsilons})
+            assert refused.status == 422
+            assert "between 1 and 4" in refused.sentence
+        assert one.post("/v1/calibrate", {"epsilons": [1.0, 4.0]}).status == 202
 
 
 def test_a_job_that_takes_too_long_is_given_up(toy_file: Path) -> None:

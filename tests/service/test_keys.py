@@ -8,6 +8,7 @@ import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -54,6 +55,32 @@ def test_a_known_key_opens_the_api_and_nothing_else_does(toy_file: Path) -> None
             Client(one.address).call("/v1/mechanisms")
 
 
+def test_figures_of_callers_are_for_the_operator_alone(toy_file: Path) -> None:
+    ann, operator = new_key(), new_key()
+    local = Settings(spaces=(str(toy_file),))
+    with_keys = replace(local, keys=(Key("ann", hash_key(ann)),))
+    # (settings, who may see the figures: nobody in particular, a caller, the operator)
+    cases = [
+        (local, (200, 200, 200)),
+        (with_keys, (401, 401, 401)),
+        (replace(with_keys, metrics_hash=hash_key(operator)), (401, 401, 200)),
+        (replace(local, metrics_hash=hash_key(operator)), (401, 401, 200)),
+    ]
+    for settings, statuses in cases:
+        with running(settings) as one:
+            asked: list[dict[str, str]] = [
+                {},
+                {"authorization": f"Bearer {ann}"},
+                {"authorization": f"Bearer {operator}"},
+            ]
+            answers = [one.get("/metrics", **headers) for headers in asked]
+            assert tuple(answer.status for answer in answers) == statuses
+            assert all("metrics_hash" in answer.sentence for answer in answers if answer.status == 401)
+            assert [one.get(path).status for path in ("/healthz", "/readyz")] == [200, 200]
+            described = one.get("/openapi.json").json["paths"]["/metrics"]["get"]
+            assert ("security" in described) == (401 in statuses)
+
+
 def spending(toy_file: Path, folder: Path, key: str) -> Settings:
     return Settings(spaces=(str(toy_file),), keys=(Key("ann", hash_key(key), 10.0),), ledgers=str(folder))
 
@@ -78,10 +105,24 @@ def test_a_budget_is_spent_word_by_word_and_survives_a_restart(toy_file: Path, t
 def test_a_key_with_a_budget_gets_nothing_that_cannot_be_counted(toy_file: Path, tmp_path: Path) -> None:
     key = new_key()
     with running(spending(toy_file, tmp_path, key)) as one:
-        for how in ({"oov": "keep"}, {"mechanism": "gaussian"}):
-            answer = one.post("/v1/privatize", {**ASK, **how}, authorization=f"Bearer {key}")
-            assert answer.status == 403
-            assert "no promise that could be counted" in answer.sentence
+        cases: list[tuple[dict[str, str], str]] = [
+            ({"oov": "keep"}, "no promise that could be counted"),
+            ({"mechanism": "gaussian"}, "no promise that could be counted"),
+            ({"case": "copy"}, "capitals"),
+        ]
+        for how, sentence in cases:
+            refused = [
+                one.post("/v1/privatize", {**ASK, **how}, authorization=f"Bearer {key}"),
+                one.post(
+                    f"/v1/privatize/stream?epsilon=2&{urlencode(how)}",
+                    b'{"text": "zqa"}',
+                    content_type="application/x-ndjson",
+                    authorization=f"Bearer {key}",
+                ),
+            ]
+            assert [answer.status for answer in refused] == [403, 403]
+            assert all(sentence in answer.sentence for answer in refused)
+        assert one.post("/v1/privatize", {**ASK, "case": "lower"}, authorization=f"Bearer {key}").status == 200
 
 
 def test_a_stream_ends_when_the_budget_does(toy_file: Path, tmp_path: Path) -> None:
@@ -95,6 +136,29 @@ def test_a_stream_ends_when_the_budget_does(toy_file: Path, tmp_path: Path) -> N
         assert told["problem"]["status"] == 403
         with pytest.raises(WordveilError, match="budget"):
             list(Client(one.address, key).stream(["zqa zqb", "zqa zqb zqa zqb"], epsilon=2, letters=1))
+
+
+@pytest.mark.parametrize(("costs", "fit"), [([1] * 20, 5), ([2, 0, 2, 3, 1], 3), ([1] * 5, 5), ([6], 0), ([0] * 9, 9)])
+def test_lines_that_the_budget_suffices_for_are_released(
+    toy_file: Path, tmp_path: Path, costs: list[int], fit: int
+) -> None:
+    key = new_key()
+    with running(spending(toy_file, tmp_path, key)) as one:
+        lines = [json.dumps({"id": number, "text": "zqa " * cost}) for number, cost in enumerate(costs)]
+        answer = one.post(
+            "/v1/privatize/stream?epsilon=2",
+            "\n".join(lines).encode(),
+            content_type="application/x-ndjson",
+            authorization=f"Bearer {key}",
+        )
+        told = [json.loads(line) for line in answer.body.splitlines()]
+        assert [one["id"] for one in told] == list(range(min(fit + 1, len(costs))))
+        assert all("text" in one for one in told[:fit])
+        for stopped in told[fit:]:
+            assert stopped["problem"]["status"] == 403
+            assert "no more was released" in stopped["problem"]["detail"]
+        left = one.post("/v1/privatize", {**ASK, "text": ""}, authorization=f"Bearer {key}").json["budget_left"]
+        assert left == 10.0 - 2.0 * sum(costs[:fit])  # what was released, and no more
 
 
 def test_whoever_is_charged_has_an_answer_however_long_the_ledger_takes(toy_file: Path, tmp_path: Path) -> None:

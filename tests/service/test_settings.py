@@ -58,6 +58,8 @@ def test_what_is_said_last_counts(tmp_path: Path) -> None:
         ({"spaces": ("a/x.txt", "b/x.txt")}, "two spaces alike"),
         ({"keys": (Key("ann", HASH), Key("ann", HASH))}, "the same name"),
         ({"keys": (Key("ann", HASH, 1.0),)}, "ledgers"),
+        ({"metrics_hash": "a key"}, "metrics_hash must be 64"),
+        ({"keys": (Key("ann", HASH),), "metrics_hash": HASH}, "that of a caller's key"),
     ],
 )
 def test_what_makes_no_sense_is_refused(chosen: dict[str, Any], sentence: str) -> None:

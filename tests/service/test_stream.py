@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
-from tests.service.conftest import Service, running
+from tests.service.conftest import PATIENCE, Service, running, until
 from tests.service.streaming import LINES, STREAM, numbered, streamed
 from wordveil.service import Settings
 
@@ -93,6 +96,55 @@ def test_answers_come_while_texts_are_still_being_sent(service: Service) -> None
     assert next(answers)["text"].startswith("[")
     assert len(sent) < 90_000  # the service takes no more than it can hand on
     answers.close()  # type: ignore[attr-defined]
+
+
+def opened(service: Service) -> socket.socket:
+    """Begin a stream by hand."""
+    sock = socket.create_connection(("127.0.0.1", int(service.address.rpartition(":")[2])), timeout=PATIENCE)
+    head = [f"POST {STREAM} HTTP/1.1", "Host: localhost", f"Content-Type: {LINES}", "Transfer-Encoding: chunked"]
+    sock.sendall("\r\n".join([*head, "", ""]).encode())
+    return sock
+
+
+@pytest.mark.parametrize("drop", [b"a", b" ", b"\n"])
+def test_a_stream_that_dribbles_makes_no_progress_and_is_ended(toy_file: Path, drop: bytes) -> None:
+    with running(Settings(spaces=(str(toy_file),), timeout=0.6)) as service, opened(service) as sock:
+        sock.settimeout(0.1)
+        told, end = b"", time.monotonic() + PATIENCE
+        while b"no whole line" not in told and time.monotonic() < end:
+            with suppress(TimeoutError):
+                told += sock.recv(4096)
+            with suppress(OSError):
+                sock.sendall(b"1\r\n%s\r\n" % drop)
+        assert b"no whole line" in told
+
+
+def test_whoever_sends_whole_lines_slowly_goes_on(toy_file: Path) -> None:
+    def slowly() -> Iterator[str]:
+        for number in range(4):
+            time.sleep(0.5)
+            yield numbered(number)
+
+    with running(Settings(spaces=(str(toy_file),), timeout=1.5)) as service:
+        assert [one["text"] for one in streamed(service.address, slowly())] == list(map(numbered, range(4)))
+
+
+def test_whoever_takes_no_answers_loses_the_place(toy_file: Path) -> None:
+    with running(Settings(spaces=(str(toy_file),), timeout=0.5, requests=1)) as service, opened(service) as sock:
+        sock.settimeout(0.1)
+        line = json.dumps({"text": ", " * 50_000}).encode() + b"\n"
+        with suppress(OSError):  # until the buffers are full, or the service has given it up
+            for _ in range(500):
+                sock.sendall(b"%x\r\n%s\r\n" % (len(line), line))
+        until(lambda: service.post(STREAM, b'{"text": ""}', content_type=LINES).status == 200)
+
+
+def test_streams_leave_room_for_other_requests(toy_file: Path) -> None:
+    with running(Settings(spaces=(str(toy_file),), requests=4)) as service, ExitStack() as held:
+        for _ in range(4):
+            held.enter_context(opened(service))
+        until(lambda: service.post(STREAM, b'{"text": ""}', content_type=LINES).status == 503)
+        assert service.get("/v1/mechanisms").status == 200
 
 
 def test_a_long_stream_keeps_its_order(service: Service) -> None:

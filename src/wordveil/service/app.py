@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -19,6 +19,7 @@ from wordveil.service.guard import Guard
 from wordveil.service.keys import Keys
 from wordveil.service.problems import add_handlers
 from wordveil.service.routes import calibrate, catalogue, operations, privatize, stream, words
+from wordveil.service.routes.shared import check_query
 from wordveil.service.schemas import ProblemDetails
 from wordveil.service.settings import Settings
 from wordveil.service.state import State
@@ -33,7 +34,7 @@ RUN_FOLDER = "WORDVEIL_RUN_FOLDER"
 _HANDED_ON = 0.0005
 
 _PAGE = Path(__file__).parent / "page"
-_ROUTES = (privatize, stream, catalogue, words, calibrate, operations)
+_API = (privatize, stream, catalogue, words, calibrate)
 
 
 def create_app(settings: Settings | None = None) -> ASGIApp:
@@ -55,8 +56,9 @@ def create_app(settings: Settings | None = None) -> ASGIApp:
         redoc_url=None,
         lifespan=_lifespan(settings, keys),
     )
-    for part in _ROUTES:
-        app.include_router(part.router)
+    for part in _API:
+        app.include_router(part.router, dependencies=[Depends(check_query)])
+    app.include_router(operations.router)
     app.mount("/", _Page(directory=_PAGE, html=True), name="page")
     add_handlers(app)
     _describe(app, settings)
@@ -94,10 +96,11 @@ def _describe(app: FastAPI, settings: Settings) -> None:
     schemas[ProblemDetails.__name__] = ProblemDetails.model_json_schema()
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    if settings.keys:
+    if settings.keys or settings.metrics_hash:
+        closed = (*(("/v1/",) if settings.keys else ()), "/metrics")
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         for path, methods in made["paths"].items():
-            if path.startswith("/v1/"):
+            if path.startswith(closed):
                 for method in methods.values():
                     method["security"] = [{"key": []}]
 

@@ -24,6 +24,7 @@ STREAM = "/v1/privatize/stream"
 #: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
 _API = "/v1/"
+_FIGURES = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -60,7 +61,9 @@ class Guard:
         self._app = app
         self._settings = settings
         self._keys = keys
-        self._busy = 0
+        self._busy = self._streams = 0
+        # A stream lasts as long as its caller likes: half of the places are kept for what ends soon.
+        self._most_streams = max(1, settings.requests // 2)
         tinned = problem_response(busy())
         self._busy_headers, self._busy_body = [*tinned.raw_headers, *_ALWAYS], tinned.body
         names = (*settings.hosts, settings.host, *(_LOOPBACK if settings.is_local else ()))
@@ -69,10 +72,17 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        if scope["type"] == "websocket":  # there is none, and nothing below checks who asks for one
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._busy >= self._settings.requests and scope["path"].startswith(_API):
+        is_stream = scope["path"] == STREAM
+        if scope["path"].startswith(_API) and (
+            self._busy >= self._settings.requests or (is_stream and self._streams >= self._most_streams)
+        ):
             await self._refuse(scope, receive, send)
             return
         started = time.perf_counter()
@@ -87,6 +97,7 @@ class Guard:
 
         is_counted = scope["path"].startswith(_API)  # whoever watches it, and the page, must not be turned away
         self._busy += is_counted
+        self._streams += is_stream
         metrics.IN_PROGRESS.inc()
         try:
             await self._admit(scope, receive, answer)
@@ -96,6 +107,7 @@ class Guard:
                 await problem_response(fault())(scope, receive, answer)
         finally:
             self._busy -= is_counted
+            self._streams -= is_stream
             metrics.IN_PROGRESS.dec()
             spent = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", "other")
@@ -121,6 +133,8 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             self._check_name(headers.get("host", ""))
+            if path == _FIGURES and not self._keys.may_see_figures(headers.get("authorization")):
+                raise Problem(401, "the figures are for whoever operates the service; see the setting metrics_hash.")
             if path.startswith(_API):
                 scope["wordveil.key"] = self._owner(headers.get("authorization"))
                 if scope["method"] == "POST":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from wordveil.errors import WordveilError
@@ -37,6 +38,7 @@ class Keys:
 
     def __init__(self, settings: Settings) -> None:
         self._keys = settings.keys
+        self._operator = settings.metrics_hash
         folder = Path(settings.ledgers)
         self._ledgers: dict[str, Ledger] = {}
         for key in settings.keys:
@@ -52,34 +54,72 @@ class Keys:
         """Whether a key is needed at all."""
         return bool(self._keys)
 
+    def may_see_figures(self, authorization: str | None) -> bool:
+        """Whether the header has the operator's key: a caller's does not do, whose figures are those of others."""
+        if not (self._keys or self._operator):
+            return True
+        scheme, digest = _digest_in(authorization)
+        return hmac.compare_digest(self._operator, digest) and scheme == "bearer"
+
     def owner(self, authorization: str | None) -> Key | None:
         """Return whose key stands in the header ``Authorization: Bearer KEY``; None if nobody's."""
-        scheme, _, given = (authorization or "").partition(" ")
-        digest = hash_key(given.strip())
+        scheme, digest = _digest_in(authorization)
         found = None
         for key in self._keys:  # all of them, so that the time says nothing about which one it is
             if hmac.compare_digest(key.hash, digest):
                 found = key
-        return found if scheme.lower() == "bearer" else None
+        return found if scheme == "bearer" else None
 
-    def charge(self, key: Key, guarantee: Guarantee, words: int) -> float | None:
-        """Count what a release costs, before it is released; return what the key may still spend, if it has a budget.
-
-        Every drawn word costs ε: the loss if each differed by one unit of distance. A key with a budget may only ask
-        for what has such a price.
-        """
-        ledger = self._ledgers.get(key.name)
-        if ledger is None:
-            return None
+    def check(self, key: Key | None, guarantee: Guarantee, case: str) -> None:
+        """Refuse a key with a budget what has no price that could be counted against it."""
+        if key is None or key.budget is None:
+            return
         if guarantee.notion is not Notion.METRIC:
             raise Problem(
                 403,
                 "this key has a budget, and these settings make no promise that could be counted: choose a mechanism "
                 "with ε per unit of distance, and do not keep unknown words.",
             )
+        if case == "copy":
+            raise Problem(
+                403,
+                "this key has a budget, and capitals that are copied from the original have no price that could be "
+                "counted: choose the case sentence or lower.",
+            )
+
+    def charge(self, key: Key, guarantee: Guarantee, words: int) -> float | None:
+        """Count what a release costs, before it is released; return what the key may still spend, if it has a budget.
+
+        Every drawn word costs ε: the loss if each differed by one unit of distance. What has no such price was refused
+        by `check`.
+        """
+        ledger = self._ledgers.get(key.name)
+        if ledger is None:
+            return None
         try:
             return ledger.spend(key.name, guarantee.epsilon * words) if words else ledger.left(key.name)
         except OverBudgetError:
             raise Problem(
                 403, "the budget of this key does not suffice: nothing was released and nothing was counted."
             ) from None
+
+    def charge_leading(self, key: Key, guarantee: Guarantee, words: Sequence[int]) -> int:
+        """Count what releases cost, from the first on, as far as the budget goes; return how many were counted.
+
+        Together where all are within it; otherwise by halves, so that few writes find where it ends.
+        """
+        try:
+            self.charge(key, guarantee, sum(words))
+        except Problem:
+            half = len(words) // 2
+            if half == 0:
+                return 0
+            counted = self.charge_leading(key, guarantee, words[:half])
+            return counted if counted < half else half + self.charge_leading(key, guarantee, words[half:])
+        return len(words)
+
+
+def _digest_in(authorization: str | None) -> tuple[str, str]:
+    """Return the scheme of the header ``Authorization``, and the hash of what it gives."""
+    scheme, _, given = (authorization or "").partition(" ")
+    return scheme.lower(), hash_key(given.strip())

@@ -86,9 +86,10 @@ class Settings:
     texts : int
         How many texts a batch may have.
     timeout : float
-        Seconds after which a request is given up, and a stream that sends nothing is ended.
+        Seconds after which a request is given up, and a stream ended that sends no whole line or takes no answer.
     requests : int
-        How many requests a process works on at once; more are told to come back later (503).
+        How many requests a process works on at once; more are told to come back later (503). Streams take up
+        to half of them.
     options : bool
         Whether callers may set options of mechanisms; some of them cost as much time and memory as one asks for.
     jobs : int
@@ -105,6 +106,9 @@ class Settings:
         Who may call; everybody if there are none.
     ledgers : str
         The folder where budgets are kept, for keys that have one.
+    metrics_hash : str
+        The SHA-256 of the operator's key, which ``/metrics`` asks for; where there are keys and this is not set, nobody
+        gets the figures.
 
     Examples
     --------
@@ -133,6 +137,7 @@ class Settings:
     access_log: bool = False
     keys: tuple[Key, ...] = ()
     ledgers: str = ""
+    metrics_hash: str = ""
 
     def __post_init__(self) -> None:
         if not 1 <= self.port <= 65_535:
@@ -152,10 +157,17 @@ class Settings:
             raise WordveilError("the setting spaces must name at least one space.")
         if len({Path(space).name for space in self.spaces}) < len(self.spaces):
             raise WordveilError("the setting spaces names two spaces alike; rename a file.")
+        self._check_keys()
+
+    def _check_keys(self) -> None:
         if len({key.name for key in self.keys}) < len(self.keys):
             raise WordveilError("two keys have the same name.")
         if any(key.budget is not None for key in self.keys) and not self.ledgers:
             raise WordveilError("a key has a budget: say in the setting ledgers in which folder to keep account of it.")
+        if self.metrics_hash and not _HASH.fullmatch(self.metrics_hash):
+            raise WordveilError("the setting metrics_hash must be 64 hexadecimal digits: see --new-key.")
+        if self.metrics_hash in {key.hash for key in self.keys}:
+            raise WordveilError("the setting metrics_hash is that of a caller's key; make one for the operator.")
         if not self.is_local and not self.keys:
             raise WordveilError(
                 f"{self.host} can be reached from other machines: configure a key first (wordveil serve --new-key "

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from wordveil.errors import WordveilError
 from wordveil.mechanisms import MECHANISMS, Mechanism, mechanism, option_names
+from wordveil.service.fitting import kind_of, kinds_for
 from wordveil.service.problems import Problem
 from wordveil.service.schemas import MechanismChoice, Way
 from wordveil.service.settings import Settings
@@ -101,13 +102,25 @@ class Workshop:
     def check(self, choice: MechanismChoice) -> None:
         """Refuse what the settings do not allow."""
         self.check_mechanism(choice.mechanism, choice.options)
-        if not self.settings.smallest_epsilon <= choice.epsilon <= self.settings.largest_epsilon:
+        self.check_epsilon(choice.epsilon)
+        self.path(choice.space)
+
+    def check_epsilon(self, epsilon: float) -> None:
+        """Refuse an ε that the settings do not allow."""
+        if not self.settings.smallest_epsilon <= epsilon <= self.settings.largest_epsilon:
             raise Problem(
                 422,
                 f"epsilon must lie between {self.settings.smallest_epsilon:g} and {self.settings.largest_epsilon:g} "
                 "here.",
             )
-        self.path(choice.space)
+
+    def check_fit(self, name: str, space: str | None) -> None:
+        """Refuse a mechanism that does not go with the kind of a space."""
+        if kind_of(self.space(space)) not in kinds_for(name):
+            raise Problem(
+                409,
+                f"the mechanism {name} does not go with this space; see the kinds of /v1/mechanisms and /v1/spaces.",
+            )
 
     def check_mechanism(self, name: str, options: dict[str, Any]) -> None:
         """Refuse a mechanism, or options, that the settings do not allow."""

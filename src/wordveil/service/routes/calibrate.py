@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -21,7 +22,7 @@ router = APIRouter(tags=["calibration"])
     "/v1/calibrate",
     status_code=202,
     response_model=Job,
-    responses=PROBLEMS(400, 413, 422),
+    responses=PROBLEMS(400, 409, 413, 422),
     summary="Begin a calibration",
 )
 async def begin(asked: CalibrationRequest, request: Request) -> Response:
@@ -29,6 +30,9 @@ async def begin(asked: CalibrationRequest, request: Request) -> Response:
     state = state_of(request)
     state.workshop.check_mechanism(asked.mechanism, asked.options)
     path = state.workshop.path(asked.space)
+    for epsilon in asked.epsilons:
+        state.workshop.check_epsilon(epsilon)
+    await asyncio.to_thread(state.workshop.check_fit, asked.mechanism, asked.space)
     job = state.jobs.start({**asked.model_dump(), "space": path})
     answer = json_response(job, 202)
     answer.headers["Location"] = f"/v1/calibrate/{job['id']}"

@@ -18,7 +18,10 @@ router = APIRouter(tags=["what there is"])
 
 
 @router.get(
-    "/v1/mechanisms", response_model=list[MechanismFacts], responses=PROBLEMS(), summary="The mechanisms allowed here"
+    "/v1/mechanisms",
+    response_model=list[MechanismFacts],
+    responses=PROBLEMS(422),
+    summary="The mechanisms allowed here",
 )
 async def mechanisms(request: Request) -> Response:
     """List the mechanisms that may be asked for, with what each promises and what the audit found."""
@@ -28,7 +31,7 @@ async def mechanisms(request: Request) -> Response:
     return json_response([{**facts, "kinds": kinds_for(facts["name"]), **span} for facts in listed])
 
 
-@router.get("/v1/spaces", response_model=list[SpaceFacts], responses=PROBLEMS(), summary="The spaces served here")
+@router.get("/v1/spaces", response_model=list[SpaceFacts], responses=PROBLEMS(422), summary="The spaces served here")
 async def spaces(request: Request) -> Response:
     """List the spaces that may be asked for; the first is the default."""
     workshop = state_of(request).workshop

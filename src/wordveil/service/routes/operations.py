@@ -16,12 +16,14 @@ router = APIRouter(tags=["operations"], default_response_class=PlainTextResponse
 _TEXT = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", responses={**PROBLEMS(), 200: {"description": "It runs.", **_TEXT}}, summary="Does it run?")
 async def healthz() -> str:
     """Answer as long as the process runs."""
     return "ok"
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", responses={**PROBLEMS(), 200: {"description": "It is.", **_TEXT}}, summary="Is it ready?")
 async def readyz(request: Request) -> str:
     """Answer when the first request will be quick, and until the service is being stopped."""

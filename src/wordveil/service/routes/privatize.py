@@ -36,6 +36,8 @@ async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
     check_words(texts, state.settings)
     state.workshop.check(asked)
     batcher = await state.batcher(asked, asked.words)
+    key, left = caller(request), None
+    state.keys.check(key, batcher.veil.guarantee, asked.case)
     spans = asked.spans
     documents = [
         Document(text, None if spans is None else tuple((start, end) for start, end in spans[number]))
@@ -43,7 +45,6 @@ async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
     ]
     releases = await batcher(documents) if documents else []
     counts = sum((release.counts for release in releases), Counts())
-    key, left = caller(request), None
     if key is not None and key.budget is not None:
         request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
         left = await asyncio.to_thread(state.keys.charge, key, batcher.veil.guarantee, counts.drawn)

@@ -13,7 +13,7 @@ from wordveil.service.settings import Key, Settings
 from wordveil.service.state import State
 from wordveil.text import Counts, Release, tokenise
 
-__all__ = ["caller", "check_words", "count", "json_response", "release_details", "state_of"]
+__all__ = ["caller", "check_query", "check_words", "count", "json_response", "release_details", "state_of"]
 
 
 def state_of(request: Request) -> State:
@@ -26,6 +26,17 @@ def caller(request: Request) -> Key | None:
     """Return whose key the request came with."""
     key: Key | None = request.scope.get("wordveil.key")
     return key
+
+
+async def check_query(request: Request) -> None:
+    """Refuse options in the address that the route does not take, or that are given twice: one would not count."""
+    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    given = [name for name, _ in request.query_params.multi_items()]
+    if not known.issuperset(given):
+        takes = f"takes only the options {', '.join(sorted(known))}" if known else "takes no options"
+        raise Problem(422, f"this address {takes}; see /openapi.json.")
+    if len(set(given)) < len(given):
+        raise Problem(422, "an option is given twice in the address; give each once.")
 
 
 def json_response(content: Any, status: int = 200) -> Response:

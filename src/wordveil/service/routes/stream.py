@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from wordveil.errors import WordveilError
 from wordveil.mechanisms import DEFAULT
@@ -84,14 +86,16 @@ async def stream(
     """Veil a text for each line, as the lines come in; read while you write.
 
     A line that cannot be veiled gives a line with a problem, and the stream goes on. A key with a budget is charged
-    before each line is sent; when the budget does not suffice the stream ends with a problem.
+    before each line is sent; the first line that the budget does not suffice for gives a problem, and ends the stream.
     """
     state = state_of(request)
     if select == "words":
         raise Problem(422, "a stream takes no list of words; choose another selection.")
     way = Way(mechanism=mechanism, epsilon=epsilon, space=space, select=select, oov=oov, case=case)
     state.workshop.check(way)
-    return _Stream(state, await state.batcher(way), caller(request))
+    batcher = await state.batcher(way)
+    state.keys.check(caller(request), batcher.veil.guarantee, way.case)
+    return _Stream(state, batcher, caller(request))
 
 
 class _Stream(Response):
@@ -106,14 +110,21 @@ class _Stream(Response):
         self._state, self._batcher, self._key = state, batcher, key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's form
+        with suppress(_Done):
+            await self._answer(receive, self._in_time(send))
+
+    async def _answer(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         try:
             async for lines in self._batches(receive):
-                await send({"type": "http.response.body", "body": await self._veil(lines), "more_body": True})
+                body, is_spent = await self._veil(lines)
+                await send({"type": "http.response.body", "body": body, "more_body": not is_spent})
+                if is_spent:
+                    return
         except Problem as problem:
             await send({"type": "http.response.body", "body": _line({"problem": problem_body(problem)})})
         except _Done:
-            return
+            raise
         except Exception:
             # An answer that only breaks off would look like one that is whole.
             await send({"type": "http.response.body", "body": _line({"problem": problem_body(fault())})})
@@ -121,15 +132,28 @@ class _Stream(Response):
         else:
             await send({"type": "http.response.body", "body": b""})
 
+    def _in_time(self, send: Send) -> Send:
+        """Give up whoever does not read the answers: the stream would keep its place among the requests for ever."""
+
+        async def sent(message: Message) -> None:
+            try:
+                await asyncio.wait_for(send(message), self._state.settings.timeout)
+            except (asyncio.TimeoutError, TimeoutError):
+                raise _Done from None
+
+        return sent
+
     async def _batches(self, receive: Receive) -> AsyncIterator[list[bytes]]:
-        """Yield lines as they come, some at a time."""
+        """Yield lines as they come, some at a time; each must be whole in time, however many bytes of it come."""
+        timeout = self._state.settings.timeout
+        until = time.monotonic() + timeout
         rest, most = b"", self._state.settings.body_bytes
         more = True
         while more:
             try:
-                message = await asyncio.wait_for(receive(), self._state.settings.timeout)
+                message = await asyncio.wait_for(receive(), until - time.monotonic())
             except (asyncio.TimeoutError, TimeoutError):
-                raise Problem(503, "no line came for too long; send the rest in another stream.") from None
+                raise Problem(503, "no whole line came for too long; send the rest in another stream.") from None
             if message["type"] == "http.disconnect":
                 raise _Done
             more = message.get("more_body", False)
@@ -141,22 +165,33 @@ class _Stream(Response):
             lines = [line for line in lines if line.strip()]
             for start in range(0, len(lines), _TOGETHER):
                 yield lines[start : start + _TOGETHER]
+            if lines:  # from here on, since answering them took time, too
+                until = time.monotonic() + timeout
 
-    async def _veil(self, lines: list[bytes]) -> bytes:
+    async def _veil(self, lines: list[bytes]) -> tuple[bytes, bool]:
+        """Return the answers to some lines, and whether the budget ended before they did."""
         records = [self._read(line) for line in lines]
         releases = iter(await self._releases([one for _, one in records if isinstance(one, Document)]))
-        written, counts = [], Counts()
+        answers: list[tuple[bytes, Counts]] = []
         for named, one in records:
             outcome = next(releases) if isinstance(one, Document) else one
             if isinstance(outcome, Problem):
-                written.append(_line({**named, "problem": problem_body(outcome)}))
+                answers.append((_line({**named, "problem": problem_body(outcome)}), Counts()))
             else:
-                counts += outcome.counts
-                written.append(_line({**named, **release_details(outcome)}))
-        if self._key is not None and self._key.budget is not None:
-            await asyncio.to_thread(self._state.keys.charge, self._key, self._batcher.veil.guarantee, counts.drawn)
-        count(counts)
-        return b"".join(written)
+                answers.append((_line({**named, **release_details(outcome)}), outcome.counts))
+        paid = await self._charge([counts.drawn for _, counts in answers])
+        count(sum((counts for _, counts in answers[:paid]), Counts()))
+        written = [line for line, _ in answers[:paid]]
+        if paid < len(answers):
+            written.append(_line({**records[paid][0], "problem": problem_body(_spent())}))
+        return b"".join(written), paid < len(answers)
+
+    async def _charge(self, drawn: list[int]) -> int:
+        """Charge the key for lines by their drawn words, and return how many of them may be sent."""
+        if self._key is None or self._key.budget is None:
+            return len(drawn)
+        promise = self._batcher.veil.guarantee
+        return await asyncio.to_thread(self._state.keys.charge_leading, self._key, promise, drawn)
 
     def _read(self, line: bytes) -> tuple[dict[str, Any], Document | Problem]:
         """Return the id of a line, where it has one, and its text or what is wrong with it."""
@@ -180,6 +215,10 @@ class _Stream(Response):
             if len(documents) == 1:
                 return [Problem(422, str(error))]
         return [outcome for document in documents for outcome in await self._releases([document])]
+
+
+def _spent() -> Problem:
+    return Problem(403, "the budget of this key does not suffice for this line: no more was released or counted.")
 
 
 def _line(values: dict[str, Any]) -> bytes:
