@@ -62,11 +62,11 @@ dependencies: $(VENV)/.all  ## write docs/dependencies.md again: what an install
 # Without a seed, so that the picture shows a run that keeps its promise. The font that the SVG would fetch from another
 # host is taken out.
 picture: $(VENV)/.dev  ## draw the pictures of the README and of the pages again
-	$(BIN)/wordveil demo --svg docs/demo.svg > /dev/null
-	$(BIN)/wordveil calibrate --points 9 --figures docs/epsilon.svg > /dev/null
+	$(BIN)/wordveil demo --overwrite --svg docs/demo.svg > /dev/null
+	$(BIN)/wordveil calibrate --points 9 --overwrite --figures docs/epsilon.svg > /dev/null
 	rm docs/epsilon-histograms.svg docs/epsilon-panels.svg
-	$(BIN)/wordveil plot disk dog wolf cat ship car ohio texas techno --cloud animal --epsilon 1.5 --draws 250 --seed 1 -o docs/poincare-disk.svg
-	$(BIN)/wordveil plot density -o docs/hyperbolic-density.svg
+	$(BIN)/wordveil plot disk dog wolf cat ship car ohio texas techno --cloud animal --epsilon 1.5 --draws 250 --seed 1 --overwrite -o docs/poincare-disk.svg
+	$(BIN)/wordveil plot density --overwrite -o docs/hyperbolic-density.svg
 	$(BIN)/python tools/build_concepts.py
 
 screenshots: $(VENV)/.dev  ## photograph the service's page again, in Chromium

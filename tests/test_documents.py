@@ -22,7 +22,7 @@ import pytest
 import typer
 
 import wordveil
-from wordveil.cli.main import app
+from wordveil.cli.commands import app
 from wordveil.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parent.parent

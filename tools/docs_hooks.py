@@ -60,7 +60,7 @@ def on_post_page(output: str, *, page: Any, **_: Any) -> str:
 
 def all_help() -> str:
     """Return the help of the command and of each of its commands, as Markdown."""
-    from wordveil.cli.main import app  # noqa: PLC0415 - the build refuses a broken command here, not at its start
+    from wordveil.cli.commands import app  # noqa: PLC0415 - the build refuses a broken command here, not at its start
 
     groups = {group.name or "": group.typer_instance for group in app.registered_groups}
     names: list[tuple[str, ...]] = [(command.name or "",) for command in app.registered_commands]

@@ -31,11 +31,12 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_table_file_and_pictures(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(
-        capsys, "--data", str(data), "--space", str(data / "topics.txt"), "-m", "graph:k=2", "-m", "laplace",
+    asked = (
+        "--data", str(data), "--space", str(data / "topics.txt"), "-m", "graph:k=2", "-m", "laplace",
         "--task", "trec6", "--level", "0.3", "--prior", "both", "--draws", "3000", "--repeats", "1",
         "--figure", str(tmp_path / "f.svg"), "--output", str(tmp_path / "f.json"),
     )  # fmt: skip
+    code, out, err = run(capsys, *asked)
     assert code == 0, err
     assert "graph:k=2" in out
     assert "30% of the time" in out
@@ -48,6 +49,9 @@ def test_table_file_and_pictures(data: Path, tmp_path: Path, capsys: pytest.Capt
         assert set(point["shares"]) == {"TREC-6"}
     for prior in ("text", "uniform"):
         assert "laplace" in (tmp_path / f"f-{prior}.svg").read_text()
+    code, _, err = run(capsys, *asked)  # one run writes its output anew after each mechanism, but not the next
+    assert code == 2
+    assert "f.json is there already" in err
 
 
 @pytest.mark.parametrize(

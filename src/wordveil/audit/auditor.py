@@ -28,6 +28,7 @@ __all__ = ["ERROR", "Auditor", "audit"]
 
 #: The probability with which one audit convicts an honest mechanism.
 ERROR = 1e-6
+_MOST_DRAWS = 10**9  # what counts them is held in memory
 
 
 class Auditor:
@@ -61,8 +62,10 @@ class Auditor:
     ) -> None:
         if words < 2:
             raise WordveilError("an audit needs at least 2 words.")
-        if draws < 1000:
-            raise WordveilError("an audit needs at least 1000 draws.")
+        if not 1000 <= draws <= _MOST_DRAWS:
+            raise WordveilError(f"an audit needs at least 1000 draws, and takes at most {_MOST_DRAWS:,}.")
+        if seed < 0:
+            raise WordveilError("the seed must be a whole number from 0 on.")
         self.words, self.draws, self.each, self.error, self.seed = words, draws, each, error, seed
         self.entropy = Entropy(seed if repeat else None)
         # The tests of the radius and of freshness have a tenth of the error each, the others what is left.

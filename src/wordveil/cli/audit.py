@@ -50,7 +50,7 @@ def audit(
     words: Annotated[int, typer.Option("--words", min=2, help="How many words the audited sub-vocabulary has.")] = 200,
     draws: Annotated[int, typer.Option("--draws", min=1000, help="How many draws measure one event.")] = 60_000,
     pairs: Annotated[int, typer.Option("--pairs", min=1, help="How many pairs of each kind are sampled.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Which words and pairs are looked at.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Which words and pairs are looked at.")] = 0,
     repeat: Annotated[
         bool, typer.Option("--repeat", help="Seed the draws too, to get the same figures again.")
     ] = False,

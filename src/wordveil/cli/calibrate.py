@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import (
     Json,
     MechanismName,
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from wordveil.calibration import Calibration, Settings, Target
     from wordveil.calibration.figures import Curve
 
-__all__ = ["ProgressOf", "Quiet", "check_writable", "number_of_words", "register"]
+__all__ = ["ProgressOf", "Quiet", "number_of_words", "register"]
+
+_PICTURES = ("histograms", "averages", "panels")
+_MOST_DIGITS = 18  # more words than any vocabulary has, and still a number that arrays know
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
@@ -112,6 +116,7 @@ def calibrate(
     engine: Annotated[
         str, typer.Option("--engine", help="local, or gpu (CUDA), for mechanisms that add noise.")
     ] = "local",
+    overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -147,11 +152,12 @@ def calibrate(
     settings = calibration.Settings(
         words=number_of_words(words), draws=draws, eta=eta, gamma=gamma, adversary_words=adversary_words, seed=seed
     )
-    check_writable(html, output, picture=figures)
-    if html is not None or figures is not None:
+    drawn = pictures_of(figures, *_PICTURES)
+    check_writable(html, output, *drawn, inputs=(space, *(compare or ())), overwrite=overwrite)
+    if html is not None:
         check_can_draw()
     others = [_curve(path) for path in compare or []]
-    _check_targets(targets, settings)
+    _check_targets(targets, share, settings)
     opened = on_engine(load_space(space, normalise=normalise), engine)
     make = calibration.maker(mechanism, opened, **parse_options(option))
     with ProgressOf("calibrating", quiet=quiet) as progress:
@@ -159,14 +165,16 @@ def calibrate(
         check_runs(meter.probe, engine)
         found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points)
         facts = found.to_dict()
-    _write(found, facts, figures, html, output, others)
+    _write(found, facts, drawn, html, output, others)
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
         _show(found, facts)
 
 
-def _check_targets(targets: list[Target], settings: Settings) -> None:
+def _check_targets(targets: list[Target], share: float, settings: Settings) -> None:
+    if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
+        raise WordveilError("--share is a share of words: above 0, and at most 1.")
     for target in targets:
         if target.kind == "alternatives" and target.bound > settings.draws:
             raise WordveilError("more distinct outputs than draws cannot come out; raise --draws.")
@@ -178,18 +186,9 @@ def number_of_words(words: str | None) -> int | None:
         return None
     if words == "all":
         return 0
-    if not words.isdigit() or int(words) == 0:
+    if not words.isdecimal() or len(words) > _MOST_DIGITS or int(words) == 0:
         raise WordveilError("--words must be a number above 0, or all.")
     return int(words)
-
-
-def check_writable(*files: Path | None, picture: Path | None = None) -> None:
-    """Refuse at the beginning what could not be written at the end."""
-    if picture is not None and picture.suffix.lower() not in (".png", ".svg"):
-        raise WordveilError("a picture must be named .png or .svg.")
-    for path in (*files, picture):
-        if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
-            raise WordveilError(f"cannot write {path}: it is a folder, or lies in one that is not there.")
 
 
 def _curve(path: Path) -> Curve:
@@ -205,7 +204,7 @@ def _curve(path: Path) -> Curve:
 def _write(
     found: Calibration,
     facts: dict[str, Any],
-    figures: Path | None,
+    pictures: list[Path],
     html: Path | None,
     output: Path | None,
     others: list[Curve],
@@ -218,17 +217,17 @@ def _write(
         from wordveil.calibration.page import page
 
         write_whole(html, page(found, others))
-    if figures is not None:
+    if pictures:
         from wordveil.calibration import figures as drawing
 
         curves = [drawing.Curve.from_dict(facts), *others]
-        drawn = {
-            "histograms": drawing.histograms(found.measurements, found.meter.settings.draws),
-            "averages": drawing.averages(curves),
-            "panels": drawing.panels(curves),
-        }
-        for name, figure in drawn.items():
-            drawing.save(figure, figures.with_name(f"{figures.stem}-{name}{figures.suffix}"))
+        drawn = (
+            drawing.histograms(found.measurements, found.meter.settings.draws),
+            drawing.averages(curves),
+            drawing.panels(curves),
+        )
+        for figure, path in zip(drawn, pictures, strict=True):
+            drawing.save(figure, path)
 
 
 def _show(found: Calibration, facts: dict[str, Any]) -> None:

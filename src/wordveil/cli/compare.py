@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordveil.cli.calibrate import ProgressOf, Quiet, check_writable
+from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, parse_options, stdout
 from wordveil.errors import WordveilError
 
@@ -67,6 +68,7 @@ def compare(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write JSON to this file, anew after each mechanism."),
     ] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -95,7 +97,10 @@ def compare(
     from wordveil.spaces import load_space
     from wordveil.tasks import AveragedVectors, DataFolder, Reader, load_task
 
-    check_writable(output, picture=figure)
+    priors = PRIORS if prior == "both" else (prior,)
+    drawn = pictures_of(figure, *("",) if len(priors) == 1 else priors)
+    named = [one.partition("@")[2] for one in mechanism or ()]
+    check_writable(output, *drawn, inputs=(data, space, *filter(None, named)), overwrite=overwrite)
     check_engine(engine)
     check_workers(workers)
     levels = _levels(level or [0.05, 0.1, 0.25, 0.4])
@@ -125,7 +130,7 @@ def compare(
             tasks,
             AveragedVectors(Reader(_vectors(reading))),
             levels,
-            priors=PRIORS if prior == "both" else (prior,),
+            priors=priors,
             repeats=repeats,
             draws=draws,
             seed=seed,
@@ -134,8 +139,8 @@ def compare(
             watch=progress.watch,
             keep=keep,
         )
-    if figure is not None:
-        _draw(found, figure)
+    for one, path in zip(priors, drawn, strict=False):  # none, if no picture was asked for
+        _draw(found, one, path)
     if as_json:
         typer.echo(json.dumps({**told, **found.to_dict()}, indent=2, ensure_ascii=False))
     else:
@@ -182,14 +187,11 @@ def _contender(given: str, space: str, opened: dict[str, Space], words: int, eng
     return entrant(given, name, chosen, opened[where], engine)
 
 
-def _draw(found: Frontier, path: Path) -> None:
+def _draw(found: Frontier, prior: str, path: Path) -> None:
     from wordveil.experiments.frontier_figure import draw_frontier
     from wordveil.plots.canvas import save
 
-    priors = list(dict.fromkeys(point.prior for point in found.points))
-    for prior in priors:
-        where = path if len(priors) == 1 else path.with_name(f"{path.stem}-{prior}{path.suffix}")
-        save(draw_frontier(found, prior), where)
+    save(draw_frontier(found, prior), path)
 
 
 def _show(found: Frontier) -> None:

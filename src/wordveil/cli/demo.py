@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wordveil.cli.options import Epsilon, MechanismName, Normalise, Options, Seed, SpaceName, build_mechanism
-from wordveil.errors import WordveilError
+from wordveil.cli.files import Overwrite, check_writable
+from wordveil.cli.options import (
+    Epsilon,
+    MechanismName,
+    Normalise,
+    Options,
+    Seed,
+    SpaceName,
+    build_mechanism,
+    check_can_print,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -42,6 +51,7 @@ def demo(
         Path | None,
         typer.Option("--save", help="Only write the whole sample table to this CSV file, to try things on."),
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Veil a sample text and show it before and after, with the replaced words marked, and the privacy report.
 
@@ -53,9 +63,13 @@ def demo(
 
       wordveil demo --save speeches.csv
     """
+    from wordveil.io.checkpoint import write_whole
+
+    check_writable(svg, save, inputs=(space,), overwrite=overwrite)
     if save is not None:
-        _write(save, _SAMPLE.read_text(encoding="utf-8"))
+        write_whole(save, _SAMPLE.read_text(encoding="utf-8"))
         return
+    check_can_print()
     from rich.console import Console
     from rich.panel import Panel
     from rich.table import Table
@@ -77,20 +91,13 @@ def demo(
     console.print(Panel("\n".join(f"• {line}" for line in lines), title="privacy report"))
     if svg is not None:
         picture = console.export_svg(title="wordveil demo")
-        _write(svg, _FONT.sub("", picture))
+        write_whole(svg, _FONT.sub("", picture))
 
 
 def _opening() -> str:
     """Return the beginning of the first address of the sample."""
     with _SAMPLE.open(encoding="utf-8", newline="") as table:
         return " ".join(row["text"] for row in itertools.islice(csv.DictReader(table), _SENTENCES))
-
-
-def _write(path: Path, content: str) -> None:
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError:
-        raise WordveilError(f"cannot write {path}; choose another file.") from None
 
 
 def _marked(original: str, release: Release, *, plain: bool) -> tuple[Text, Text]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wordveil.cli.calibrate import ProgressOf, Quiet, check_writable, number_of_words
+from wordveil.cli.calibrate import ProgressOf, Quiet, number_of_words
+from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Json, Normalise, stdout
-from wordveil.extras import check_can_draw
 
 if TYPE_CHECKING:
     from wordveil.calibration import Geometry
@@ -33,7 +33,7 @@ def geometry(
         list[int] | None,
         typer.Option(
             "--k",
-            min=0,
+            min=1,
             help="The k of a neighbour graph to look at; may be repeated. By default 10, that of the mechanism graph.",
         ),
     ] = None,
@@ -42,6 +42,7 @@ def geometry(
         Path | None,
         typer.Option("--figure", metavar="NAME", help="Draw NAME.png or NAME.svg, and NAME-growth beside it."),
     ] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -59,18 +60,17 @@ def geometry(
     from wordveil.spaces import load_space
 
     count = number_of_words(words) or 0
-    check_writable(picture=figure)
-    if figure is not None:
-        check_can_draw()
+    drawn = pictures_of(figure, "", "growth")
+    check_writable(*drawn, inputs=(space,), overwrite=overwrite)
     opened = load_space(space, normalise=normalise)
     with ProgressOf("measuring the space", quiet=quiet) as progress:
         found = geometry_of(opened, words=count, graphs=tuple(k or (10,)), seed=seed, watch=progress.watch)
     facts = found.to_dict(opened.vocabulary)
-    if figure is not None:
+    if drawn:
         from wordveil.calibration import figures
 
-        figures.save(figures.distances(found), figure)
-        figures.save(figures.growth(found), figure.with_name(f"{figure.stem}-growth{figure.suffix}"))
+        figures.save(figures.distances(found), drawn[0])
+        figures.save(figures.growth(found), drawn[1])
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import (
     Epsilon,
     Json,
@@ -75,6 +76,7 @@ def lac(
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="simulate: draw a picture, .png or .svg.")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Say what a localizer, amplifiers and a curator promise together (promise), and at which error (simulate).
@@ -90,6 +92,8 @@ def lac(
     check_epsilon(epsilon)
     if task not in _TASKS:
         raise WordveilError(f"there is no task {task!r}; choose one of {', '.join(_TASKS)}.")
+    if not 0.0 < threshold_rate < 1.0:  # also where no threshold would refuse it
+        raise WordveilError("--threshold-rate must lie between 0 and 1, both excluded.")
     if task == "promise":
         if words is not None or figure is not None:
             raise WordveilError("--words and --figure go with simulate.")
@@ -99,6 +103,7 @@ def lac(
         return
     if sample is not None or no_shuffle or threshold is not None or record_words is not None:
         raise WordveilError("--sample, --no-shuffle, --threshold and --record-words go with promise.")
+    check_writable(*pictures_of(figure), inputs=(space,), overwrite=overwrite)
     _simulate(
         mechanism, check_epsilon(epsilon), _first_words(space, normalise, words or _WORDS), parse_options(option),
         records, delta, per_user, figure, as_json=as_json,
@@ -185,15 +190,10 @@ def _simulate(
     *,
     as_json: bool,
 ) -> None:
-    from wordveil.cli.calibrate import check_writable
-    from wordveil.extras import check_can_draw
     from wordveil.lac.figure import save_figure
     from wordveil.lac.simulation import DECADES, simulate
     from wordveil.mechanisms import mechanism
 
-    check_writable(picture=figure)
-    if figure is not None:
-        check_can_draw()
     points = simulate(
         lambda tried: mechanism(name, space, epsilon=tried, **options),
         epsilon,

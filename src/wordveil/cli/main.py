@@ -1,85 +1,27 @@
-"""The command ``wordveil``: its parts, and what people see when something is wrong."""
+"""The process of the command ``wordveil``: how it ends, and what people see when something is wrong."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import Any
+from pathlib import Path
+from types import FrameType
 
-import typer
-
-from wordveil.cli import (
-    attack,
-    audit,
-    calibrate,
-    compare,
-    demo,
-    explain,
-    geometry,
-    lac,
-    match,
-    mechanisms,
-    plot,
-    privatize,
-    reproduce,
-    serve,
-    spaces,
-    train,
-    vectors,
-)
 from wordveil.errors import WordveilError
 
-__all__ = ["app", "main"]
+__all__ = ["main"]
 
-app = typer.Typer(
-    name="wordveil",
-    help="Rewrite text so that every word is plausibly deniable, under proved metric differential privacy.",
-    epilog="Begin with: wordveil demo. Every command has --help with examples. Add --debug anywhere for a traceback.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in (
-    privatize,
-    explain,
-    mechanisms,
-    spaces,
-    calibrate,
-    match,
-    compare,
-    geometry,
-    audit,
-    attack,
-    vectors,
-    train,
-    plot,
-    reproduce,
-    lac,
-    serve,
-    demo,
-):
-    command.register(app)
-
-# The command-line library's own errors (a missing argument, an unknown option); which class it is has moved.
-_UsageError: type[Any] = typer.BadParameter.__mro__[2]
-
-
-@app.callback(invoke_without_command=True)
-def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
-) -> None:
-    if version:
-        from wordveil import __version__
-
-        typer.echo(f"wordveil {__version__}")
-        raise typer.Exit
+_MISTAKE, _FAULT, _STOPPED, _BROKEN_PIPE = 2, 1, 130, 141  # the last two as a shell tells of SIGINT and SIGPIPE
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command and leave the process: 0 done, 1 a fault of ours, 2 a mistake in what was asked, 130 stopped.
+    """Run the command and leave the process.
+
+    The exit status is 0 if it is done, 1 for a fault of ours, 2 for a mistake in what was asked, 130 if it was stopped,
+    and 141 if whoever read the output has gone.
 
     Parameters
     ----------
@@ -88,32 +30,58 @@ def main(arguments: list[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
-    _dump_no_core()
-    _print_what_can_be_printed()
+    interrupts = _watch_for_interrupts()
     try:
-        result = typer.main.get_command(app).main(
-            [part for part in arguments if part != "--debug"], prog_name="wordveil", standalone_mode=False
-        )
-    except (WordveilError, _UsageError, typer.Abort, KeyboardInterrupt, BrokenPipeError) as error:
+        _dump_no_core()
+        _print_what_can_be_printed()
+        code = _run([part for part in arguments if part != "--debug"])
+    except SystemExit as left:
+        if not isinstance(left.__context__, BrokenPipeError):  # from which rich makes an exit of its own
+            raise
+        code = _tell(left.__context__)
+    except BaseException as error:
         if debug:
             raise
-        sys.exit(_tell(error))
-    except MemoryError:
-        if debug:
-            raise
-        _say("there is not enough memory for this; hold less at once, such as with --batch-words, or use fewer words.")
-        sys.exit(1)
-    except OSError as error:
-        if debug:
-            raise
-        _say(f"something could not be read or written ({error.strerror or type(error).__name__}).")
-        sys.exit(2)
+        code = _tell(KeyboardInterrupt() if interrupts else error)  # an import makes another error of it
+    sys.exit(code)
+
+
+def _watch_for_interrupts() -> list[int]:
+    """Return a list that is empty until somebody has pressed Ctrl-C."""
+    seen: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # or it is ignored, or another's
+        with suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGINT, interrupt)
+    return seen
+
+
+def _run(arguments: list[str]) -> int:
+    # Here and not above, so that a Ctrl-C while it loads is caught too. Typer's own `main` is passed by: it would make
+    # an exit status of a Ctrl-C or a broken pipe, and say nothing.
+    import typer
+
+    from wordveil.cli.commands import app
+
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("wordveil", arguments) as context:
+            command.invoke(context)
+        code = 0
+    except typer.Exit as left:
+        code = int(left.exit_code)
     except Exception as error:
-        if debug:
+        if type(error).__name__ != "NoArgsIsHelpError":  # whose class has moved
             raise
-        _say(f"something went wrong inside ({type(error).__name__}); nothing raw was released.")
-        sys.exit(1)
-    sys.exit(result if isinstance(result, int) else 0)
+        typer.echo(str(error) if not hasattr(error, "format_message") else error.format_message())
+        code = 0
+    if sys.stdout is not None:
+        sys.stdout.flush()  # where it can still be told that it failed
+    return code
 
 
 def _dump_no_core() -> None:
@@ -126,28 +94,62 @@ def _dump_no_core() -> None:
 
 def _print_what_can_be_printed() -> None:
     """Let a terminal that knows few characters show question marks for the others, and not an error."""
+    if sys.stderr is None:  # closed; what is said goes nowhere, and no other file may take its number
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
 
 
 def _tell(error: BaseException) -> int:
-    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+    """Say in one sentence what ended the command, and return its exit status."""
+    if isinstance(error, KeyboardInterrupt):
+        exec("")  # noqa: S102 - Python ends by the signal if the last exec, as of some import, was interrupted
         _say("stopped.")
-        return 130
-    if isinstance(error, BrokenPipeError):
-        sys.stderr.close()  # whoever read our output has gone; nothing more is to be said
-        return 141
+        return _STOPPED
+    if isinstance(error, BrokenPipeError):  # whoever read our output has gone; nothing more is to be said
+        _drop_what_is_left()
+        return _BROKEN_PIPE
     if isinstance(error, WordveilError):
         _say(str(error))
-        return 2
+        return _MISTAKE
+    if isinstance(error, MemoryError):
+        _say("there is not enough memory for this; hold less at once, such as with --batch-words, or use fewer words.")
+        return _FAULT
+    if isinstance(error, OSError):
+        _say(f"something could not be read or written ({error.strerror or type(error).__name__}).")
+        return _MISTAKE
+    return _tell_of_usage(error)
+
+
+def _tell_of_usage(error: BaseException) -> int:
+    import typer
+
+    if isinstance(error, typer.Abort):
+        _say("stopped.")
+        return _STOPPED
+    # The command-line library's own errors (a missing argument, an unknown option); which class it is has moved.
+    if not isinstance(error, typer.BadParameter.__mro__[2]):
+        _say(f"something went wrong inside ({type(error).__name__}); nothing raw was released.")
+        return _FAULT
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        sys.stdout.write(message + "\n")
-        return 0
     _say(f"{message.splitlines()[0].rstrip('.')}; see wordveil --help.")
-    return 2
+    return _MISTAKE
+
+
+def _drop_what_is_left() -> None:
+    """Let what is still in the buffers go nowhere, so that nothing is said of it at the very end."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # closed, or no file
+            stream.flush()
+            continue
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _say(sentence: str) -> None:
-    sys.stderr.write(f"wordveil: {sentence}\n")
+    try:
+        sys.stderr.write(f"wordveil: {sentence}\n")
+        sys.stderr.flush()
+    except OSError:  # nobody can be told, but the exit status can still be right
+        _drop_what_is_left()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _NAMED = {"none": None, "true": True, "false": False}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+#: What a mechanism is made with beside its options, and with what it is given here.
+_NO_OPTIONS = {"epsilon": "epsilon", "space": "space", "name": "mechanism"}
 _MOST_DIGITS = 300  # Python refuses to read much longer ones, and no option has any
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "Seed",
     "SpaceName",
     "build_mechanism",
+    "check_can_print",
     "check_epsilon",
     "on_terminal",
     "parse_options",
@@ -66,7 +69,7 @@ Options = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", help="Repeatable draws, for experiments only: the output carries no guarantee."),
+    typer.Option("--seed", min=0, help="Repeatable draws, for experiments only: the output carries no guarantee."),
 ]
 MechanismsAtOnce = Annotated[
     int,
@@ -75,15 +78,24 @@ MechanismsAtOnce = Annotated[
 NoiseEngine = Annotated[
     str, typer.Option("--engine", help="Where mechanisms with noise draw: local, or gpu for a CUDA device.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def check_can_print(is_wanted: bool = True) -> bool:
+    """Refuse before any work what could be printed nowhere."""
+    if sys.stdout is None:
+        raise WordveilError("standard output is closed, so there is nowhere to print to.")
+    return is_wanted
+
+
+# Every command that has it prints, either JSON or a table.
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.", callback=check_can_print)]
 
 
 def stdout() -> Console:
     """Return the console for results."""
     from rich.console import Console
 
-    if sys.stdout is None:
-        raise WordveilError("standard output is closed, so there is nowhere to print to.")
+    check_can_print()
     return Console(highlight=False, width=None if sys.stdout.isatty() else 140)  # a file has no width of its own
 
 
@@ -157,6 +169,8 @@ def _parse(option: str) -> tuple[str, Any]:
     name, equals, value = option.partition("=")
     if not equals or not name:
         raise WordveilError("an --option must look like NAME=VALUE, such as k=5.")
+    if name in _NO_OPTIONS:
+        raise WordveilError(f"{name} is no --option of a mechanism; give it as --{_NO_OPTIONS[name]}.")
     if value.lower() in _NAMED:
         return name, _NAMED[value.lower()]
     if _NUMBER.fullmatch(value) and len(value) <= _MOST_DIGITS:

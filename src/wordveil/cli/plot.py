@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Seed, while_at_work
 from wordveil.errors import WordveilError
 
@@ -34,8 +35,9 @@ def disk(
     most: Annotated[int, typer.Option("--most", min=1, help="How many of those at most.")] = 60,
     cloud: Annotated[str | None, typer.Option("--cloud", help="Also draw the noise around this word.")] = None,
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Of that noise; above 1 in two dimensions.")] = 2.0,
-    draws: Annotated[int, typer.Option("--draws", min=1, help="How many noisy points.")] = 2000,
+    draws: Annotated[int, typer.Option("--draws", min=1, max=1_000_000, help="How many noisy points.")] = 2000,
     seed: Seed = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Draw words in the Poincaré disk with lines to what they are kinds of, and the noise around one.
 
@@ -48,12 +50,12 @@ def disk(
       wordveil plot disk ohio texas paris techno jazz --cloud ohio --epsilon 1.5 -o cloud.png
     """
     from wordveil.noise import Entropy
-    from wordveil.plots.canvas import check_target, save
+    from wordveil.plots.canvas import save
     from wordveil.plots.disk import draw_disk
     from wordveil.plots.layout import family, in_two_dimensions
     from wordveil.spaces import PoincareSpace, load_space
 
-    check_target(output)
+    check_writable(*pictures_of(output), inputs=(space,), overwrite=overwrite)
     opened = load_space(space)
     if not isinstance(opened, PoincareSpace):
         raise WordveilError("a disk is drawn of a Poincaré space, such as wordnet-poincare.")
@@ -73,6 +75,7 @@ def density(
     ] = None,
     law: Annotated[str, typer.Option("--law", help="icdm19, the paper's noise, or hyperbolic, ours.")] = "icdm19",
     dimension: Annotated[int, typer.Option("--dimension", help="Of the space.")] = 1,
+    overwrite: Overwrite = False,
 ) -> None:
     """Draw the law of hyperbolic noise at several epsilons.
 
@@ -82,9 +85,9 @@ def density(
 
       wordveil plot density --law hyperbolic --dimension 5 -e 4.5 -e 6 -e 10 -o ours.svg
     """
-    from wordveil.plots.canvas import check_target, save
+    from wordveil.plots.canvas import save
     from wordveil.plots.density import draw_density
 
-    check_target(output)
+    check_writable(*pictures_of(output), overwrite=overwrite)
     usual = [0.125, 0.5, 1.0, 2.0, 8.0] if law == "icdm19" else [dimension - 1 + more for more in (0.5, 1, 2, 4)]
     save(draw_density(law, epsilon or usual, dimension), output)

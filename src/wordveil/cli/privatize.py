@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
+from wordveil.cli.files import check_no_input
 from wordveil.cli.options import (
     Epsilon,
     MechanismName,
@@ -160,8 +161,6 @@ def privatize(
     common = common_options(select, rare_below, tree_epsilon, tree_height, tree_words)
     if encoding_errors not in ("strict", "replace"):
         raise WordveilError(f"there is no --encoding-errors {encoding_errors!r}; choose strict or replace.")
-    if seed is not None and seed < 0:
-        raise WordveilError("--seed must be a whole number from 0 on.")
     if source is None and sys.stdin and sys.stdin.isatty():
         raise WordveilError("give an input file, or pipe text into the command (- reads what you type).")
     _check_engine(engine, index, workers)
@@ -181,6 +180,9 @@ def privatize(
 
     plan = make_plan(None if source in (None, _STREAM) else Path(str(source)), format_name)
     reading = Reading(tuple(dict.fromkeys(column or ())), spans, encoding_errors, batch_words)
+    for written in (output, report):
+        if written not in (None, _STREAM):
+            check_no_input(Path(str(written)), (space, words))
     listed = None if words is None else _words(words)
     with ExitStack() as stack:
         job = _job(plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite))
@@ -250,7 +252,9 @@ def _selection(select: str | None, spans: str | None) -> str:
         raise WordveilError("--spans goes with --select spans.")
     if spans is None and select == "spans":
         raise WordveilError("--select spans needs --spans KEY, the JSON key that holds [[start, end], ...].")
-    return select or ("content" if spans is None else "spans")
+    if select is None:
+        return "content" if spans is None else "spans"
+    return select
 
 
 def _words(path: Path) -> list[str]:

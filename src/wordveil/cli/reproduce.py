@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.files import check_no_input
 from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, stderr, stdout
 from wordveil.errors import WordveilError
 
@@ -78,7 +79,7 @@ def reproduce(
             raise WordveilError(f"the experiment {one} needs data sets; give their folder with --data.")
     check_engine(engine)
     check_workers(workers)
-    folder = _folder(output, page)
+    folder = _folder(output, page, data)
     done = []
     for number, one in enumerate(names):
         if not quiet:
@@ -103,13 +104,15 @@ def reproduce(
         stdout().print(f"{len(done)} experiments took {sum(one['seconds'] for one in done):,.0f} s.")
 
 
-def _folder(output: Path | None, page: Path | None) -> ResultFolder | None:
+def _folder(output: Path | None, page: Path | None, data: Path | None) -> ResultFolder | None:
     if output is None:
         if page is not None:
             raise WordveilError("--page is written from a folder of results: give it with --output.")
         return None
     if page is not None and not page.resolve().parent.is_dir():
         raise WordveilError(f"cannot write {page}: its folder is not there.")
+    if page is not None:
+        check_no_input(page, (data,))
     from wordveil.experiments.results import ResultFolder
 
     return ResultFolder(output)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wordveil.cli.options import check_can_print
 from wordveil.errors import WordveilError
 from wordveil.extras import needs
 
@@ -75,6 +76,7 @@ def serve(
 
 
 def _print_key(name: str) -> None:
+    check_can_print()  # a key that nobody saw is lost
     from wordveil.service import Key
     from wordveil.service.keys import hash_key, new_key
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,7 +110,7 @@ def train(
     if (source is None) == (wordnet is None):
         raise WordveilError("give either a file of pairs or --wordnet FOLDER.")
     settings = Settings(dim, geometry, epochs, negatives, rate, burn_in, batch, sharpness, weighted, seed)
-    _make_room(output, resume=resume, overwrite=overwrite)
+    _make_room(output, (source, wordnet, vocabulary, hyperlex), resume=resume, overwrite=overwrite)
     opened = None if wordnet is None else WordNet(wordnet)
     with while_at_work("reading the pairs…"):
         kept = None if vocabulary is None else _vocabulary(vocabulary)
@@ -144,12 +144,15 @@ def train(
         _show(facts, output)
 
 
-def _make_room(output: Path, *, resume: bool, overwrite: bool) -> None:
+def _make_room(output: Path, inputs: Iterable[str | Path | None], *, resume: bool, overwrite: bool) -> None:
     if output.exists() and not output.is_dir():
         raise WordveilError(f"{output} is a file; give the name of a folder.")
     if output.exists() and any(output.iterdir()) and not resume:
         if not overwrite:
             raise WordveilError(f"{output} is there already; give --resume to go on, or --overwrite to replace it.")
+        for given in (Path(one).resolve() for one in inputs if one is not None):
+            if given.exists() and output.resolve() in (given, *given.parents):
+                raise WordveilError(f"an input lies in {output}, which would be replaced; choose another folder.")
         shutil.rmtree(output)
     try:
         output.mkdir(parents=True, exist_ok=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from wordveil.cli.files import Overwrite, check_writable
 from wordveil.cli.options import (
     Epsilon,
     MechanismName,
@@ -41,7 +43,7 @@ def vectors(
         float, typer.Option("--grid", min=0.0, help="Round every coordinate to a multiple of this; 0 to leave it.")
     ] = 2.0**-10,
     seed: Seed = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write an embedding file with one noisy vector for every word: noise mechanisms only.
 
@@ -57,7 +59,7 @@ def vectors(
 
       wordveil vectors --mechanism gaussian --epsilon 2 -o noisy.npz
 
-      wordveil vectors --mechanism nadp --epsilon 1 --option join=1 -o noisy.txt
+      wordveil vectors --mechanism nadp --epsilon 1 --option join=true -o noisy.txt
     """
     import numpy as np
 
@@ -67,13 +69,14 @@ def vectors(
     from wordveil.parallel import blocks
     from wordveil.spaces.files import write_vectors
 
+    check_writable(output, inputs=(space,), overwrite=overwrite)
+    if not math.isfinite(grid):
+        raise WordveilError("--grid must be a finite number from 0 on.")
     made = build_mechanism(mechanism, epsilon, space, normalise, option)
     if not isinstance(made, NoiseMechanism):
         raise WordveilError(
             f"the mechanism {mechanism} draws words and has no noisy vectors; choose laplace or gaussian."
         )
-    if output.exists() and not overwrite:
-        raise WordveilError(f"{output} is there already; choose another file or add --overwrite.")
     entropy = Entropy(seed)
     noisy = np.empty((len(made.space), made.space.dimension), dtype=np.float32)
     with while_at_work("drawing noise…"):

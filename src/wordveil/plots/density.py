@@ -36,14 +36,17 @@ def draw_density(law: str, epsilons: Sequence[float], dimension: int = 1) -> Fig
     """
     if law not in LAWS:
         raise WordveilError(f"there is no law {law!r}; choose one of {', '.join(LAWS)}.")
-    if dimension < 1 or not epsilons or min(epsilons) <= 0:
-        raise WordveilError("give at least one epsilon above 0, and a dimension of 1 or more.")
+    if dimension < 1 or not epsilons or not all(0.0 < epsilon < np.inf for epsilon in epsilons):
+        raise WordveilError("give at least one epsilon, each finite and above 0, and a dimension of 1 or more.")
     if law == "hyperbolic" and min(epsilons) <= dimension - 1:
         raise WordveilError(f"in {dimension} dimensions the law hyperbolic needs every epsilon above {dimension - 1}.")
     figure = new_figure(7.0, 4.2)
     axes = figure.subplots()
     for epsilon in sorted(epsilons):
-        x, density = _hyperbolic(epsilon, dimension) if law == "hyperbolic" else _icdm19(epsilon, dimension)
+        with np.errstate(all="ignore"):
+            x, density = _hyperbolic(epsilon, dimension) if law == "hyperbolic" else _icdm19(epsilon, dimension)
+        if not np.isfinite(density).all():
+            raise WordveilError(f"the noise at ε = {epsilon:g} is too narrow or too wide to be drawn; try another ε.")
         axes.plot(x, density, label=f"ε = {epsilon:g}")
     if law == "hyperbolic":
         axes.set_xlabel(f"hyperbolic distance from the word, in {dimension} dimensions")

@@ -25,6 +25,7 @@ from wordveil.cli.attack.shared import (
 )
 from wordveil.cli.attack.texts import read_corpus
 from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
 from wordveil.errors import WordveilError
 
@@ -56,6 +57,7 @@ def authors(
     select: Select = "content",
     seed: Seed = None,
     figure: Figure = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -73,7 +75,7 @@ def authors(
     from wordveil.attacks import attack_authors
 
     rates, methods = epsilons_of(epsilon), method or ["koppel", "svm"]
-    check_figure(figure)
+    check_figure(figure, table, unknown, space, overwrite=overwrite)
     attributors = [_attributor(name, threshold, seed or 0) for name in methods]
     found: list[dict[str, Any]] = []
     curves: dict[str, list[Rate | Mean]] = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wordveil.cli.files import check_writable, pictures_of
 from wordveil.cli.options import check_epsilon, parse_options, stdout
 from wordveil.errors import WordveilError
 
@@ -94,12 +95,9 @@ def veiling(mechanism: Mechanism[Any], select: str, seed: int | None) -> Callabl
     return lambda texts: [release.text for release in veil.many(texts)]
 
 
-def check_figure(figure: Path | None) -> None:
-    """Refuse at the beginning a picture that could not be written at the end."""
-    if figure is not None:
-        from wordveil.plots.canvas import check_target
-
-        check_target(figure)
+def check_figure(figure: Path | None, *inputs: str | Path | None, overwrite: bool) -> None:
+    """Refuse at the beginning a picture that cannot or must not be written at the end."""
+    check_writable(*pictures_of(figure), inputs=inputs, overwrite=overwrite)
 
 
 def draw(

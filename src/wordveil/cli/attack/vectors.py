@@ -20,6 +20,7 @@ from wordveil.cli.attack.shared import (
     print_table,
 )
 from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
 from wordveil.errors import WordveilError
 
@@ -43,6 +44,7 @@ def vectors(
     neighbours: Annotated[int, typer.Option("--neighbours", min=1, help="How many near words to look at.")] = 10,
     seed: Seed = None,
     figure: Figure = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -66,7 +68,7 @@ def vectors(
     if released is not None and epsilon:
         raise WordveilError("--released and --epsilon exclude each other: what was released has its noise already.")
     rates = [float("nan")] if released else epsilons_of(epsilon)
-    check_figure(figure)
+    check_figure(figure, released, space, overwrite=overwrite)
     found: list[VectorAttack] = []
     described: Mechanism[Any] | None = None
     with ProgressOf("attacking", quiet=quiet) as progress:

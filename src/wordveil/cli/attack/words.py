@@ -27,6 +27,7 @@ from wordveil.cli.attack.shared import (
 )
 from wordveil.cli.attack.texts import read_sentences
 from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName, stdout
 from wordveil.errors import WordveilError
 
@@ -56,6 +57,7 @@ def bayes(
     draws: Draws = 200_000,
     seed: Seed = None,
     figure: Figure = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -76,7 +78,7 @@ def bayes(
     from wordveil.noise import Entropy
 
     rates = epsilons_of(epsilon)
-    check_figure(figure)
+    check_figure(figure, text, reference, space, overwrite=overwrite)
     if reference is not None and prior is not None:
         raise WordveilError("--prior and --reference exclude each other: the prior comes from the one or the other.")
     with ProgressOf("attacking", quiet=quiet) as progress:
@@ -127,6 +129,7 @@ def sentence(
     draws: Draws = 200_000,
     seed: Seed = None,
     figure: Figure = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -145,7 +148,7 @@ def sentence(
     from wordveil.noise import Entropy
 
     rates = epsilons_of(epsilon)
-    check_figure(figure)
+    check_figure(figure, text, reference, space, overwrite=overwrite)
     with ProgressOf("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
         words, known = _words(text, column, opened, select), _words(reference, column, opened, select)
