@@ -179,15 +179,16 @@ def test_threads_of_a_forked_process_never_get_the_row_of_another_word(monkeypat
     cache = RowCache(10, 4, np.float64, memory=32)  # room for one
     cache.keep(np.array([9]), np.full((1, 4), 9.0))
     keeping, both_in = threading.Event(), threading.Event()
+    threads: list[threading.Thread] = []  # made in the child: Python 3.13 starts none that is older than the fork
 
     class Slow(np.ndarray):
         def __getitem__(self, key: Any) -> Any:  # in the midst of keeping
             keeping.set()
-            second.join(0.3)  # nothing that it does may end before this does
+            threads[0].join(0.3)  # nothing that it does may end before this does
             return super().__getitem__(key)
 
     def look_at_process() -> int:
-        if threading.current_thread() is second:
+        if threading.current_thread() in threads[:1]:
             both_in.set()
             keeping.wait(5)
         return process()
@@ -202,13 +203,13 @@ def test_threads_of_a_forked_process_never_get_the_row_of_another_word(monkeypat
         cache.keep(np.array([2]), np.full((1, 4), 2.0))
 
     process = os.getpid
-    first, second = threading.Thread(target=keep_first), threading.Thread(target=keep_second)
     monkeypatch.setattr(os, "getpid", look_at_process)
 
     def answer() -> bytes:
-        for thread in (second, first):
+        threads.extend(threading.Thread(target=work) for work in (keep_second, keep_first))
+        for thread in threads:
             thread.start()
-        for thread in (second, first):
+        for thread in threads:
             thread.join()
         rows, missing = cache.look_up(np.arange(10))
         here = np.setdiff1d(np.arange(10), missing)
