@@ -162,7 +162,7 @@ def test_ctrl_c_from_outside() -> None:
         ("vectors --grid=nan -e 1 -o x.npz", "--grid"),
         ("lac promise -e 1 -O clip=6 --threshold-rate=nan", "--threshold-rate"),
         ("calibrate --share=nan", "--share"),
-        ("geometry --k=0", "--k"),
+        ("geometry --k=-1", "--k"),
         ("privatize text.txt -e 1 --select=", "no selection ''"),
     ],
 )

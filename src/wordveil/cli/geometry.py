@@ -33,8 +33,8 @@ def geometry(
         list[int] | None,
         typer.Option(
             "--k",
-            min=1,
-            help="The k of a neighbour graph to look at; may be repeated. By default 10, that of the mechanism graph.",
+            min=0,
+            help="The k of a neighbour graph to look at (0: the spanning tree); may be repeated. By default 10.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which words are drawn.")] = 0,
