@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import random
 import resource
@@ -242,28 +243,26 @@ def kills(form: str, workers: int, count: int, records: int, seed: int, folder: 
     """
     chance = random.Random(seed)  # noqa: S311 - for moments, not for privacy
     found, done, number = Found(), 0, 0
-    longest = 0.0
+    longest = math.inf
     while done < count:
         number += 1
         place = folder / f"job-{number}"
         place.mkdir()
         job = Job(place, form, records, workers)
-        if not longest:
-            started = time.perf_counter()
-            job.start().communicate()
-            longest = time.perf_counter() - started
-            job.out.unlink()
-        running = job.start()
+        started = time.perf_counter()
+        running, resumed = job.start(), False
         while done < count:
             try:
-                running.wait(chance.uniform(0.3, 1.0) * longest)
+                running.wait(None if math.isinf(longest) else chance.uniform(0.3, 1.0) * longest)
+                if not resumed:  # perhaps the machine has become quieter: then the next must be killed sooner
+                    longest = min(longest, time.perf_counter() - started)
                 break  # it got through
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGKILL)
                 running.communicate()
                 done += 1
                 job.note(found)
-                running = job.resume()
+                running, resumed = job.resume(), True
         else:
             running.wait()
         job.check(running, found)
