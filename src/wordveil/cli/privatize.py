@@ -319,15 +319,10 @@ def _check_report(report: str | None, plan: Plan, output: str | None, *, replace
         if sys.stdout is None:
             raise WordveilError("standard output is closed: give --report a file.")
         return
-    from wordveil.io.checkpoint import fresh_name
-
     path = Path(report)
     if path.is_dir() or not path.resolve().parent.is_dir():
         raise WordveilError(f"cannot write the report {path}: it is a folder, or lies in one that is not there.")
-    sources = [piece.source for piece in plan.pieces if piece.source]
-    written = [one for one in (path, fresh_name(path.resolve())) if one.exists()]
-    if any(one.samefile(source) for one in written for source in sources):
-        raise WordveilError(f"the report {path} would replace an input; give another name.")
+    check_no_input(path, [piece.source for piece in plan.pieces])
     if output is not None and path.resolve() == Path(output).resolve():
         raise WordveilError("the report and the output need different names.")
     if path.is_file() and not replace:
