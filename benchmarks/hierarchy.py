@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.mechanisms import ExponentialMechanism, Mechanism
+from wordveil._mechanisms import ExponentialMechanism, Mechanism
+from wordveil.lab.training.wordnet import Synset, WordNet
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, PointSpace
-from wordveil.training.wordnet import Synset, WordNet
 
 __all__ = ["Figures", "Relations", "guessed", "measure", "near_loss", "settle", "stays"]
 

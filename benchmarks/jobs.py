@@ -18,9 +18,9 @@ from benchmarks.rivals import approximate, rivals
 from benchmarks.scale import opening, workers
 from benchmarks.speeches import million_words
 from wordveil import Veil, load_space, mechanism
+from wordveil._mechanisms import MECHANISMS
+from wordveil._mechanisms.nadp import neighbouring_pairs
 from wordveil.audit import Auditor
-from wordveil.mechanisms import MECHANISMS
-from wordveil.mechanisms.nadp import neighbouring_pairs
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
 from wordveil.text import tokenise

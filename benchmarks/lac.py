@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.measure import Row, best_of
 from benchmarks.speeches import million_words
 from wordveil import load_space
+from wordveil._mechanisms import Graph
 from wordveil.lac import dense_channel, update
-from wordveil.mechanisms import Graph
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
 from wordveil.text import tokenise

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.mechanisms import Mechanism
+from wordveil._mechanisms import Mechanism
 
 __all__ = ["Row", "best_of", "peak_memory", "peak_memory_of_children", "seconds_to_draw", "sgemm_rate"]
 

@@ -16,8 +16,8 @@ import json
 from pathlib import Path
 
 from benchmarks import poincare_dimensions, poincare_generalising, poincare_mammals
+from wordveil.lab.training.wordnet import WordNet
 from wordveil.spaces import load_space
-from wordveil.training.wordnet import WordNet
 
 
 def main() -> None:

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.hierarchy import Relations, guessed, measure, near_loss, settle, stays
-from wordveil.mechanisms import Exponential, Hyperbolic
+from wordveil._mechanisms import Exponential, Hyperbolic
+from wordveil.lab.training.hierarchies import word_pairs
+from wordveil.lab.training.pairs import Pairs
+from wordveil.lab.training.trainer import Settings, train
+from wordveil.lab.training.wordnet import WordNet
+from wordveil.lab.training.writing import to_space
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.spaces.poincare import is_poincare_folder
 from wordveil.text import stop_words
 from wordveil.text.lemmas import BaseForms
-from wordveil.training.hierarchies import word_pairs
-from wordveil.training.pairs import Pairs
-from wordveil.training.trainer import Settings, train
-from wordveil.training.wordnet import WordNet
-from wordveil.training.writing import to_space
 
 __all__ = ["GRID", "SPARE", "rows", "training_pairs"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hierarchy import settle
-from wordveil.mechanisms import (
+from wordveil._mechanisms import (
     Exponential,
     ExponentialMechanism,
     Graph,
@@ -21,11 +21,11 @@ from wordveil.mechanisms import (
     Laplace,
     Mechanism,
 )
+from wordveil.lab.training.wordnet import WordNet
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space, Vocabulary, load_space
 from wordveil.text import stop_words, tokenise
 from wordveil.text.lemmas import Lemmas
-from wordveil.training.wordnet import WordNet
 
 __all__ = ["rows", "slot_nouns"]
 

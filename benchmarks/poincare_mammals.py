@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.training.evaluation import reconstruction
-from wordveil.training.geometries import geometry
-from wordveil.training.hierarchies import synset_pairs
-from wordveil.training.pairs import Pairs, write_pairs
-from wordveil.training.trainer import Progress, Settings, train
-from wordveil.training.wordnet import WordNet
+from wordveil.lab.training.evaluation import reconstruction
+from wordveil.lab.training.geometries import geometry
+from wordveil.lab.training.hierarchies import synset_pairs
+from wordveil.lab.training.pairs import Pairs, write_pairs
+from wordveil.lab.training.trainer import Progress, Settings, train
+from wordveil.lab.training.wordnet import WordNet
 
 __all__ = ["rows"]
 

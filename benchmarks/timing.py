@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil import load_space, mechanism
-from wordveil.mechanisms import FromChannel
+from wordveil._mechanisms import FromChannel
 from wordveil.text import Veil
 
 __all__ = ["leak", "main", "times"]

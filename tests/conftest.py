@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from wordveil.mechanisms import MECHANISMS
+from wordveil._mechanisms import MECHANISMS
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_space
 
 settings.register_profile("fixed", derandomize=True, deadline=None)  # the same examples every time, on any machine

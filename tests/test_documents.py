@@ -22,8 +22,8 @@ import pytest
 import typer
 
 import wordveil
+from wordveil._mechanisms import MECHANISMS
 from wordveil.cli.commands import app
-from wordveil.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import wordveil
-from wordveil.mechanisms import ExponentialMechanism
-from wordveil.plots.canvas import new_figure, save
+from wordveil._mechanisms import ExponentialMechanism
+from wordveil.canvas import new_figure, save
 from wordveil.spaces import EuclideanSpace, GraphSpace
 
 if TYPE_CHECKING:

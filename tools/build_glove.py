@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.mechanisms.mechanism import needs_vectors
+from wordveil._mechanisms.base import needs_vectors
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary, load_space
 from wordveil.spaces.graph import build_graph
 from wordveil.spaces.tour import closed_tour

@@ -16,14 +16,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from wordveil.lab.training.evaluation import reconstruction
+from wordveil.lab.training.hierarchies import word_pairs
+from wordveil.lab.training.trainer import Progress, Settings, train
+from wordveil.lab.training.wordnet import WordNet
+from wordveil.lab.training.writing import to_space, write_forms
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.text import stop_words
 from wordveil.text.lemmas import BaseForms
-from wordveil.training.evaluation import reconstruction
-from wordveil.training.hierarchies import word_pairs
-from wordveil.training.trainer import Progress, Settings, train
-from wordveil.training.wordnet import WordNet
-from wordveil.training.writing import to_space, write_forms
 
 PACKAGE = "wordnet-base=1:3.0-37"
 NAME = "wordnet-poincare"

@@ -28,8 +28,8 @@ from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.search import Comparison, Row, leading
 from benchmarks.frontier_search.table import HEADINGS, line
 from wordveil.errors import WordveilError
+from wordveil.lab.tasks import load_task
 from wordveil.spaces import load_space
-from wordveil.tasks import load_task
 
 CHOSEN_ON = ("trec6", "mr", "cr")
 HELD_OUT = ("mpqa", "subj", "sst2", "snips", "sick-e", "mrpc")

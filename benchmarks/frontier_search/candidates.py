@@ -16,7 +16,7 @@ from benchmarks.frontier_search.graphs import Measure
 from benchmarks.frontier_search.ground import Edges, Ground, Tensor
 from benchmarks.frontier_search.hierarchies import cluster_distance
 from benchmarks.frontier_search.paths import shortest_paths
-from wordveil.mechanisms.priors import log_prior
+from wordveil._mechanisms.priors import log_prior
 
 __all__ = ["DEFAULT", "FORMER", "Entry", "entries"]
 

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.frontier_search.ground import Tensor
+from wordveil._mechanisms.rows import rate_of
 from wordveil.calibration.surroundings import Surroundings
-from wordveil.mechanisms.rows import rate_of
 from wordveil.parallel import blocks
 
 __all__ = ["Candidate", "Sampler", "near_losses", "probabilities", "success"]

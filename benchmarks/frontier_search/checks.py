@@ -11,9 +11,9 @@ from benchmarks.frontier_search.candidates import entries
 from benchmarks.frontier_search.channels import near_losses, probabilities, success
 from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.paths import shortest_paths
+from wordveil._mechanisms import Graph
 from wordveil.calibration import maker, meter_for
 from wordveil.calibration.surroundings import Surroundings
-from wordveil.mechanisms import Graph
 
 __all__ = ["differences"]
 

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from wordveil.lab.training.wordnet import PARTS, WordNet
 from wordveil.spaces import EuclideanSpace
-from wordveil.training.wordnet import PARTS, WordNet
 
 __all__ = ["Edges", "Ground", "Tensor"]
 

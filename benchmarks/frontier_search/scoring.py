@@ -1,7 +1,7 @@
 """What is left of the tasks when every word was drawn from a channel.
 
-The texts are read once, as ids. What comes of them is what `wordveil.tasks.evaluate` sees of a veil that selects all
-words: those of the vocabulary are drawn from the channel, others are replaced by `OutsideWords`.
+The texts are read once, as ids. What comes of them is what `wordveil.lab.tasks.evaluate` sees of a veil that selects
+all words: those of the vocabulary are drawn from the channel, others are replaced by `OutsideWords`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from benchmarks.frontier_search.channels import Sampler
 from benchmarks.frontier_search.ground import Ground, Tensor
+from wordveil.lab.tasks import AveragedVectors, Outcome, Reader, Task
+from wordveil.lab.tasks.evaluation import right_classes
 from wordveil.noise import Entropy
 from wordveil.parallel import run
-from wordveil.tasks import AveragedVectors, Outcome, Reader, Task
-from wordveil.tasks.evaluation import right_classes
 from wordveil.text import tokenise
 from wordveil.text.outside import OutsideWords
 from wordveil.text.tokens import is_number

@@ -15,9 +15,9 @@ from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.scoring import Scorer
 from wordveil.calibration.settings import sample
 from wordveil.calibration.surroundings import Surroundings
-from wordveil.experiments.adversary import word_chances
-from wordveil.experiments.matched import matched
-from wordveil.tasks import Interval, Outcome, Task, lead, mean_of
+from wordveil.lab.experiments.adversary import word_chances
+from wordveil.lab.experiments.matched import matched
+from wordveil.lab.tasks import Interval, Outcome, Task, lead, mean_of
 
 __all__ = ["Comparison", "Row", "leading"]
 

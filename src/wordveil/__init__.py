@@ -9,8 +9,8 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wordveil._mechanisms import mechanism
     from wordveil.guarantee import Guarantee
-    from wordveil.mechanisms import mechanism
     from wordveil.noise import Entropy
     from wordveil.spaces import load_space
     from wordveil.text import Document, Release, Veil
@@ -38,7 +38,7 @@ _HOMES = {
     "Release": "wordveil.text",
     "Veil": "wordveil.text",
     "load_space": "wordveil.spaces",
-    "mechanism": "wordveil.mechanisms",
+    "mechanism": "wordveil._mechanisms",
 }
 
 

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
+from wordveil._mechanisms import MECHANISMS, Mechanism
+from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.errors import WordveilError
 from wordveil.extras import needs
 from wordveil.lac.bounds import check_threshold, sample_size
-from wordveil.mechanisms import MECHANISMS, Mechanism
-from wordveil.mechanisms import mechanism as make_mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import load_space
 from wordveil.text import Veil

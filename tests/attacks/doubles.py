@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import ExponentialMechanism, Mechanism
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms import ExponentialMechanism, Mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows

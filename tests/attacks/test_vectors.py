@@ -5,10 +5,10 @@ import pytest
 from scipy.stats import skew
 
 from tests.conftest import make_poincare, make_space
+from wordveil._mechanisms import Graph, Hyperbolic, Laplace
 from wordveil.attacks import attack_released, attack_vectors
 from wordveil.attacks.vectors import skewness
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Graph, Hyperbolic, Laplace
 from wordveil.noise import Entropy
 
 

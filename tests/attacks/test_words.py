@@ -8,10 +8,10 @@ from scipy.stats import binomtest
 
 from tests.attacks.doubles import Bare, Blank, Table, random_rows, texts_of
 from tests.conftest import ALPHA, make_poincare, make_space, names
+from wordveil._mechanisms import mechanism
 from wordveil.attacks import Prior, Words, attack_words, likelihood_of, words_of
 from wordveil.calibration import Settings, maker, meter_for
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
 

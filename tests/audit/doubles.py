@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.mechanisms import (
+from wordveil._mechanisms import (
     Density,
     Elastic,
     Exponential,
@@ -25,7 +25,7 @@ from wordveil.mechanisms import (
     Truncated,
     Vickrey,
 )
-from wordveil.mechanisms.density import MixingLaw
+from wordveil._mechanisms.density import MixingLaw
 from wordveil.noise import Entropy
 from wordveil.noise.hyperbolic import hyperbolic_radii
 from wordveil.noise.laplace import directions

@@ -15,11 +15,11 @@ from scipy import stats
 from tests.audit import doubles
 from tests.audit.wrong_builds import MISTAKES, WRONG_BUILDS
 from tests.conftest import FLAT, make_space, names
+from wordveil._mechanisms import MECHANISMS, Exponential
 from wordveil.audit import ERROR, Auditor, Evidence
 from wordveil.audit.bounds import loss_bound, lower, upper
 from wordveil.audit.exact import exact_losses
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import MECHANISMS, Exponential
 from wordveil.spaces import EuclideanSpace, Vocabulary, load_space
 
 AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}

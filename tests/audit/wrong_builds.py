@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.audit.doubles import DensityWithoutHalf, HyperbolicShapeOffByOne, Mutant
-from wordveil.mechanisms import MECHANISMS, ExponentialMechanism, Mechanism
+from wordveil._mechanisms import MECHANISMS, ExponentialMechanism, Mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import PoincareSpace
 from wordveil.spaces.hyperbolic_geometry import exp_map, from_hyperboloid, log_map, to_hyperboloid

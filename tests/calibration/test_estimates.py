@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space
+from wordveil._mechanisms.priors import log_prior
 from wordveil.calibration import Settings, maker, meter_for
 from wordveil.calibration.counts import Counts, Pairs
 from wordveil.calibration.draw_meter import DrawMeter
 from wordveil.calibration.ray_meter import RayMeter
-from wordveil.mechanisms.priors import log_prior
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace
 

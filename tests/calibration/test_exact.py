@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space, names
+from wordveil._mechanisms import Exponential, ExponentialMechanism
+from wordveil._mechanisms.hyperbolic import Hyperbolic
+from wordveil._mechanisms.priors import log_prior
 from wordveil.calibration import Measurement, Settings, maker, meter_for, span_of
 from wordveil.calibration.row_meter import RowMeter
 from wordveil.calibration.shell_meter import ShellMeter
-from wordveil.mechanisms import Exponential, ExponentialMechanism
-from wordveil.mechanisms.hyperbolic import Hyperbolic
-from wordveil.mechanisms.priors import log_prior
 from wordveil.spaces import EuclideanSpace, GraphSpace, PoincareSpace, Space, Vocabulary
 
 SETTINGS = Settings(draws=50, eta=0.1, gamma=3.0, near=7, similar=4)

@@ -9,11 +9,11 @@ from scipy.stats import norm
 
 from tests.attacks.doubles import Bare, Blank
 from tests.conftest import ALPHA, make_space
+from wordveil._mechanisms import FromChannel, mechanism
+from wordveil._mechanisms.priors import log_prior
 from wordveil.calibration.halves import Halves
 from wordveil.calibration.learner import Learnt, success_of
 from wordveil.calibration.sightings import Sightings
-from wordveil.mechanisms import FromChannel, mechanism
-from wordveil.mechanisms.priors import log_prior
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, Space
 

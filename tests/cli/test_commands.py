@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_poincare, make_space
+from wordveil._mechanisms import MECHANISMS
 from wordveil.cli import main
-from wordveil.mechanisms import MECHANISMS
 from wordveil.spaces import load_space
 from wordveil.spaces.files import read_vectors, write_vectors
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tasks.made_data import make_data, topic_space
+from tests.lab.tasks.made_data import make_data, topic_space
 from wordveil.cli import main
 
 

@@ -11,9 +11,9 @@ import pytest
 import typer
 
 from tests.conftest import make_poincare, make_space
+from wordveil._mechanisms import MECHANISMS, mechanism
 from wordveil.cli.commands import app
 from wordveil.cli.options import parse_options
-from wordveil.mechanisms import MECHANISMS, mechanism
 
 _ROOT: Any = typer.main.get_command(app)
 

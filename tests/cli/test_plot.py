@@ -10,8 +10,8 @@ import pytest
 
 from wordveil.cli import main
 from wordveil.errors import WordveilError
-from wordveil.plots.density import draw_density
-from wordveil.plots.layout import family, in_two_dimensions
+from wordveil.lab.plots.density import draw_density
+from wordveil.lab.plots.layout import family, in_two_dimensions
 from wordveil.spaces import PoincareSpace, Vocabulary
 
 WORDS = ["thing", "animal", "dog", "cat", "poodle", "plant", "oak", "moon"]

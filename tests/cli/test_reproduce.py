@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wordveil.cli import main
-from wordveil.experiments.registry import EXPERIMENTS
+from wordveil.lab.experiments.registry import EXPERIMENTS
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.conftest import wordnet_folder  # noqa: F401 - a fixture
+from tests.lab.training.conftest import wordnet_folder  # noqa: F401 - a fixture
 from wordveil import load_space
 from wordveil.cli import main
 from wordveil.spaces import EuclideanSpace, PoincareSpace

@@ -12,11 +12,11 @@ import pytest
 
 from tests.conftest import ALPHA, make_space, names
 from wordveil import Veil, mechanism
+from wordveil._mechanisms import Mechanism
 from wordveil.cli import main
 from wordveil.engines import approximately
 from wordveil.engines.approximate import RECALL, IndexedSpace
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space, Vocabulary
 from wordveil.spaces.files import write_vectors

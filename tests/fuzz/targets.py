@@ -26,10 +26,12 @@ import numpy as np
 
 from tests.conftest import make_space
 from tests.fuzz.api import CANARY, Api, api, check_problem
+from wordveil._mechanisms import MECHANISMS, Channel, FromChannel, Mechanism, mechanism
 from wordveil.cli.options import build_mechanism, parse_options
 from wordveil.errors import WordveilError
 from wordveil.io import Destination, FileJob, Reading, Veils, format_named, make_plan
-from wordveil.mechanisms import MECHANISMS, Channel, FromChannel, Mechanism, mechanism
+from wordveil.lab.training.pairs import read_pairs
+from wordveil.lab.training.wordnet import WordNet
 from wordveil.noise import Entropy
 from wordveil.service.schemas import Job, PrivatizeResponse, WordFacts
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary
@@ -37,8 +39,6 @@ from wordveil.spaces.files import read_vectors
 from wordveil.text import SELECTIONS, Document, Veil, tokenise
 from wordveil.text.case import CASES
 from wordveil.text.outside import POLICIES
-from wordveil.training.pairs import read_pairs
-from wordveil.training.wordnet import WordNet
 
 __all__ = ["TARGETS", "Target", "scratch"]
 

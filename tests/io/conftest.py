@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import wordveil
+from wordveil._mechanisms import Mechanism
 from wordveil.io import Position, Reading, Veils, format_named
-from wordveil.mechanisms import Mechanism
 from wordveil.text import Veil
 
 

@@ -11,9 +11,9 @@ from scipy import stats
 
 from tests.conftest import ALPHA, make_space
 from wordveil import Veil
+from wordveil._mechanisms import Exponential, Graph, Nadp
 from wordveil.errors import WordveilError
 from wordveil.lac import Account, Amplifier, Crowd, KThreshold, Localizer, Record, Shuffle, Subsample, bounds, shuffled
-from wordveil.mechanisms import Exponential, Graph, Nadp
 from wordveil.noise import Entropy
 
 RECORDS = [Record(f"w{number % 7}", user=f"u{number}", label="a" if number % 2 else None) for number in range(500)]

@@ -14,9 +14,9 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from tests.conftest import make_space
+from wordveil._mechanisms import Exponential, Graph, Laplace, Nadp
 from wordveil.errors import WordveilError
 from wordveil.lac import bounds
-from wordveil.mechanisms import Exponential, Graph, Laplace, Nadp
 
 Matrix = NDArray[np.float64]
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tests.conftest import make_space
 from wordveil import Veil
+from wordveil._mechanisms import Exponential
 from wordveil.lac import (
     Account,
     Amplifier,
@@ -33,7 +34,6 @@ from wordveil.lac import (
     bounds,
     dense_channel,
 )
-from wordveil.mechanisms import Exponential
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
 from wordveil.text import NgramTree, RareWords

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import make_space
 from wordveil import Veil
+from wordveil._mechanisms import Exponential, Graph, Laplace
 from wordveil.errors import WordveilError
 from wordveil.lac import (
     Crowd,
@@ -26,7 +27,6 @@ from wordveil.lac import (
     invert,
     update,
 )
-from wordveil.mechanisms import Exponential, Graph, Laplace
 from wordveil.noise import Entropy
 
 SPACE = make_space(24, 3)

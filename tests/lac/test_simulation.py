@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space
+from wordveil._mechanisms import Exponential, Laplace
 from wordveil.cli import main
 from wordveil.errors import WordveilError
 from wordveil.lac import bounds, dense_channel, invert, simulate
 from wordveil.lac.simulation import exact_epsilon, expected_error, zipfian
-from wordveil.mechanisms import Exponential, Laplace
 
 SPACE = make_space(20, 3)
 

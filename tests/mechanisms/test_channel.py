@@ -10,9 +10,9 @@ from scipy import stats
 
 from tests.conftest import ALPHA, make_space
 from wordveil import Veil
+from wordveil._mechanisms import Channel, Exponential, FromChannel, Graph, Laplace
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Notion
-from wordveil.mechanisms import Channel, Exponential, FromChannel, Graph, Laplace
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace
 

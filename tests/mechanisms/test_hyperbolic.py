@@ -7,9 +7,9 @@ import pytest
 from scipy import special, stats
 
 from tests.conftest import ALPHA, make_poincare, make_space, names
+from wordveil._mechanisms import Exponential, Graph, Hyperbolic, HyperbolicIcdm19, mechanism
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Notion
-from wordveil.mechanisms import Exponential, Graph, Hyperbolic, HyperbolicIcdm19, mechanism
 from wordveil.noise import Entropy, icdm19_lengths
 from wordveil.spaces import PoincareSpace, Vocabulary
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from tests.conftest import ALPHA, make_space, names
+from wordveil._mechanisms import Laplace
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Laplace
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary
 

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from tests.conftest import ALPHA, make_space, names
+from wordveil._mechanisms import Exponential, ExponentialMechanism, Graph, Ring, mechanism
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Exponential, ExponentialMechanism, Graph, Ring, mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Vocabulary
 

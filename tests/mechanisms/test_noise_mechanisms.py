@@ -12,9 +12,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from tests.conftest import ALPHA, FLAT, make_space, names
-from wordveil.errors import WordveilError
-from wordveil.guarantee import Notion
-from wordveil.mechanisms import (
+from wordveil._mechanisms import (
     MECHANISMS,
     Density,
     Elastic,
@@ -28,8 +26,10 @@ from wordveil.mechanisms import (
     Vickrey,
     mechanism,
 )
-from wordveil.mechanisms.density import MixingLaw
-from wordveil.mechanisms.nadp import neighbouring_pairs
+from wordveil._mechanisms.density import MixingLaw
+from wordveil._mechanisms.nadp import neighbouring_pairs
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, MahalanobisSpace, Vocabulary
 

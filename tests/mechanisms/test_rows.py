@@ -15,11 +15,11 @@ import pytest
 from scipy import stats
 
 from tests.conftest import ALPHA, in_a_fork, make_poincare, make_space
+from wordveil._mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated, row_cache
+from wordveil._mechanisms.row_cache import RowCache
+from wordveil._mechanisms.rows import RowDraws
 from wordveil.errors import WordveilError
 from wordveil.kernels import kinds
-from wordveil.mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated, row_cache
-from wordveil.mechanisms.row_cache import RowCache
-from wordveil.mechanisms.rows import RowDraws
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, MahalanobisSpace, Vocabulary
 

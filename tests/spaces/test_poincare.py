@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_poincare, names
+from wordveil._mechanisms import mechanism
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import mechanism
 from wordveil.noise import Entropy
 from wordveil.spaces import GraphSpace, PoincareSpace, Vocabulary, load_space
 from wordveil.spaces.hyperbolic_geometry import ball_distance, hyperboloid_distance

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from wordveil import Veil
+from wordveil._mechanisms import Exponential
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Exponential
 from wordveil.spaces import PoincareSpace, Vocabulary, load_space
 from wordveil.text import report
 from wordveil.text.lemmas import BaseForms, Lemmas

@@ -15,8 +15,8 @@ from scipy import stats
 
 from tests.conftest import ALPHA, make_space, names
 from wordveil import Document, Veil, WordveilError, mechanism
+from wordveil._mechanisms import Graph
 from wordveil.guarantee import Notion
-from wordveil.mechanisms import Graph
 from wordveil.spaces import EuclideanSpace, Vocabulary
 from wordveil.text import Counts, plain_words, report, stop_words, tokenise
 

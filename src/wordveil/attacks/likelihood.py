@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import ExponentialMechanism, Graph, Mechanism, Ring
 from wordveil.attacks.priors import Prior
 from wordveil.attacks.watching import run_watched
 from wordveil.calibration.learner import Learnt
 from wordveil.calibration.settings import Watch, ignore
 from wordveil.calibration.sightings import Sightings
-from wordveil.mechanisms import ExponentialMechanism, Graph, Mechanism, Ring
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.priors import log_prior
 from wordveil.attacks.wordlists import OUTSIDE, Words
 from wordveil.errors import WordveilError
-from wordveil.mechanisms.priors import log_prior
 from wordveil.spaces import Space
 from wordveil.text import stop_words
 from wordveil.text.tokens import lookup_key

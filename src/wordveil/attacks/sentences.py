@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism
 from wordveil.attacks.decoding import BigramDecoder, Decoded, decode_trigrams
 from wordveil.attacks.intervals import Mean, Rate, plain
 from wordveil.attacks.likelihood import Likelihood, likelihood_of
@@ -16,7 +17,6 @@ from wordveil.attacks.priors import Prior
 from wordveil.attacks.wordlists import Words
 from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
 
 __all__ = ["SentenceAttack", "attack_sentences"]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import NoiseMechanism
 from wordveil.attacks.intervals import Mean, Rate, plain
 from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import NoiseMechanism
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import PointSpace

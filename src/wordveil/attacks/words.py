@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism
 from wordveil.attacks.intervals import Mean, Rate, plain
 from wordveil.attacks.likelihood import Likelihood, likelihood_of
 from wordveil.attacks.priors import Prior
@@ -20,7 +21,6 @@ from wordveil.attacks.watching import run_watched
 from wordveil.attacks.wordlists import Words
 from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import Space

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import ExponentialMechanism, Gaussian, Mechanism, NoiseMechanism, mechanism
+from wordveil._mechanisms.gaussian_noise import GaussianNoise
+from wordveil._mechanisms.nadp import Nadp
 from wordveil.audit.exact import exact_deltas, exact_losses, law_of_draws, law_of_noise, law_of_radius
 from wordveil.audit.freshness import fresh_draws
 from wordveil.audit.pairs import interesting_pairs, sub_vocabulary
@@ -17,9 +20,6 @@ from wordveil.audit.sampled import compare_points, compare_words, search_pairs
 from wordveil.audit.verdict import Evidence, Verdict
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms import ExponentialMechanism, Gaussian, Mechanism, NoiseMechanism, mechanism
-from wordveil.mechanisms.gaussian_noise import GaussianNoise
-from wordveil.mechanisms.nadp import Nadp
 from wordveil.noise import Entropy, delta_between
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space, Vocabulary
 from wordveil.spaces.space import Ids

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from wordveil.mechanisms import DEFAULT, MECHANISMS, option_names
+from wordveil._mechanisms import DEFAULT, MECHANISMS, option_names
 
 __all__ = ["catalogue"]
 

@@ -8,10 +8,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import ExponentialMechanism, Mechanism, NoiseMechanism
+from wordveil._mechanisms.gaussian_noise import GaussianNoise
 from wordveil.audit.verdict import Evidence
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms import ExponentialMechanism, Mechanism, NoiseMechanism
-from wordveil.mechanisms.gaussian_noise import GaussianNoise
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
 

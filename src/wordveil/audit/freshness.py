@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism
 from wordveil.audit.bounds import upper
 from wordveil.audit.verdict import Evidence
-from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
 
 __all__ = ["fresh_draws"]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism, NoiseMechanism
 from wordveil.audit.bounds import choose_threshold, loss_bound, lower, upper
 from wordveil.audit.verdict import Evidence
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.mechanisms import Mechanism, NoiseMechanism
 from wordveil.noise import Entropy
 from wordveil.spaces.space import Ids
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wordveil._mechanisms import ExponentialMechanism, Graph, Mechanism, Ring, mechanism
 from wordveil.calibration.draw_meter import DrawMeter
 from wordveil.calibration.meter import Maker, Meter
 from wordveil.calibration.radial import RadialNoise
@@ -18,7 +19,6 @@ from wordveil.calibration.search import largest_epsilon, smallest_accepted
 from wordveil.calibration.settings import Settings, Watch, ignore
 from wordveil.calibration.shell_meter import ShellMeter
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import ExponentialMechanism, Graph, Mechanism, Ring, mechanism
 from wordveil.spaces import Space
 
 __all__ = ["Span", "maker", "meter_for", "span_of"]

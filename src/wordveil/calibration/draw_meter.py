@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism
 from wordveil.calibration import estimates
 from wordveil.calibration.counts import Counts
 from wordveil.calibration.halves import Halves
@@ -17,7 +18,6 @@ from wordveil.calibration.hierarchy import depths
 from wordveil.calibration.meter import Maker, Meter
 from wordveil.calibration.settings import Settings, Watch, ignore
 from wordveil.calibration.statistics import Adversary, Measurement, PerWord
-from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import Space

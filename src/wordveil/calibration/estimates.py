@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism
 from wordveil.calibration.counts import Counts
 from wordveil.calibration.settings import Settings
 from wordveil.calibration.statistics import Adversary, Measurement, PerWord, Share
 from wordveil.calibration.surroundings import Surroundings
 from wordveil.guarantee import Notion
-from wordveil.mechanisms import Mechanism
 from wordveil.parallel import blocks
 from wordveil.spaces import PointSpace
 

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms.priors import log_prior
 from wordveil.calibration.settings import Settings, Watch, ignore, sample
 from wordveil.calibration.statistics import Adversary, Measurement, PerWord
 from wordveil.calibration.store import keep, kept
 from wordveil.calibration.surroundings import Surroundings
-from wordveil.mechanisms import Mechanism
-from wordveil.mechanisms.priors import log_prior
 from wordveil.spaces import Space, Vocabulary
 
 __all__ = ["Maker", "Meter"]

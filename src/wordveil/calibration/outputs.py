@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import ExponentialMechanism, Mechanism
 from wordveil.calibration.row_meter import expected_distinct
-from wordveil.mechanisms import ExponentialMechanism, Mechanism
 
 __all__ = ["Chances", "chances_of", "outputs_of"]
 

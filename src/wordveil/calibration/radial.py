@@ -14,8 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil.mechanisms import Gaussian, Jaccard, Laplace, Mahalanobis, Mechanism, Nadp
-from wordveil.mechanisms.gaussian_noise import GaussianNoise
+from wordveil._mechanisms import Gaussian, Jaccard, Laplace, Mahalanobis, Mechanism, Nadp
+from wordveil._mechanisms.gaussian_noise import GaussianNoise
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, MahalanobisSpace
 from wordveil.spaces.space import Device

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism
 from wordveil.calibration import estimates
 from wordveil.calibration.counts import Counts
 from wordveil.calibration.halves import Halves
@@ -23,7 +24,6 @@ from wordveil.calibration.rays import Landing, Rays
 from wordveil.calibration.settings import Settings, Watch, ignore
 from wordveil.calibration.statistics import Adversary, Measurement, PerWord
 from wordveil.calibration.store import keep, kept
-from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
 from wordveil.spaces import Space

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import ExponentialMechanism, Mechanism
 from wordveil.calibration.columns import alike_inputs, resolving_inputs
 from wordveil.calibration.hierarchy import depths
 from wordveil.calibration.meter import Maker, Meter
 from wordveil.calibration.settings import Settings, Watch, ignore, sample
 from wordveil.calibration.statistics import Adversary, Measurement, PerWord, Share
-from wordveil.mechanisms import ExponentialMechanism, Mechanism
 from wordveil.parallel import blocks, run
 from wordveil.spaces import Space
 

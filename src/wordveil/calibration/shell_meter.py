@@ -17,13 +17,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Graph, Mechanism, Ring
+from wordveil._mechanisms.base import LOG_FLOOR
 from wordveil.calibration.columns import alike_inputs, resolving_inputs
 from wordveil.calibration.meter import Maker, Meter
 from wordveil.calibration.settings import Settings, Watch, ignore, sample
 from wordveil.calibration.statistics import Adversary, Measurement, PerWord, Share
 from wordveil.calibration.store import keep, kept
-from wordveil.mechanisms import Graph, Mechanism, Ring
-from wordveil.mechanisms.mechanism import LOG_FLOOR
 from wordveil.parallel import blocks
 from wordveil.spaces import GraphSpace, RingSpace, Space
 

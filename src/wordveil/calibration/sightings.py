@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.mechanisms import Mechanism
+from wordveil._mechanisms import Mechanism
 from wordveil.noise import Entropy
 
 __all__ = ["Sightings"]

@@ -69,8 +69,8 @@ def audit(
 
       wordveil audit --mechanism laplace --epsilon 1 --words 50 --draws 200000
     """
+    from wordveil._mechanisms import MECHANISMS
     from wordveil.audit import Auditor
-    from wordveil.mechanisms import MECHANISMS
     from wordveil.spaces import BUNDLED, load_space
 
     chosen = list(MECHANISMS) if everything else [mechanism]
@@ -104,8 +104,8 @@ def audit(
 
 def _try(auditor: Any, name: str, space: Any, epsilon: float | None) -> tuple[Verdict | None, str]:
     """Audit a mechanism, or say why it does not fit this space or this ε."""
+    from wordveil._mechanisms import MECHANISMS
     from wordveil.errors import WordveilError
-    from wordveil.mechanisms import MECHANISMS
 
     try:
         rate = 1.0 + MECHANISMS[name].least_epsilon(space) if epsilon is None else epsilon

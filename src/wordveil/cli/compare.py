@@ -14,7 +14,7 @@ from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, parse_opti
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
-    from wordveil.experiments.comparison import Contender, Frontier, Point
+    from wordveil.lab.experiments.comparison import Contender, Frontier, Point
     from wordveil.spaces import EuclideanSpace, Space
 
 __all__ = ["register"]
@@ -89,13 +89,13 @@ def compare(
       wordveil compare --data FOLDER --prior both --workers 2 --output all.json
     """
     from wordveil.engines import check_engine
-    from wordveil.experiments.adversary import PRIORS
-    from wordveil.experiments.comparison import compare as measure
-    from wordveil.experiments.contenders import everyone
     from wordveil.io.checkpoint import write_whole
+    from wordveil.lab.experiments.adversary import PRIORS
+    from wordveil.lab.experiments.comparison import compare as measure
+    from wordveil.lab.experiments.contenders import everyone
+    from wordveil.lab.tasks import AveragedVectors, DataFolder, Reader, load_task
     from wordveil.parallel import check_workers
     from wordveil.spaces import load_space
-    from wordveil.tasks import AveragedVectors, DataFolder, Reader, load_task
 
     priors = PRIORS if prior == "both" else (prior,)
     drawn = pictures_of(figure, *("",) if len(priors) == 1 else priors)
@@ -168,14 +168,14 @@ def _has_vectors(space: Space) -> bool:
 
 
 def _vectors(space: Space) -> EuclideanSpace:
-    from wordveil.mechanisms.mechanism import needs_vectors
+    from wordveil._mechanisms.base import needs_vectors
 
     return needs_vectors("compare", space)
 
 
 def _contender(given: str, space: str, opened: dict[str, Space], words: int, engine: str) -> Contender:
     """Read NAME[:OPTION=VALUE,…][@SPACE]."""
-    from wordveil.experiments.contenders import entrant
+    from wordveil.lab.experiments.contenders import entrant
     from wordveil.spaces import load_space
 
     told, _, where = given.partition("@")
@@ -188,8 +188,8 @@ def _contender(given: str, space: str, opened: dict[str, Space], words: int, eng
 
 
 def _draw(found: Frontier, prior: str, path: Path) -> None:
-    from wordveil.experiments.frontier_figure import draw_frontier
-    from wordveil.plots.canvas import save
+    from wordveil.canvas import save
+    from wordveil.lab.experiments.frontier_figure import draw_frontier
 
     save(draw_frontier(found, prior), path)
 

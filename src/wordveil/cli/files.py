@@ -60,7 +60,7 @@ def pictures_of(name: Path | None, *parts: str) -> list[Path]:
     """Return the files of a picture, NAME.svg for the part "" and NAME-PART.svg for others, if they can be drawn."""
     if name is None:
         return []
-    from wordveil.plots.canvas import check_target
+    from wordveil.canvas import check_target
 
     check_target(name)
     return [name.with_name(f"{name.stem}-{part}{name.suffix}") if part else name for part in parts or ("",)]

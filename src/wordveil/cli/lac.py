@@ -190,9 +190,9 @@ def _simulate(
     *,
     as_json: bool,
 ) -> None:
+    from wordveil._mechanisms import mechanism
     from wordveil.lac.figure import save_figure
     from wordveil.lac.simulation import DECADES, simulate
-    from wordveil.mechanisms import mechanism
 
     points = simulate(
         lambda tried: mechanism(name, space, epsilon=tried, **options),

@@ -16,7 +16,7 @@ from wordveil.errors import WordveilError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wordveil.mechanisms import Mechanism
+    from wordveil._mechanisms import Mechanism
 
 _NAMED = {"none": None, "true": True, "false": False}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -141,7 +141,7 @@ def build_mechanism(
     """Open the space and make the mechanism, with a sign of life where that takes time."""
     epsilon = check_epsilon(epsilon)
     chosen = parse_options(options)
-    from wordveil.mechanisms import MECHANISMS, mechanism
+    from wordveil._mechanisms import MECHANISMS, mechanism
     from wordveil.spaces import load_space
 
     if name not in MECHANISMS:

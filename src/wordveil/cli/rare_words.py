@@ -11,8 +11,8 @@ from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
+    from wordveil._mechanisms import Mechanism
     from wordveil.io import FileJob, Plan, StreamJob
-    from wordveil.mechanisms import Mechanism
     from wordveil.text import RareWords
 
 __all__ = ["RareBelow", "TreeEpsilon", "TreeHeight", "TreeWords", "common_options", "learn_rare_words"]

@@ -14,8 +14,8 @@ from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, stderr, st
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
-    from wordveil.experiments.result import Result
-    from wordveil.experiments.results import ResultFolder
+    from wordveil.lab.experiments.result import Result
+    from wordveil.lab.experiments.results import ResultFolder
 
 __all__ = ["register"]
 
@@ -62,8 +62,8 @@ def reproduce(
       wordveil reproduce --output docs/results --page docs/results.md
     """
     from wordveil.engines import check_engine
-    from wordveil.experiments.registry import EXPERIMENTS, run_experiment
-    from wordveil.experiments.result import Setting
+    from wordveil.lab.experiments.registry import EXPERIMENTS, run_experiment
+    from wordveil.lab.experiments.result import Setting
     from wordveil.parallel import check_workers
 
     if listed:
@@ -95,7 +95,7 @@ def reproduce(
         if not as_json:
             _show(result, facts)
     if folder is not None and page is not None:
-        from wordveil.experiments.page import write_page
+        from wordveil.lab.experiments.page import write_page
 
         write_page(page, folder)
     if as_json:
@@ -113,7 +113,7 @@ def _folder(output: Path | None, page: Path | None, data: Path | None) -> Result
         raise WordveilError(f"cannot write {page}: its folder is not there.")
     if page is not None:
         check_no_input(page, (data,))
-    from wordveil.experiments.results import ResultFolder
+    from wordveil.lab.experiments.results import ResultFolder
 
     return ResultFolder(output)
 
@@ -121,7 +121,7 @@ def _folder(output: Path | None, page: Path | None, data: Path | None) -> Result
 def _list(as_json: bool) -> None:
     from rich.table import Table
 
-    from wordveil.experiments.registry import EXPERIMENTS
+    from wordveil.lab.experiments.registry import EXPERIMENTS
 
     if as_json:
         facts = [{**vars(one), "paper": one.paper} for one in EXPERIMENTS.values()]
@@ -139,7 +139,7 @@ def _show(result: Result, facts: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from wordveil.experiments.result import written
+    from wordveil.lab.experiments.result import written
 
     console = stdout()
     console.print(escape(f"{facts['name']}: {facts['paper']}. {facts['title']}."))

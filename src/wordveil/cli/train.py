@@ -14,9 +14,9 @@ from wordveil.cli.options import Json, stderr, stdout, while_at_work
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
-    from wordveil.training.pairs import Pairs
-    from wordveil.training.trainer import Progress, Trained
-    from wordveil.training.wordnet import WordNet
+    from wordveil.lab.training.pairs import Pairs
+    from wordveil.lab.training.trainer import Progress, Trained
+    from wordveil.lab.training.wordnet import WordNet
 
 __all__ = ["register"]
 
@@ -102,10 +102,10 @@ def train(
 
       wordveil train --wordnet /usr/share/wordnet -o nouns --nodes synsets --part noun --dim 5 --epochs 1000
     """
-    from wordveil.training.trainer import Settings
-    from wordveil.training.trainer import train as learn
-    from wordveil.training.wordnet import WordNet
-    from wordveil.training.writing import write_forms, write_trained
+    from wordveil.lab.training.trainer import Settings
+    from wordveil.lab.training.trainer import train as learn
+    from wordveil.lab.training.wordnet import WordNet
+    from wordveil.lab.training.writing import write_forms, write_trained
 
     if (source is None) == (wordnet is None):
         raise WordveilError("give either a file of pairs or --wordnet FOLDER.")
@@ -186,7 +186,7 @@ def _from_file(
     *,
     closure: bool,
 ) -> Pairs:
-    from wordveil.training.pairs import read_pairs
+    from wordveil.lab.training.pairs import read_pairs
 
     kept = None if vocabulary is None else frozenset(vocabulary)
     pairs = read_pairs(Path(str(source)))
@@ -197,9 +197,9 @@ def _from_file(
 def _from_wordnet(
     wordnet: WordNet, nodes: str, parts: list[str], vocabulary: list[str] | None, left_out: Collection[str]
 ) -> Pairs:
+    from wordveil.lab.training.hierarchies import synset_pairs, word_pairs
+    from wordveil.lab.training.wordnet import PARTS
     from wordveil.text.lemmas import BaseForms
-    from wordveil.training.hierarchies import synset_pairs, word_pairs
-    from wordveil.training.wordnet import PARTS
 
     for part in parts:
         if part not in PARTS:
@@ -213,7 +213,7 @@ def _from_wordnet(
 
 
 def _facts(trained: Trained, pairs: Pairs, batch: int, sample: int | None) -> dict[str, Any]:
-    from wordveil.training.evaluation import reconstruction
+    from wordveil.lab.training.evaluation import reconstruction
 
     with while_at_work("reconstructing the pairs…"):
         found = reconstruction(trained.shape, trained.points, pairs, sample=sample or _MOST_NODES)
@@ -235,7 +235,7 @@ def _facts(trained: Trained, pairs: Pairs, batch: int, sample: int | None) -> di
 def _hyperlex(trained: Trained, pairs: Pairs, wordnet: WordNet | None, path: Path) -> dict[str, float]:
     import numpy as np
 
-    from wordveil.training.evaluation import hyperlex, read_hyperlex
+    from wordveil.lab.training.evaluation import hyperlex, read_hyperlex
 
     rated = read_hyperlex(path)
     place = {name: number for number, name in enumerate(pairs.visible().names)}

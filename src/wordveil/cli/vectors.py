@@ -63,8 +63,8 @@ def vectors(
     """
     import numpy as np
 
-    from wordveil.mechanisms import NoiseMechanism
-    from wordveil.mechanisms.mechanism import DRAWN_IN_FLOATS
+    from wordveil._mechanisms import NoiseMechanism
+    from wordveil._mechanisms.base import DRAWN_IN_FLOATS
     from wordveil.noise import Entropy
     from wordveil.parallel import blocks
     from wordveil.spaces.files import write_vectors

@@ -17,11 +17,11 @@ import scipy
 from numpy.typing import NDArray
 
 from wordveil import parallel
+from wordveil._mechanisms.base import Mechanism, NoiseMechanism
+from wordveil._mechanisms.priors import log_prior
 from wordveil.engines.choosing import searches_nearest
 from wordveil.errors import WordveilError
 from wordveil.extras import needs
-from wordveil.mechanisms.mechanism import Mechanism, NoiseMechanism
-from wordveil.mechanisms.priors import log_prior
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Points

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from wordveil._mechanisms.base import Mechanism, NoiseMechanism
 from wordveil.errors import WordveilError
 from wordveil.extras import needs
-from wordveil.mechanisms.mechanism import Mechanism, NoiseMechanism
 from wordveil.spaces import Space
 
 __all__ = ["ENGINES", "check_engine", "check_runs", "on_engine", "searches_nearest"]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Channel, ExponentialMechanism, Mechanism
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import Channel, ExponentialMechanism, Mechanism
 from wordveil.parallel import blocks
 
 __all__ = ["dense_channel"]

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism
 from wordveil.errors import WordveilError
 from wordveil.lac.channels import dense_channel
 from wordveil.lac.classifier import Classifier
 from wordveil.lac.estimate import Estimate
 from wordveil.lac.records import Record
 from wordveil.lac.recovery import invert, update
-from wordveil.mechanisms import Mechanism
 from wordveil.text import tokenise
 
 __all__ = ["Curator", "Histogram", "Plain", "TopWords", "Training"]

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Mechanism
 from wordveil.errors import WordveilError
 from wordveil.lac.account import Account
 from wordveil.lac.channels import dense_channel
 from wordveil.lac.crowd import Crowd
-from wordveil.mechanisms import Mechanism
 
 __all__ = ["DECADES", "Point", "exact_epsilon", "expected_error", "simulate", "zipfian"]
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
+from wordveil._mechanisms import mechanism
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import mechanism
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space, Vocabulary
 
 __all__ = ["kind_of", "kinds_for"]

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core.core_schema import CoreSchema, literal_schema
 
+from wordveil._mechanisms import DEFAULT, MECHANISMS
 from wordveil.calibration import TARGETS
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import DEFAULT, MECHANISMS
 from wordveil.text import SELECTIONS
 from wordveil.text.case import CASES
 from wordveil.text.outside import POLICIES

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from wordveil._mechanisms import MECHANISMS
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import MECHANISMS
 from wordveil.spaces import BUNDLED
 
 if sys.version_info >= (3, 11):

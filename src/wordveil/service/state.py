@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from wordveil.mechanisms import Mechanism
+from wordveil._mechanisms import Mechanism
 from wordveil.service import metrics
 from wordveil.service.batching import Batcher
 from wordveil.service.jobs import Jobs

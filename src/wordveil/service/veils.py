@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
+from wordveil._mechanisms import MECHANISMS, Mechanism, mechanism, option_names
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import MECHANISMS, Mechanism, mechanism, option_names
 from wordveil.service.fitting import kind_of, kinds_for
 from wordveil.service.problems import Problem
 from wordveil.service.schemas import MechanismChoice, Way

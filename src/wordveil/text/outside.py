@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.priors import log_prior
 from wordveil.errors import WordveilError
-from wordveil.mechanisms.priors import log_prior
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
 from wordveil.text.selection import stop_words

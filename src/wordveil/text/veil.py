@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from wordveil._mechanisms import Mechanism
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms import Mechanism
 from wordveil.noise import Entropy
 from wordveil.text.case import capitals_of, check_case, copy_case, starts_sentence
 from wordveil.text.lookup import Lookup

@@ -30,7 +30,8 @@ from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceN
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
-    from wordveil.attacks import Corpus, Mean, Rate
+    from wordveil.attacks import Mean, Rate
+    from wordveil.lab.attacks import Corpus
 
 __all__ = ["authors"]
 
@@ -72,7 +73,7 @@ def authors(
 
       wordveil attack authors mail.csv --unknown leak.csv --author-column from -e 2 -e 4 --method svm --json
     """
-    from wordveil.attacks import attack_authors
+    from wordveil.lab.attacks import attack_authors
 
     rates, methods = epsilons_of(epsilon), method or ["koppel", "svm"]
     check_figure(figure, table, unknown, space, overwrite=overwrite)
@@ -111,7 +112,7 @@ def authors(
 
 
 def _attributor(name: str, threshold: float, seed: int) -> Any:
-    from wordveil.attacks import CharacterSvm, Koppel
+    from wordveil.lab.attacks import CharacterSvm, Koppel
 
     if name == "koppel":
         return Koppel(threshold=threshold, seed=seed)

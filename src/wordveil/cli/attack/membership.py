@@ -28,8 +28,8 @@ from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceN
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
-    from wordveil.attacks import Corpus
-    from wordveil.mechanisms import Mechanism
+    from wordveil._mechanisms import Mechanism
+    from wordveil.lab.attacks import Corpus
     from wordveil.spaces import Space
 
 __all__ = ["membership"]
@@ -80,8 +80,8 @@ def membership(
 
       wordveil attack membership queries.csv --scrambler incognito --epochs 30 --json
     """
-    from wordveil.attacks import MembershipAuditor
-    from wordveil.attacks.word_model import ModelSettings
+    from wordveil.lab.attacks import MembershipAuditor
+    from wordveil.lab.attacks.word_model import ModelSettings
 
     if scrambler is not None and epsilon:
         raise WordveilError("--scrambler and --epsilon exclude each other: a scrambler has no epsilon.")
@@ -128,13 +128,13 @@ def membership(
 def _scrambling(
     name: str, corpus: Corpus, space: Space, wordnet: Path | None, reference: list[str] | None, seed: int
 ) -> Callable[[Sequence[str]], list[str]]:
-    from wordveil.attacks import Incognito, Versatile
-    from wordveil.attacks.scramblers import general_words
+    from wordveil.lab.attacks import Incognito, Versatile
+    from wordveil.lab.attacks.scramblers import general_words
 
     if name == "versatile-semantic":
         if wordnet is None:
             raise WordveilError("versatile-semantic needs --wordnet, the folder that holds WordNet's data.noun.")
-        from wordveil.training.wordnet import WordNet
+        from wordveil.lab.training.wordnet import WordNet
 
         return Versatile("semantic", general=general_words(WordNet(wordnet)), seed=seed)
     if name == "versatile-statistical":

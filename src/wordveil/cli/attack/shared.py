@@ -14,8 +14,8 @@ from wordveil.cli.options import check_epsilon, parse_options, stdout
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
+    from wordveil._mechanisms import Mechanism
     from wordveil.attacks import Mean, Rate
-    from wordveil.mechanisms import Mechanism
 
 __all__ = [
     "AuthorColumn",
@@ -77,8 +77,8 @@ def maker_of(
     name: str, space: str, normalise: bool, options: list[str] | None
 ) -> tuple[Any, Callable[[float], Mechanism[Any]]]:
     """Open the space and return it with what makes the mechanism on it for any ε."""
+    from wordveil._mechanisms import MECHANISMS
     from wordveil.calibration import maker
-    from wordveil.mechanisms import MECHANISMS
     from wordveil.spaces import load_space
 
     if name not in MECHANISMS:
@@ -106,7 +106,7 @@ def draw(
     """Draw success over ε, if a picture was asked for."""
     if figure is not None:
         from wordveil.attacks.figures import draw_rates
-        from wordveil.plots.canvas import save
+        from wordveil.canvas import save
 
         save(draw_rates(epsilons, curves, title), figure)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
-    from wordveil.attacks import Corpus
+    from wordveil.lab.attacks import Corpus
 
 __all__ = ["read_corpus", "read_sentences", "read_texts"]
 
@@ -28,7 +28,7 @@ def read_sentences(path: Path, column: str | None) -> list[str]:
 
 def read_corpus(path: Path, column: str, author_column: str) -> Corpus:
     """Return the texts of a table with their authors."""
-    from wordveil.attacks import Corpus
+    from wordveil.lab.attacks import Corpus
 
     records = list(_records(path, (column, author_column)))
     if any(len(record) != 2 for record in records):

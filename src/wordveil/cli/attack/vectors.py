@@ -25,7 +25,7 @@ from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceN
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
-    from wordveil.mechanisms import Mechanism
+    from wordveil._mechanisms import Mechanism
 
 __all__ = ["vectors"]
 
@@ -61,8 +61,8 @@ def vectors(
     """
     import numpy as np
 
+    from wordveil._mechanisms import NoiseMechanism
     from wordveil.attacks import VectorAttack, attack_released, attack_vectors
-    from wordveil.mechanisms import NoiseMechanism
     from wordveil.noise import Entropy
 
     if released is not None and epsilon:
@@ -87,7 +87,7 @@ def vectors(
                                             watch=progress.watch))  # fmt: skip
     if figure is not None:
         from wordveil.attacks.figures import draw_overlaps
-        from wordveil.plots.canvas import save
+        from wordveil.canvas import save
 
         save(draw_overlaps(rates, found, "released vectors" if released else mechanism), figure)
     if as_json:

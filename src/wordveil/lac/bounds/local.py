@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms import Channel, Exponential, Mechanism
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.lac.bounds.clones import closed_form_limit
-from wordveil.mechanisms import Channel, Exponential, Mechanism
 
 __all__ = ["channel_epsilon", "clip_that_amplifies", "floor_of", "local_epsilon"]
 

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
+from wordveil._mechanisms import Channel
 from wordveil.errors import WordveilError
 from wordveil.lac.bounds.blanket import blanket_of_rows
 from wordveil.lac.bounds.local import floor_of
 from wordveil.lac.bounds.search import check_delta, smallest_epsilon
-from wordveil.mechanisms import Channel
 
 __all__ = ["pairwise", "pairwise_delta"]
 

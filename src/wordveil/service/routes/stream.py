@@ -14,8 +14,8 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
+from wordveil._mechanisms import DEFAULT
 from wordveil.errors import WordveilError
-from wordveil.mechanisms import DEFAULT
 from wordveil.service.batching import Batcher
 from wordveil.service.guard import STREAM
 from wordveil.service.problems import PROBLEMS, Problem, fault, problem_body

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from wordveil.mechanisms import DEFAULT
+from wordveil._mechanisms import DEFAULT
 from wordveil.service.problems import PROBLEMS
 from wordveil.service.routes.shared import json_response, state_of
 from wordveil.service.schemas import Epsilon, MechanismName, WordFacts, WordRequest

@@ -1,0 +1,277 @@
+"""What every mechanism can do, and the two families."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, rate_of, weights_of
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.noise import Entropy, directions
+from wordveil.parallel import ahead, blocks
+from wordveil.rounding import round_up
+from wordveil.spaces import EuclideanSpace, PointSpace, Space
+from wordveil.spaces.space import Ids, Points, Rows
+
+if TYPE_CHECKING:
+    from wordveil._mechanisms.channel import Channel
+
+__all__ = [
+    "DRAWN_IN_FLOATS",
+    "LOG_FLOOR",
+    "ExponentialMechanism",
+    "Mechanism",
+    "NoiseMechanism",
+    "RadialMechanism",
+    "RadiusLaw",
+    "drawn_finely",
+    "needs_vectors",
+]
+
+RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+# Beyond these, 32-bit floats hold neither the noise nor the weights.
+_SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
+
+SpaceT = TypeVar("SpaceT", bound=Space)
+PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
+
+#: What floating-point noise means for a released word.
+DRAWN_IN_FLOATS = "The noise is drawn in floating point; what is released is a word, never the noisy vector."
+
+
+def drawn_finely(error: float) -> str:
+    """Say what drawing with 128 random bits does to a mechanism whose rarest outputs are drawn first.
+
+    Parameters
+    ----------
+    error : float
+        By how much, relatively, the rounding of sums may change a probability.
+    """
+    factor = f"{round_up(2.0 * error, 1):.0e}".replace("e-0", "e-")
+    return (
+        f"Drawn with 128 random bits: the promise holds up to a factor of 1 + {factor} and an additive 2^-75, and "
+        "rarer outputs do not occur."
+    )
+
+
+class Mechanism(ABC, Generic[SpaceT]):
+    """A random map from words to words.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the registry.
+    family : str
+        How it works, in a few words.
+    summary : str
+        What it does, in one sentence.
+    promises : str
+        What it promises, in a few words; `guarantee` says it in full.
+    source : str
+        Who proposed or claimed it.
+    space : Space
+        The words and their distance.
+    epsilon : float
+        The privacy parameter, per unit of the distance.
+    """
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+    summary: ClassVar[str]
+    promises: ClassVar[str]
+    source: ClassVar[str]
+
+    def __init__(self, space: SpaceT, epsilon: float) -> None:
+        if not (isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0):
+            raise WordveilError("epsilon must be a finite number above 0.")
+        if not _SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON:
+            raise WordveilError(f"epsilon must lie between {_SMALLEST_EPSILON:g} and {_LARGEST_EPSILON:g}.")
+        self.space = space
+        self.epsilon = float(epsilon)
+
+    @classmethod
+    def least_epsilon(cls, space: Space) -> float:  # noqa: ARG003 - for those that depend on the space
+        """Return what every epsilon must be above on this space."""
+        return 0.0
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+
+    def promise(self, notion: Notion = Notion.METRIC, **details: Any) -> Guarantee:
+        """Make a guarantee of this notion at this mechanism's ε and in its metric."""
+        details["caveats"] = (*details.get("caveats", ()), *self.space.remarks)
+        if notion is Notion.NONE:
+            return Guarantee(notion, math.inf, self.space.metric, self.space.unit, delta=1.0, **details)
+        return Guarantee(notion, self.epsilon, self.space.metric, self.space.unit, **details)
+
+    @abstractmethod
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """Replace each word by a random word.
+
+        Parameters
+        ----------
+        ids : array of int
+            The words, as ids of the space's vocabulary.
+        entropy : Entropy, optional
+            Where the randomness comes from; a fresh cryptographic stream if not given.
+        """
+
+    def promised(self, left: Ids, right: Ids) -> NDArray[np.float64]:
+        """Return the largest log-ratio that is promised between the words of each pair; infinite where none is."""
+        words, row = np.unique(left, return_inverse=True)
+        distances = self.space.distances(words)[row, right]
+        promise = self.guarantee
+        return np.array([promise.loss(distance) for distance in distances.tolist()])
+
+    @property
+    def claim(self) -> Guarantee | None:
+        """What the paper claims, where that is more than what is promised here: for the audit to test."""
+        return None
+
+    def channel(
+        self, words: Sequence[str] | None = None, *, draws: int = 10_000, entropy: Entropy | None = None
+    ) -> Channel:
+        """Write the mechanism out as the matrix ``Pr[M(w)=u]``.
+
+        Parameters
+        ----------
+        words : sequence of str, optional
+            The input words; all if not given.
+        draws : int
+            How many draws to count for each word where the probabilities are not known exactly.
+        entropy : Entropy, optional
+            Where the randomness comes from.
+        """
+        from wordveil._mechanisms.channel import channel_of  # noqa: PLC0415 - a channel is itself run by a mechanism
+
+        ids = None if words is None else np.array([self.space.vocabulary.id(word) for word in words], dtype=np.int64)
+        return channel_of(self, ids, draws=draws, entropy=entropy)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {}
+
+    def describe(self) -> dict[str, Any]:
+        """Say what the mechanism is, in plain values."""
+        return {
+            "mechanism": self.name,
+            "epsilon": self.epsilon,
+            "options": self.options(),
+            "space": self.space.describe(),
+        }
+
+
+class NoiseMechanism(Mechanism[PointSpaceT]):
+    """Adds noise to the word's point and gives the word nearest to where it lands.
+
+    All privacy comes from the noisy point; finding the nearest word looks at nothing else, so it costs none.
+    """
+
+    family = "noise, then the nearest word"
+
+    @abstractmethod
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        """Return a noisy point for each word."""
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """Replace each word by the word nearest to its noisy point."""
+        entropy = entropy or Entropy()
+        drawn = np.empty(len(ids), dtype=np.int64)
+        if self.space.device is None:
+            for part in blocks(len(ids), 1 << 16):
+                drawn[part] = self.choose(self.perturb(ids[part], entropy), entropy)
+            return drawn
+        # While the device searches one block, the next one's noise is drawn; each block has a stream of its own.
+        parts = list(blocks(len(ids), 1 << 16))
+        sources = entropy.spawn(len(parts))
+        noisy = ahead(lambda job: self.perturb(ids[job[0]], job[1]), zip(parts, sources, strict=True))
+        for part, source, points in zip(parts, sources, noisy, strict=True):
+            drawn[part] = self.choose(points, source)
+        return drawn
+
+    def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
+        """Return the distribution function of the distance between a word and its noisy point, where it is known.
+
+        For the audit, which holds what is drawn against it.
+        """
+        return None
+
+    def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002 - others draw here
+        """Return a word for each noisy point, from the point alone: the nearest."""
+        return self.space.nearest(points)
+
+
+class RadialMechanism(NoiseMechanism[PointSpaceT]):
+    """Adds noise that is a direction, uniform on the sphere, times a length, times a matrix if there is one.
+
+    Where the space lies on another device, the directions are made there, from a key that this processor draws.
+    """
+
+    @abstractmethod
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word."""
+
+    @property
+    def stretch(self) -> NDArray[np.float32] | None:
+        """What the noise is multiplied by, from the right; None where it is round."""
+        return None
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        """Return a noisy point for each word."""
+        device, stretch = self.space.device, self.stretch
+        if device is not None:
+            return device.throw(ids, self.lengths(ids, entropy), stretch, entropy.key())
+        noise: Points = directions(len(ids), self.space.dimension, entropy)
+        noise *= self.lengths(ids, entropy)[:, None].astype(np.float32)
+        if stretch is not None:
+            noise = noise @ stretch
+        return np.add(noise, self.space.points(ids), out=noise)
+
+
+class ExponentialMechanism(Mechanism[SpaceT]):
+    """Draws the word directly, with exact probabilities that fall with the distance."""
+
+    family = "draws from exact probabilities"
+
+    @abstractmethod
+    def log_weights(self, ids: Ids) -> Rows:
+        """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
+
+    def probabilities(self, word: str | int) -> NDArray[np.float64]:
+        """Return the exact probability of every output for one word."""
+        place = self.space.vocabulary.id(word) if isinstance(word, str) else word
+        return np.asarray(self.probability_rows(np.array([place]))[0])
+
+    def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
+        """Return the exact probabilities of every output, a row for each word."""
+        weights = weights_of(self.log_weights(ids))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def row_source(self) -> RowSource:
+        """Return the rows to draw from: those of `log_weights`, unless there is a quicker way to the same law."""
+        return WholeRows(len(self.space), self.log_weights, rate_of(self.epsilon) * self.space.precision)
+
+    @cached_property
+    def rows(self) -> RowDraws:
+        """What draws from the rows, and keeps some of them for the next draws."""
+        return RowDraws(self.row_source())
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """Replace each word by one drawn with its probabilities; a word's row is computed once for all its places."""
+        return self.rows.draw(ids, entropy or Entropy())
+
+
+def needs_vectors(name: str, space: Space) -> EuclideanSpace:
+    """Return the space if it is one of vectors, or refuse it in the name of a mechanism."""
+    if not isinstance(space, EuclideanSpace):
+        raise WordveilError(f"the mechanism {name} needs a Euclidean space of vectors.")
+    return space

@@ -1,0 +1,91 @@
+"""The exponential mechanism on any space.
+
+Proof. ``Pr[M(w)=u] = μ(u)·e^{-ε·c(w,u)/2} / Z(w)`` with ``c(w,u) = min(d(w,u), clip)``. Clipping keeps the triangle
+inequality in the form ``|c(w,u) - c(w',u)| <= d(w,w')``. So the numerators of ``w`` and ``w'`` differ by at most
+``e^{ε·d(w,w')/2}``, and therefore so do the normalisers, which are sums of numerators; together ``e^{ε·d(w,w')}``.
+The prior μ does not depend on the input and cancels. ∎
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from wordveil._mechanisms.base import ExponentialMechanism
+from wordveil._mechanisms.priors import log_prior
+from wordveil._mechanisms.rows import ROW_FLOOR, FallingRows, RowSource, rate_of
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee
+from wordveil.spaces import Space
+from wordveil.spaces.space import Ids, Rows
+
+__all__ = ["Exponential"]
+
+
+class Exponential(ExponentialMechanism[Space]):
+    """Draws a word with probability falling exponentially with its distance, on any space.
+
+    Parameters
+    ----------
+    space : Space
+        The words and their distance.
+    epsilon : float
+        The privacy loss per unit of distance.
+    prior : {"uniform", "frequency", "density", "general"}
+        A public prior over the outputs; costs no privacy.
+    clip : float, optional
+        Distances above this count as this, so that all far words are equally likely and any two words are told apart by
+        at most ``e^(epsilon*clip)``.
+    """
+
+    name = "exponential"
+    summary = "draws a word with probability ∝ prior·exp(-ε·distance/2), on any space"
+    promises = "ε per unit of the space's distance, for every two words"
+    source = "McSherry & Talwar 2007"
+
+    def __init__(self, space: Space, epsilon: float, *, prior: str = "uniform", clip: float | None = None) -> None:
+        super().__init__(space, epsilon)
+        if clip is not None and not clip > 0:
+            raise WordveilError("the clip must be a distance above 0, or left out.")
+        self.prior = prior
+        self.clip = clip
+        self._log_prior = log_prior(space, prior)
+        self._rate = rate_of(self.epsilon)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"prior": self.prior, "clip": self.clip}
+
+    @cached_property
+    def _reach(self) -> float:
+        # No weight may underflow to zero. Clipping the distance, before the prior comes in, does that and keeps
+        # the proof; cutting off the finished weights would not.
+        floor = (float(self._log_prior.min()) - ROW_FLOOR) / self._rate
+        return min(floor, self.clip) if self.clip is not None else floor
+
+    def log_weights(self, ids: Ids) -> Rows:
+        """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
+        rows = self.space.distances(ids)
+        np.minimum(rows, self._reach, out=rows)
+        rows *= -self._rate
+        return rows if self.prior == "uniform" else rows + self._log_prior
+
+    def row_source(self) -> RowSource:
+        """Return the rows to draw from: by sums over blocks where the distance is that of vectors."""
+        flat = self.space.flat
+        if flat is None:
+            return super().row_source()
+        return FallingRows(flat, self._log_prior, self._rate, self._reach)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        caveats = [self.rows.source.caveat]
+        if self.clip is not None:
+            caveats.append(f"Any two words at all are told apart by at most e^{self.epsilon * self.clip:g}.")
+        return self.promise(
+            caveats=tuple(caveats),
+            claimed="ε·d (McSherry & Talwar 2007; for words, Carvalho et al. 2021 with a clip)",
+        )

@@ -1,0 +1,82 @@
+"""Gaussian noise of one size for all words.
+
+Proof. For two words at distance ``D <= reach`` the noisy points are ``N(φ(w), σ²I)`` and ``N(φ(w'), σ²I)``. By Balle
+and Wang (2018, Theorem 8) these are (ε, δ)-indistinguishable exactly when ``Φ(D/2σ - εσ/D) - e^ε·Φ(-D/2σ - εσ/D) <=
+δ``, whose left side grows with ``D/σ``; σ is the smallest that satisfies it at ``D = reach``. The nearest word is
+computed from the point alone. Words farther apart than `reach` are not covered. ∎
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.gaussian_noise import GaussianNoise
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.noise import sigma_for
+from wordveil.rounding import round_down
+from wordveil.spaces import Space, neighbourhoods
+
+__all__ = ["Gaussian"]
+
+
+class Gaussian(GaussianNoise):
+    """Adds Gaussian noise of one size to the word's vector and gives the nearest word.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+        The words and their vectors.
+    epsilon, delta : float
+        The promise for words within `reach` of each other.
+    reach : float, optional
+        The largest distance that is covered; if not given, the largest distance of any word to its nearest other
+        word, so that every word has someone to hide behind.
+    """
+
+    name = "gaussian"
+    summary = "adds Gaussian noise, calibrated analytically, and gives the nearest word"
+    promises = "(ε, δ) for words within a reach of each other"
+    source = "Balle & Wang 2018"
+
+    def __init__(self, space: Space, epsilon: float, *, delta: float = 1e-6, reach: float | None = None) -> None:
+        super().__init__(space, epsilon, delta)
+        if reach is not None and not (np.isfinite(reach) and reach > 0):
+            raise WordveilError("reach must be a distance above 0, or left out.")
+        self._reach = reach
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest distance that the promise covers."""
+        if self._reach is not None:
+            return float(self._reach)
+        if len(self.space) == 1:
+            return 1.0
+        largest = float(neighbourhoods(self.space, 1)[1].max())
+        if largest == 0.0:
+            raise WordveilError("all words have a twin at distance 0, so give the option reach.")
+        return largest
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"delta": self.delta, "reach": self._reach}
+
+    @cached_property
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard deviation of every word's noise: the same for all."""
+        return np.full(len(self.space), sigma_for(self.epsilon, self.delta) * self.reach)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        return self.promise(
+            Notion.APPROXIMATE,
+            delta=self.delta,
+            pairs=f"words within a distance of {round_down(self.reach, 4):g}",
+            caveats=("Words farther apart are not covered.",),
+            claimed="(ε, δ) with σ = Δ·√(2·ln(1.25/δ))/ε, proved for ε < 1 only (Dwork & Roth 2014)",
+        )

@@ -1,0 +1,57 @@
+"""What the mechanisms with Gaussian noise share: a deviation for every word, and the exact δ of every pair."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.base import RadialMechanism, needs_vectors
+from wordveil.errors import WordveilError
+from wordveil.noise import Entropy, delta_between
+from wordveil.spaces import EuclideanSpace, Space
+from wordveil.spaces.space import Ids
+
+__all__ = ["GaussianNoise"]
+
+
+class GaussianNoise(RadialMechanism[EuclideanSpace]):
+    """Adds Gaussian noise to the word's vector and gives the nearest word.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+        The words and their vectors.
+    epsilon, delta : float
+        The (ε, δ) that the noise is made for.
+    """
+
+    def __init__(self, space: Space, epsilon: float, delta: float) -> None:
+        super().__init__(needs_vectors(self.name, space), epsilon)
+        if not 0.0 < delta < 1.0:
+            raise WordveilError("delta must lie between 0 and 1, both excluded.")
+        self.delta = float(delta)
+
+    @property
+    @abstractmethod
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard deviation of every word's noise."""
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"delta": self.delta}
+
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word: that of a normal vector has a chi law."""
+        squares = 2.0 * entropy.generator.standard_gamma(0.5 * self.space.dimension, len(ids))
+        return np.asarray(self.deviations[ids] * np.sqrt(squares))
+
+    def true_delta(self, left: int, right: int) -> float:
+        """Return the smallest δ that holds between two words at this mechanism's ε: no estimate, the exact value."""
+        distance = float(self.space.apart(self.space.points(np.array([left])), np.array([right]))[0])
+        deviations = self.deviations
+        return delta_between(
+            self.space.dimension, distance, float(deviations[left]), float(deviations[right]), self.epsilon
+        )

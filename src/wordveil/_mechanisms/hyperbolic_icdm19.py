@@ -1,0 +1,127 @@
+"""The hyperbolic noise of Feyisetan, Diethe & Drake (ICDM 2019), as printed, and what it really promises.
+
+The paper's Eq. 7 is the density ``e^{-ε·d(x,0)}`` with respect to *Euclidean* volume on the ball, where its proof needs
+hyperbolic volume. Algorithm 1 then adds the noise to the word's vector and clips the sum into the ball.
+
+*Adding* (``translate="add"``). Moving noise along a straight line is no isometry of the ball: what is a small step near
+the origin is a long way near the boundary, and much of the noise is clipped onto it. No bound of the form ``c·d``
+with a moderate c holds; the audit convicts the claim ``ε·d``.
+
+*Carrying by Möbius addition* (``translate="mobius"``). Proof. One unit of hyperbolic volume at radius ρ is
+``((1-r²)/2)^n = (2·cosh²(ρ/2))^{-n}`` units of Euclidean volume, so around each word the noisy point has density ∝
+``e^{-ερ}·cosh^{-2n}(ρ/2)`` per unit of hyperbolic volume, ρ its distance from the word, with one normaliser for all
+words since Möbius addition is an isometry. The logarithm of that falls by ``ε + n·tanh(ρ/2) <= ε+n`` per unit, so the
+densities of ``w`` and ``w'`` differ by at most ``e^{(ε+n)|ρ-ρ'|} <= e^{(ε+n)·d(w,w')}``. ∎
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordveil._mechanisms.base import DRAWN_IN_FLOATS, NoiseMechanism, RadiusLaw
+from wordveil._mechanisms.hyperbolic import needs_poincare
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.noise import Entropy, directions, icdm19_lengths, icdm19_radius_distribution, metropolis_points
+from wordveil.spaces import PoincareSpace, Space
+from wordveil.spaces.hyperbolic_geometry import BallPoints, ball_points, mobius_add, to_hyperboloid
+from wordveil.spaces.space import Ids, Points
+
+__all__ = ["HyperbolicIcdm19"]
+
+SAMPLERS = ("exact", "metropolis")
+TRANSLATIONS = ("add", "mobius")
+
+# The paper's λ. It prints θ/‖θ‖·(1+λ), which leaves the ball; (1-λ) is meant.
+_CLIP = 10e-5
+
+
+class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
+    """Adds the noise of the ICDM 2019 paper to the word's point and gives the nearest word.
+
+    Parameters
+    ----------
+    space : PoincareSpace
+        The words and their points.
+    epsilon : float
+        The paper's ε.
+    translate : {"add", "mobius"}
+        Add the noise as a vector and clip, as the paper does, which promises nothing; or carry it by Möbius addition,
+        which promises ``epsilon + dimension`` per unit of distance.
+    sampler : {"exact", "metropolis"}
+        Draw the noise exactly from Eq. 7, or run the paper's Markov chain, whose law is another one and is not known.
+    steps : int
+        How many steps each chain makes.
+    """
+
+    name = "hyperbolic-icdm19"
+    summary = "the ICDM 2019 paper's hyperbolic noise, as printed or carried by Möbius addition"
+    promises = "none"
+    source = "Feyisetan, Diethe & Drake 2019"
+
+    def __init__(
+        self, space: Space, epsilon: float, *, translate: str = "add", sampler: str = "exact", steps: int = 1000
+    ) -> None:
+        super().__init__(needs_poincare(self.name, space), epsilon)
+        if translate not in TRANSLATIONS:
+            raise WordveilError(f"translate must be one of {', '.join(TRANSLATIONS)}.")
+        if sampler not in SAMPLERS:
+            raise WordveilError(f"the sampler must be one of {', '.join(SAMPLERS)}.")
+        if steps < 1:
+            raise WordveilError("the chain must make at least 1 step.")
+        self.translate, self.sampler, self.steps = translate, sampler, int(steps)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"translate": self.translate, "sampler": self.sampler, "steps": self.steps}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        promise = Guarantee(
+            Notion.METRIC,
+            self.epsilon + self.space.dimension,
+            self.space.metric,
+            self.space.unit,
+            caveats=(DRAWN_IN_FLOATS,),
+            claimed="ε·d (Feyisetan et al. 2019)",
+        )
+        if self.translate == "add":
+            return promise.void("Noise added as a vector in the ball keeps no promise in hyperbolic distance.")
+        if self.sampler == "metropolis":
+            return promise.void("The law of the paper's Markov chain is not known.")
+        return promise
+
+    @property
+    def claim(self) -> Guarantee | None:
+        """What the paper claims: ε per unit of hyperbolic distance, for its way of adding the noise."""
+        if self.translate == "mobius":
+            return None
+        return Guarantee(Notion.METRIC, self.epsilon, self.space.metric, self.space.unit)
+
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        """Return a noisy point for each word, by its space-like coordinates."""
+        noise = self._noise(len(ids), entropy)
+        words = self.space.ball(ids)
+        if self.translate == "mobius":
+            return to_hyperboloid(mobius_add(words, noise))
+        moved = words.x + noise.x
+        lengths = np.linalg.norm(moved, axis=1)
+        moved *= np.where(lengths >= 1.0, (1.0 - _CLIP) / np.maximum(lengths, 1.0), 1.0)[:, None]
+        return to_hyperboloid(ball_points(moved))
+
+    def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the same for every word
+        """Return the distribution function of the distance between a word and its noisy point, where it is known."""
+        if self.translate == "add" or self.sampler == "metropolis":
+            return None
+        return lambda radii: icdm19_radius_distribution(radii, self.space.dimension, self.epsilon)
+
+    def _noise(self, count: int, entropy: Entropy) -> BallPoints:
+        dimension = self.space.dimension
+        if self.sampler == "metropolis":
+            return ball_points(metropolis_points(count, dimension, self.epsilon, entropy, steps=self.steps))
+        lengths = icdm19_lengths(count, dimension, self.epsilon, entropy)
+        vectors = directions(count, dimension, entropy, np.float64) * lengths[:, None]
+        return BallPoints(vectors, (1.0 - lengths) * (1.0 + lengths))

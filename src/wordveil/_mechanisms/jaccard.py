@@ -1,0 +1,110 @@
+"""The Jaccard mechanism, a baseline of the NADP paper: two sizes of Gaussian noise, for crowded and for lonely words.
+
+No promise. The paper's Theorem 4 argues that each of the two Gaussian mechanisms is (ε, δ)-private and that the words
+of the two classes are disjoint. That covers two words of one class. Two words of different classes have noise of
+different size, and the ratio of two Gaussians of different size is unbounded: the true δ of such a pair, which
+`true_delta` computes exactly, is near 1 in 100 dimensions. Moreover the paper takes for Δ an average of distances,
+not their supremum, and the formula for σ is proved for ε < 1 only.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.gaussian_noise import GaussianNoise
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.spaces import Space, neighbourhoods
+
+__all__ = ["Jaccard"]
+
+
+class Jaccard(GaussianNoise):
+    """Adds Gaussian noise of one size in dense regions and of another in sparse ones.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+        The words and their vectors.
+    epsilon, delta : float
+        What the paper claims.
+    m : int
+        Over how many nearest words the density is measured.
+    threshold : float, optional
+        The mean distance to them from which a word counts as sparse; the median if not given.
+    dense, sparse : float
+        The factors of the noise in the two classes (the paper's α).
+    """
+
+    name = "jaccard"
+    summary = "adds Gaussian noise of two sizes, for dense and sparse regions: a baseline without a promise"
+    promises = "none"
+    source = "NADP paper, which claims (ε, δ)"
+
+    def __init__(
+        self,
+        space: Space,
+        epsilon: float,
+        *,
+        delta: float = 1e-6,
+        m: int = 10,
+        threshold: float | None = None,
+        dense: float = 1.835,
+        sparse: float = 1.276,
+    ) -> None:
+        super().__init__(space, epsilon, delta)
+        if m < 1:
+            raise WordveilError("m must be 1 or more.")
+        if not (dense > 0 and sparse > 0):
+            raise WordveilError("the factors dense and sparse must be above 0.")
+        self.m, self.threshold, self.dense, self.sparse = int(m), threshold, float(dense), float(sparse)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {
+            "delta": self.delta, "m": self.m, "threshold": self.threshold, "dense": self.dense, "sparse": self.sparse,
+        }  # fmt: skip
+
+    @cached_property
+    def _distances(self) -> NDArray[np.float64]:
+        if len(self.space) == 1:
+            return np.ones((1, 1))
+        return np.asarray(neighbourhoods(self.space, self.m)[1], dtype=np.float64)
+
+    @cached_property
+    def is_sparse(self) -> NDArray[np.bool_]:
+        """Whether each word counts as sparse."""
+        density = self._distances.mean(axis=1)
+        return density >= (np.median(density) if self.threshold is None else self.threshold)
+
+    @cached_property
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard deviation of every word's noise."""
+        reach = float(self._distances[:, -1].mean())
+        if reach == 0.0:
+            raise WordveilError("all words are at one place, so there is no distance to size the noise by.")
+        sigma = reach * math.sqrt(2.0 * math.log(1.25 / self.delta)) / self.epsilon
+        return sigma * np.where(self.is_sparse, self.sparse, self.dense)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word: nothing."""
+        return self.promise(
+            Notion.NONE,
+            caveats=("Words of different density classes have noise of different size, which tells them apart.",),
+            claimed="(ε, δ)-differential privacy (Theorem 4 of the NADP paper)",
+        )
+
+    @property
+    def claim(self) -> Guarantee:
+        """What the paper claims."""
+        return self.promise(
+            Notion.APPROXIMATE,
+            delta=self.delta,
+            pairs="a word and its nearest words",
+        )

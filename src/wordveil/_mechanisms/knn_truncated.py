@@ -1,0 +1,88 @@
+"""Exponential draws cut off at the word's own k-th neighbour (challenges paper, section 6.2).
+
+Proof. As for `exponential`, with ``c(w,u) = min(d(w,u), d_k(w))`` and ``d_k(w)`` the distance to the k-th nearest
+word. ``d_k`` changes by at most ``d(w,w')`` from ``w`` to ``w'``: the ball around ``w'`` with radius ``d_k(w) +
+d(w,w')`` holds all the words of the ball around ``w``. And ``|min(a,b) - min(a',b')| <= max(|a-a'|, |b-b'|)``. So
+``|c(w,u) - c(w',u)| <= d(w,w')``, which is all the proof needs. ∎
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordveil._mechanisms.base import ExponentialMechanism
+from wordveil._mechanisms.rows import ROW_FLOOR, FallingRows, RowSource, rate_of
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee
+from wordveil.parallel import blocks
+from wordveil.spaces import Space
+from wordveil.spaces.space import Ids, Rows
+
+__all__ = ["KnnTruncated"]
+
+_ENTRIES = 1 << 24  # of the distances that are held at once
+
+
+class KnnTruncated(ExponentialMechanism[Space]):
+    """Draws one of the k nearest words by its distance, or now and then any other word.
+
+    Parameters
+    ----------
+    space : Space
+        The words and their distance.
+    epsilon : float
+        The privacy loss per unit of distance.
+    k : int
+        The neighbour at whose distance it is cut off.
+    """
+
+    name = "knn-truncated"
+    summary = "draws a word by its distance, all words beyond the k-th neighbour being alike"
+    promises = "ε per unit of the space's distance, for every two words"
+    source = "challenges paper, left open there"
+
+    def __init__(self, space: Space, epsilon: float, *, k: int = 50) -> None:
+        super().__init__(space, epsilon)
+        if k < 1:
+            raise WordveilError("k must be 1 or more.")
+        self.k = int(k)
+        self._rate = rate_of(self.epsilon)
+        self._reach = -ROW_FLOOR / self._rate  # no weight may underflow to zero: as in `exponential`
+        self._known_cuts = np.full(len(space), np.nan)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"k": self.k}
+
+    def log_weights(self, ids: Ids) -> Rows:
+        """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
+        rows = self.space.distances(ids).astype(np.float64)
+        return np.asarray(-self._rate * np.minimum(rows, np.minimum(self._cut(rows), self._reach)[:, None]))
+
+    def _cut(self, rows: Rows) -> Rows:
+        k = min(self.k, len(self.space) - 1)
+        return np.asarray(np.partition(rows, k, axis=1)[:, k])  # place 0 is the word itself
+
+    def row_source(self) -> RowSource:
+        """Return the rows to draw from: by sums over blocks where the distance is that of vectors."""
+        flat = self.space.flat
+        if flat is None:
+            return super().row_source()
+        return FallingRows(flat, np.zeros(len(flat)), self._rate, self._reach, self._cuts)
+
+    def _cuts(self, ids: Ids) -> Rows:
+        unknown = np.unique(ids[np.isnan(self._known_cuts[ids])])
+        # Of the same distances that the weights come from: a search for neighbours goes by squares that lose digits.
+        for part in blocks(len(unknown), max(1, _ENTRIES // len(self.space))):
+            self._known_cuts[unknown[part]] = self._cut(self.space.distances(unknown[part]))
+        return self._known_cuts[ids]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        return self.promise(
+            caveats=(self.rows.source.caveat,),
+            claimed="none: the challenges paper leaves it open",
+        )

@@ -1,0 +1,62 @@
+"""Laplace noise in the embedding, then the nearest word (Feyisetan et al., WSDM 2020).
+
+Proof. The noisy point has density ∝ ``e^{-ε‖z-φ(w)‖}``. The normaliser does not depend on ``w``, since moving the
+noise does not change its volume, so the densities of ``w`` and ``w'`` at ``z`` differ by ``e^{ε(‖z-φ(w')‖-‖z-φ(w)‖)}
+<= e^{ε‖φ(w)-φ(w')‖}`` by the triangle inequality. The nearest word is computed from ``z`` alone. ∎
+
+Sampler. In ``n`` dimensions the volume at radius ``r`` grows like ``r^{n-1}``, so the radius has density ∝
+``r^{n-1}e^{-εr}``: Gamma(n, 1/ε). The direction is uniform: a normal vector scaled to length 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.base import DRAWN_IN_FLOATS, RadialMechanism, RadiusLaw, needs_vectors
+from wordveil.guarantee import Guarantee
+from wordveil.noise import Entropy, laplace_lengths
+from wordveil.spaces import EuclideanSpace, Space
+from wordveil.spaces.space import Ids
+
+__all__ = ["Laplace"]
+
+
+class Laplace(RadialMechanism[EuclideanSpace]):
+    """Adds multivariate Laplace noise to the word's vector and gives the nearest word.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+        The words and their vectors.
+    epsilon : float
+        The privacy loss per unit of Euclidean distance.
+    """
+
+    name = "laplace"
+    summary = "adds Laplace noise to the word's vector and gives the nearest word (WSDM 2020)"
+    promises = "ε per unit of Euclidean distance, for every two words"
+    source = "Feyisetan et al. 2020"
+
+    def __init__(self, space: Space, epsilon: float) -> None:
+        super().__init__(needs_vectors(self.name, space), epsilon)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        return self.promise(
+            caveats=(
+                "Distances of an embedding are large: between a word and its nearest one the loss is often several ε.",
+                DRAWN_IN_FLOATS,
+            ),
+            claimed="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",
+        )
+
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word."""
+        return laplace_lengths(len(ids), self.space.dimension, self.epsilon, entropy)
+
+    def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
+        """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""
+        return lambda radii: np.asarray(scipy.special.gammainc(self.space.dimension, self.epsilon * radii))

@@ -1,0 +1,76 @@
+"""Laplace noise shaped like the cloud of the words (Xu et al. 2020).
+
+Proof. The noise is ``S^{1/2}L`` with ``L`` Laplace noise, so the noisy point has density ∝
+``e^{-ε‖S^{-1/2}(z-φ(w))‖}``, with a normaliser that does not depend on ``w``. That is the proof of `laplace` in the
+coordinates ``S^{-1/2}φ``, whose Euclidean distance is the Mahalanobis distance ``d``: the promise is ``ε·d(w,w')``.
+In the Euclidean distance it is at most ``ε/√λ·‖φ(w)-φ(w')‖``, with λ the smallest eigenvalue of S. ∎
+
+The noise must not be scaled again after the multiplication by ``S^{1/2}``: that would change its law.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.base import RadialMechanism, RadiusLaw, needs_vectors
+from wordveil.guarantee import Guarantee
+from wordveil.noise import Entropy, laplace_lengths
+from wordveil.rounding import round_up
+from wordveil.spaces import MahalanobisSpace, Space
+from wordveil.spaces.space import Ids
+
+__all__ = ["Mahalanobis"]
+
+
+class Mahalanobis(RadialMechanism[MahalanobisSpace]):
+    """Adds Laplace noise stretched along the directions in which words vary most, and gives the nearest word.
+
+    Parameters
+    ----------
+    space : EuclideanSpace or MahalanobisSpace
+        The words and their vectors.
+    epsilon : float
+        The privacy loss per unit of Mahalanobis distance.
+    lam : float
+        Between 0 (round noise) and 1 (the full shape of the cloud).
+    """
+
+    name = "mahalanobis"
+    summary = "adds Laplace noise shaped like the cloud of words and gives the nearest word"
+    promises = "ε per unit of Mahalanobis distance, for every two words"
+    source = "Xu et al. 2020"
+
+    def __init__(self, space: Space, epsilon: float, *, lam: float = 1.0) -> None:
+        if not isinstance(space, MahalanobisSpace):
+            space = MahalanobisSpace(needs_vectors(self.name, space), lam)
+        super().__init__(space, epsilon)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"lam": self.space.lam}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        stretched = self.epsilon / np.sqrt(self.space.smallest_variance)
+        return self.promise(
+            caveats=(f"In the Euclidean distance the promise is {round_up(stretched, 4):g} per unit.",),
+            claimed="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
+        )
+
+    @property
+    def stretch(self) -> NDArray[np.float32]:
+        """The square root of S."""
+        return self.space.stretch
+
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word, before it is stretched."""
+        return laplace_lengths(len(ids), self.space.dimension, self.epsilon, entropy)
+
+    def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
+        """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""
+        return lambda radii: np.asarray(scipy.special.gammainc(self.space.dimension, self.epsilon * radii))

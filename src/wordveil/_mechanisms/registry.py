@@ -1,0 +1,124 @@
+"""The list of mechanisms: one line each."""
+
+from __future__ import annotations
+
+import inspect
+from numbers import Integral, Real
+from typing import Any
+
+from wordveil._mechanisms.base import Mechanism
+from wordveil._mechanisms.density import Density
+from wordveil._mechanisms.elastic import Elastic
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.gaussian import Gaussian
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.hyperbolic import Hyperbolic
+from wordveil._mechanisms.hyperbolic_icdm19 import HyperbolicIcdm19
+from wordveil._mechanisms.jaccard import Jaccard
+from wordveil._mechanisms.knn_truncated import KnnTruncated
+from wordveil._mechanisms.laplace import Laplace
+from wordveil._mechanisms.mahalanobis import Mahalanobis
+from wordveil._mechanisms.nadp import Nadp
+from wordveil._mechanisms.remapped import Remapped
+from wordveil._mechanisms.ring import Ring
+from wordveil._mechanisms.truncated import Truncated
+from wordveil._mechanisms.vickrey import Vickrey
+from wordveil.errors import WordveilError
+from wordveil.spaces import Space
+
+__all__ = ["DEFAULT", "MECHANISMS", "mechanism", "option_names"]
+
+MECHANISMS: dict[str, type[Mechanism[Any]]] = {
+    kind.name: kind
+    for kind in (
+        Graph,
+        Ring,
+        Exponential,
+        Truncated,
+        KnnTruncated,
+        Laplace,
+        Vickrey,
+        Mahalanobis,
+        Density,
+        Elastic,
+        Gaussian,
+        Nadp,
+        Jaccard,
+        Remapped,
+        Hyperbolic,
+        HyperbolicIcdm19,
+    )
+}
+
+DEFAULT = Graph.name
+
+
+def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mechanism[Any]:
+    """Make a mechanism by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `MECHANISMS`.
+    space : Space
+        The words, from `wordveil.load_space`.
+    epsilon : float
+        The privacy loss per unit of the mechanism's distance.
+    **options
+        What that mechanism takes besides; see its class.
+
+    Examples
+    --------
+    >>> import wordveil
+    >>> graph = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=2.5)
+    >>> print(round(graph.probabilities("sea").sum(), 9))
+    1.0
+    """
+    kind = MECHANISMS.get(name)
+    if kind is None:
+        raise WordveilError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+    known = option_names(kind)
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        takes = f"takes {', '.join(known)}" if known else "takes no options beside epsilon"
+        raise WordveilError(f"the mechanism {name} has no option {unknown[0]!r}; it {takes}.")
+    for option, value in options.items():
+        _check_value(kind, option, value)
+    return kind(space, epsilon, **options)
+
+
+def option_names(kind: type[Mechanism[Any]]) -> list[str]:
+    """Return the options that a mechanism takes beside epsilon."""
+    return [parameter.name for parameter in _options(kind)]
+
+
+def _options(kind: type[Mechanism[Any]]) -> list[inspect.Parameter]:
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+
+
+_LARGEST_WHOLE = 1 << 31  # a k or m beyond this overflows the arrays it sizes
+_LARGEST_REAL = 1e300
+
+#: How the type of an option is written, what may be given for it, and how people call that.
+_KINDS: dict[str, tuple[type, str]] = {
+    "bool": (bool, "true or false"),
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "str": (str, "a word"),
+}
+
+
+def _check_value(kind: type[Mechanism[Any]], option: str, value: Any) -> None:
+    """Refuse a value that an option cannot have; values come from command lines and requests."""
+    annotation = next(str(one.annotation) for one in _options(kind) if one.name == option)
+    written = [part.strip() for part in annotation.split("|")]
+    if value is None and "None" in written:
+        return
+    wanted = [_KINDS[part] for part in written if part in _KINDS]
+    if not any(isinstance(value, of) and (of is bool or not isinstance(value, bool)) for of, _ in wanted):
+        kinds = " or ".join(called for _, called in wanted)
+        raise WordveilError(f"the option {option} of the mechanism {kind.name} must be {kinds}.")
+    largest = _LARGEST_WHOLE if "int" in written else _LARGEST_REAL
+    if isinstance(value, (int, float)) and not abs(value) < largest:  # also what is no number at all
+        raise WordveilError(f"the option {option} of the mechanism {kind.name} is beyond all measure.")

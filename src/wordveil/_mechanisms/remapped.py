@@ -1,0 +1,86 @@
+"""Laplace noise, then the nearest word among those near the original (remapping, challenges paper, section 6.2).
+
+No promise. The words that can come out are those within `radius` of the *original*, so a word that is near ``w`` and
+not near ``w'`` comes out of one and never of the other: the ratio is infinite, however close the two are. Kept to be
+compared with, and for the audit to convict; `truncated` and `knn-truncated` do what was meant.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.laplace import Laplace
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks
+from wordveil.spaces import Space, neighbourhoods
+from wordveil.spaces.space import Ids
+
+__all__ = ["Remapped"]
+
+
+class Remapped(Laplace):
+    """Adds Laplace noise and gives the nearest word among those within a radius of the original: no promise.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+        The words and their vectors.
+    epsilon : float
+        The rate of the noise.
+    radius : float, optional
+        How far from the original a word may lie; the median distance to the tenth neighbour if not given.
+    """
+
+    name = "remapped"
+    summary = "adds Laplace noise and gives the nearest word near the original: kept for comparison, no promise"
+    promises = "none"
+    source = "challenges paper, after Andrés et al. 2013"
+
+    def __init__(self, space: Space, epsilon: float, *, radius: float | None = None) -> None:
+        super().__init__(space, epsilon)
+        if radius is not None and not radius > 0:
+            raise WordveilError("the radius must be a distance above 0, or left out.")
+        self._radius = radius
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"radius": self._radius}
+
+    @cached_property
+    def radius(self) -> float:
+        """How far from the original a word may lie."""
+        if self._radius is not None or len(self.space) == 1:
+            return float(self._radius or 1.0)
+        return float(np.median(neighbourhoods(self.space, 10)[1][:, -1]))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word: nothing."""
+        return self.promise(
+            Notion.NONE,
+            caveats=("Which words can come out depends on the original.",),
+            claimed="that truncating to an admissible region keeps ε·d (challenges paper, 6.2)",
+        )
+
+    @property
+    def claim(self) -> Guarantee:
+        """What the paper claims."""
+        return self.promise()
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """Replace each word by the word near it that is nearest to its noisy point."""
+        entropy = entropy or Entropy()
+        drawn = np.empty(len(ids), dtype=np.int64)
+        for part in blocks(len(ids), max(1, (1 << 22) // len(self.space))):
+            points = self.perturb(ids[part], entropy)
+            matrix = self.space.matrix
+            scores = points @ matrix.T - 0.5 * np.einsum("ij,ij->i", matrix, matrix)
+            scores[self.space.distances(ids[part]) > self.radius] = -np.inf
+            drawn[part] = scores.argmax(axis=1)
+        return drawn

@@ -1,0 +1,83 @@
+"""Two-sided geometric steps along a closed tour of the words.
+
+Proof. ``Pr[M(w)=u] = e^{-ε·d(w,u)} / Z`` where ``d`` counts steps round the circle. Every word sees the same number
+of words at each distance (one at 0, two at every other, one at the far side if the number of words is even), so ``Z =
+Σ_h n_h·e^{-εh}`` is one number for all words and cancels from the ratio, which is then ``e^{-ε(d(w,u)-d(w',u))} <=
+e^{ε·d(w,w')}`` by the triangle inequality. No factor ½ is needed. ∎
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.base import LOG_FLOOR, ExponentialMechanism, drawn_finely
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Guarantee
+from wordveil.noise import Entropy
+from wordveil.spaces import EuclideanSpace, RingSpace, Space
+from wordveil.spaces.space import Ids, Rows
+
+__all__ = ["Ring"]
+
+
+class Ring(ExponentialMechanism[RingSpace]):
+    """Moves a random number of steps along a short closed tour through all words.
+
+    Parameters
+    ----------
+    space : EuclideanSpace or RingSpace
+        The words; through an embedding a tour is laid and cached.
+    epsilon : float
+        The privacy loss per step.
+    """
+
+    name = "ring"
+    summary = "moves a two-sided geometric number of steps along a closed tour of the words"
+    promises = "ε per step along the tour, for every two words"
+    source = "this project"
+
+    def __init__(self, space: Space, epsilon: float) -> None:
+        if isinstance(space, EuclideanSpace):
+            space = RingSpace.of(space)
+        if not isinstance(space, RingSpace):
+            raise WordveilError(f"the mechanism {self.name} needs a space of vectors or a ring.")
+        super().__init__(space, epsilon)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        return self.promise(
+            caveats=(
+                "Many similar words are far apart along the tour, where the promise is weak.",
+                drawn_finely(len(self.space) * 2.0**-52),  # docs/guarantees.md, "Numbers"
+            ),
+        )
+
+    @cached_property
+    def _log_falls(self) -> NDArray[np.float64]:
+        return np.maximum(-self.epsilon * np.arange(len(self.space) // 2 + 1), LOG_FLOOR)
+
+    def log_weights(self, ids: Ids) -> Rows:
+        """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
+        return self._log_falls[self.space.distances(ids).astype(np.int64)]
+
+    @cached_property
+    def _sums(self) -> NDArray[np.float64]:
+        count = len(self.space)
+        sizes = np.full(len(self._log_falls), 2.0)
+        sizes[0] = 1.0
+        if count % 2 == 0:
+            sizes[-1] = 1.0
+        return np.cumsum((sizes * np.exp(self._log_falls))[::-1])  # the rarest first, as in `graph`
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """Replace each word by the word some random steps away."""
+        entropy = entropy or Entropy()
+        aim = entropy.uniform(len(ids)) * self._sums[-1]
+        steps = len(self._sums) - 1 - np.searchsorted(self._sums, aim)
+        back = entropy.below(np.full(len(ids), 2)) == 1
+        place = self.space.place[ids] + np.where(back, -steps, steps)
+        return np.asarray(self.space.tour[place % len(self.space)])

@@ -1,0 +1,64 @@
+"""Exponential draws with the distance cut off (challenges paper, section 6.2, "truncated"; TEM, Carvalho et al. 2021).
+
+Words farther than the clip all count as being at the clip, so the mass beyond it is spread evenly over them. The
+proof is that of `exponential`: ``min(d, clip)`` still changes by at most ``d(w,w')`` from ``w`` to ``w'``. TEM draws
+a symbol ⊥ that stands for all far words at once; that is the same law if ⊥ has the weight of as many words as are far
+from *this* word, and breaks the promise with any other count.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from wordveil._mechanisms.exponential import Exponential
+from wordveil.errors import WordveilError
+from wordveil.spaces import Space
+
+__all__ = ["Truncated"]
+
+
+class Truncated(Exponential):
+    """Draws a near word by its distance, or now and then any far word.
+
+    Parameters
+    ----------
+    space : Space
+        The words and their distance.
+    epsilon : float
+        The privacy loss per unit of distance.
+    clip : float, optional
+        The distance beyond which all words are alike; if not given, chosen by `beta`.
+    beta : float
+        If no clip is given: the clip at which, under the uniform prior, all words beyond it together have at most
+        this probability.
+    prior : {"uniform", "frequency", "density"}
+        A public prior over the outputs; costs no privacy.
+    """
+
+    name = "truncated"
+    summary = "draws a word by its distance, all words beyond a clip being alike"
+    promises = "ε per unit of the space's distance, for every two words; e^(ε·clip) at most"
+    source = "Carvalho et al. 2021 (TEM)"
+
+    def __init__(
+        self,
+        space: Space,
+        epsilon: float,
+        *,
+        clip: float | None = None,
+        beta: float = 0.05,
+        prior: str = "uniform",
+    ) -> None:
+        if not 0.0 < beta < 1.0:
+            raise WordveilError("beta must lie between 0 and 1, both excluded.")
+        self.beta = float(beta)
+        self._chosen_clip = clip
+        if clip is None and isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0:
+            # V-1 words of weight e^{-ε·clip/2} against the word's own weight 1
+            clip = max(2.0 / epsilon * math.log((1.0 - beta) * max(len(space) - 1, 1) / beta), 1e-9)
+        super().__init__(space, epsilon, prior=prior, clip=clip)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"clip": self._chosen_clip, "beta": self.beta, "prior": self.prior}

@@ -1,0 +1,66 @@
+"""Laplace noise, then the nearest or the second nearest word (Xu et al. 2021).
+
+Proof. The noisy point is that of `laplace`; the choice between its two nearest words looks at the point and at fresh
+randomness alone. It is post-processing and costs nothing. ∎
+
+Looking at the original again, for instance to take the second word only where the first is the original, would not
+be: then the original never comes out, and its absence tells it apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.laplace import Laplace
+from wordveil.errors import WordveilError
+from wordveil.noise import Entropy
+from wordveil.spaces import Space
+from wordveil.spaces.space import Points
+
+__all__ = ["Vickrey"]
+
+
+class Vickrey(Laplace):
+    """Adds Laplace noise and gives the nearest word, or sometimes the second nearest.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+        The words and their vectors.
+    epsilon : float
+        The privacy loss per unit of Euclidean distance.
+    t : float
+        How much the second word is favoured: it is taken with probability ``t·a / (t·a + (1-t)·b)``, where a and b
+        are the distances of the noisy point from the nearest and the second nearest word. 0 is `laplace`, 1 always
+        the second.
+    """
+
+    name = "vickrey"
+    summary = "adds Laplace noise and gives the nearest or the second nearest word"
+    promises = "ε per unit of Euclidean distance, for every two words"
+    source = "Xu et al. 2021"
+
+    def __init__(self, space: Space, epsilon: float, *, t: float = 0.5) -> None:
+        super().__init__(space, epsilon)
+        if not 0.0 <= t <= 1.0:
+            raise WordveilError("t must lie between 0 and 1.")
+        self.t = float(t)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside epsilon that this mechanism was made with."""
+        return {"t": self.t}
+
+    def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:
+        """Return one of the two words nearest to each noisy point, from the point alone."""
+        if len(self.space) == 1:
+            return self.space.nearest(points)
+        where, distance = self.space.closest(points, 2)
+        first, second = self.t * distance[:, 0], (1.0 - self.t) * distance[:, 1]
+        total = first + second
+        # two words at the very point: a fair share by t itself
+        chance = np.where(total > 0, first / np.where(total > 0, total, 1.0), self.t)
+        takes_second = entropy.uniform(len(points)) < chance
+        return np.asarray(where[np.arange(len(points)), takes_second.astype(np.int64)])

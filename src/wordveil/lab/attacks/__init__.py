@@ -1,0 +1,26 @@
+"""Attacks on people rather than on words: who wrote a text, and whose texts trained a model.
+
+- `attack_authors`: who wrote a text, by `Koppel` or `CharacterSvm`, trained on clean or on veiled texts.
+- `attack_membership`: whether a person's texts trained a language model; `Versatile` and `Incognito` are the query
+  scramblers to compare with.
+"""
+
+from wordveil.lab.attacks.authors import Attribution, Corpus, attack_authors, attribute
+from wordveil.lab.attacks.character_svm import CharacterSvm
+from wordveil.lab.attacks.koppel import Koppel
+from wordveil.lab.attacks.membership import Membership, MembershipAuditor, attack_membership
+from wordveil.lab.attacks.scramblers import Incognito, Versatile
+
+__all__ = [
+    "Attribution",
+    "CharacterSvm",
+    "Corpus",
+    "Incognito",
+    "Koppel",
+    "Membership",
+    "MembershipAuditor",
+    "Versatile",
+    "attack_authors",
+    "attack_membership",
+    "attribute",
+]

@@ -1,0 +1,193 @@
+"""Query scramblers to compare a veil with: Versatile and Incognito, the baselines of the WSDM 2020 paper.
+
+They are re-implemented from how that paper and their own abstracts describe them, since neither published code. What
+the descriptions leave open is chosen here in the simplest way, and said with each. Neither promises anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wordveil.errors import WordveilError
+from wordveil.spaces import Space
+from wordveil.text import stop_words, tokenise
+
+if TYPE_CHECKING:
+    from wordveil.lab.training.wordnet import WordNet
+
+__all__ = ["Incognito", "Versatile", "general_words"]
+
+_NEIGHBOURS = 10
+
+
+def general_words(wordnet: WordNet) -> Callable[[str], list[str]]:
+    """Return a function that gives the words one step more general than a word, by its commonest meaning."""
+
+    def above(word: str) -> list[str]:
+        for synset in wordnet.by_frequency(word)[:1]:
+            found = [lemma.lower() for parent in wordnet.parents(synset) for lemma in wordnet.lemmas(parent)]
+            return [lemma for lemma in found if "_" not in lemma and lemma != word]
+        return []
+
+    return above
+
+
+class Versatile:
+    """Replaces a query by a more general one (Arampatzis, Drosatos & Efraimidis 2015).
+
+    *Semantic*: every content word becomes one of the words that are more general by a dictionary; a word that has none
+    stays. *Statistical*: the content words become as many other words that go with them: those that occur in the
+    reference texts that share a word with the query, and are most associated with these (pointwise mutual information)
+    among words that are at least as common as the query's own.
+
+    Parameters
+    ----------
+    kind : {"semantic", "statistical"}
+        Which of the two.
+    general : callable, optional
+        Gives more general words, for ``semantic``: see `general_words`.
+    reference : sequence of str, optional
+        Public texts, for ``statistical``.
+    seed : int
+        Of the choice among several general words.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        general: Callable[[str], Sequence[str]] | None = None,
+        reference: Sequence[str] | None = None,
+        seed: int = 0,
+    ) -> None:
+        if kind not in ("semantic", "statistical"):
+            raise WordveilError("Versatile is semantic or statistical.")
+        if (general if kind == "semantic" else reference) is None:
+            raise WordveilError("Versatile needs a dictionary to be semantic, and reference texts to be statistical.")
+        self.kind, self._general = kind, general
+        self._generator = np.random.default_rng(seed)
+        self._texts = [set(_content(text)) for text in reference or ()]
+        self._where: dict[str, list[int]] = defaultdict(list)
+        for number, words in enumerate(self._texts):
+            for word in words:
+                self._where[word].append(number)
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        """Scramble texts."""
+        scramble = self._generalised if self.kind == "semantic" else self._associated
+        return [_rewritten(text, scramble) for text in texts]
+
+    def _generalised(self, words: list[str]) -> list[str]:
+        found = []
+        for word in words:
+            above = self._general(word) if self._general else ()
+            found.append(str(self._generator.choice(list(above))) if above else word)
+        return found
+
+    def _associated(self, words: list[str]) -> list[str]:
+        own = set(words)
+        texts = {number for word in own for number in self._where.get(word, ())}
+        with_them = Counter(other for number in texts for other in self._texts[number] if other not in own)
+        common = max((len(self._where.get(word, ())) for word in own), default=0)
+        scored = sorted(
+            (-math.log(count * len(self._texts) / (len(self._where[other]) * len(texts))), other)
+            for other, count in with_them.items()
+            if len(self._where[other]) >= common
+        )
+        # where the reference knows nothing of the query, nothing is left of it
+        return [scored[place][1] if place < len(scored) else "" for place in range(len(words))]
+
+
+class Incognito:
+    """Replaces the words of a query that are risky to release (Masood, Vatsalan, Ikram & Kaafar 2018).
+
+    A word's risk is how much it singles out a person: ``-ln`` of the share of the reference's persons who use it, as a
+    share of the largest possible. A word riskier than the threshold becomes the nearest of its related words that is
+    less risky, or the least risky of them if none is. *With noise*, the choice falls on any of the less risky related
+    words at random, and every other content word is replaced likewise with a given probability.
+
+    Parameters
+    ----------
+    space : Space
+        What words are related.
+    reference : sequence of (str, str)
+        Public texts: the person and the text.
+    threshold : float
+        The risk above which a word is replaced.
+    noise : float
+        The probability of replacing another word; 0 for no noise at all.
+    seed : int
+        Of the noise.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        reference: Sequence[tuple[str, str]],
+        *,
+        threshold: float = 0.3,
+        noise: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        if not (0.0 <= threshold <= 1.0 and 0.0 <= noise <= 1.0):
+            raise WordveilError("Incognito's threshold and noise must lie between 0 and 1.")
+        self.threshold, self.noise = threshold, noise
+        self._space = space
+        self._generator = np.random.default_rng(seed)
+        users: dict[str, set[str]] = defaultdict(set)
+        for person, text in reference:
+            for word in _content(text):
+                users[word].add(person)
+        self._persons = max(2, len({person for person, _ in reference}))
+        self._users = {word: len(persons) for word, persons in users.items()}
+        self._related: dict[str, list[str]] = {}
+
+    def risk(self, word: str) -> float:
+        """Return the risk of a word, from 0 (all persons use it) to 1 (at most one does)."""
+        return 1.0 - math.log(max(1, self._users.get(word, 0))) / math.log(self._persons)
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        """Scramble texts."""
+        return [_rewritten(text, lambda words: [self._replaced(word) for word in words]) for text in texts]
+
+    def _replaced(self, word: str) -> str:
+        risky = self.risk(word) > self.threshold
+        if not (risky or (self.noise and self._generator.uniform() < self.noise)):
+            return word
+        related = self._neighbours(word)
+        if not related:
+            return "" if risky else word  # nothing is known of the word, so that it cannot be told what is like it
+        safer = [other for other in related if self.risk(other) < self.risk(word)]
+        if self.noise:
+            return str(self._generator.choice(safer or related))
+        return safer[0] if safer else min(related, key=self.risk)
+
+    def _neighbours(self, word: str) -> list[str]:
+        if word not in self._related:
+            place = self._space.vocabulary.ids.get(word)
+            if place is None:
+                return []
+            self._related[word] = self._space.vocabulary.take(
+                self._space.neighbours(np.array([place]), _NEIGHBOURS)[0][0]
+            )
+        return self._related[word]
+
+
+def _content(text: str) -> list[str]:
+    left_alone = stop_words()
+    return [key for key in tokenise(text).keys if key not in left_alone]
+
+
+def _rewritten(text: str, scramble: Callable[[list[str]], list[str]]) -> str:
+    """Return the text with its content words scrambled and the others as they are."""
+    tokens, left_alone = tokenise(text), stop_words()
+    places = [place for place, key in enumerate(tokens.keys) if key not in left_alone]
+    pieces = list(tokens.pieces)
+    for place, word in zip(places, scramble([tokens.keys[place] for place in places]), strict=True):
+        pieces[2 * place + 1] = word
+    return "".join(pieces)

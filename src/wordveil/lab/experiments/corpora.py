@@ -1,0 +1,91 @@
+"""Collections of texts by author, out of the data folder."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from wordveil.errors import WordveilError
+from wordveil.lab.attacks import Corpus
+from wordveil.lab.tasks import DataFolder
+
+__all__ = ["largest_authors", "limited", "pan11", "pan11_test", "pang_lee", "state_of_the_union"]
+
+# The files are not well-formed XML, so they are read for the few marks that matter.
+_TEXT = re.compile(r'<text file="[^"]*?([^"/]+)">(.*?)</text>', re.DOTALL)
+_AUTHOR = re.compile(r'<author id="([^"]+)"\s*/>')
+_BODY = re.compile(r"<body>(.*?)</body>", re.DOTALL)
+_MARK = re.compile(r"<[A-Z]+/>")
+_REVIEWERS = ("Dennis+Schwartz", "James+Berardinelli", "Scott+Renshaw", "Steve+Rhodes")
+
+
+def pan11(data: DataFolder, name: str) -> Corpus:
+    """Read a training file of PAN 2011: e-mail by author."""
+    texts, authors = [], []
+    for _, inside in _TEXT.findall(data.text(f"pan11/{name}")):
+        author, body = _AUTHOR.search(inside), _BODY.search(inside)
+        if author and body:
+            authors.append(author[1])
+            texts.append(_MARK.sub(" ", body[1]).strip())
+    return _checked(Corpus(texts, authors), name)
+
+
+def pan11_test(data: DataFolder, known: Corpus) -> Corpus:
+    """Read the small test of PAN 2011, of which only texts by known authors are kept."""
+    truth = {}
+    for file, inside in _TEXT.findall(data.text("pan11/GroundTruthSmallTest+.xml")):
+        author = _AUTHOR.search(inside)
+        if author:
+            truth[file] = author[1]
+    texts, authors, among = [], [], set(known.authors)
+    for file, inside in _TEXT.findall(data.text("pan11/SmallTest+.xml")):
+        body = _BODY.search(inside)
+        if body and truth.get(file) in among:
+            authors.append(truth[file])
+            texts.append(_MARK.sub(" ", body[1]).strip())
+    return _checked(Corpus(texts, authors), "SmallTest+.xml")
+
+
+def pang_lee(data: DataFolder) -> Corpus:
+    """Read the film reviews of Pang & Lee's four authors."""
+    texts, authors = [], []
+    for author in _REVIEWERS:
+        lines = data.lines(f"pang-lee-scale/{author}/subj.{author}.gz")
+        texts += lines
+        authors += [author] * len(lines)
+    return _checked(Corpus(texts, authors), "pang-lee-scale")
+
+
+def state_of_the_union(data: DataFolder, fewest: int = 4) -> Corpus:
+    """Read the addresses by presidents who gave at least so many."""
+    addresses = [data.json(name) for name in data.files("sotu", ".json")]
+    try:
+        corpus = Corpus([one["text"] for one in addresses], [one["name"] for one in addresses])
+    except (KeyError, TypeError):
+        raise WordveilError("an address of the data folder's sotu has no text or no name.") from None
+    counts = Counter(corpus.authors)
+    return _checked(_only(corpus, {author for author, count in counts.items() if count >= fewest}), "sotu")
+
+
+def largest_authors(corpus: Corpus, count: int) -> Corpus:
+    """Keep the authors of whom there is most."""
+    return _only(corpus, {author for author, _ in Counter(corpus.authors).most_common(count)})
+
+
+def limited(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
+    """Keep at most so many texts, chosen at random."""
+    places = np.sort(np.random.default_rng(seed).permutation(len(corpus))[:most]).tolist()
+    return Corpus([corpus.texts[place] for place in places], [corpus.authors[place] for place in places])
+
+
+def _only(corpus: Corpus, authors: set[str]) -> Corpus:
+    kept = [(text, author) for text, author in zip(corpus.texts, corpus.authors, strict=True) if author in authors]
+    return Corpus([text for text, _ in kept], [author for _, author in kept])
+
+
+def _checked(corpus: Corpus, name: str) -> Corpus:
+    if not len(corpus):
+        raise WordveilError(f"no text with an author was found in {name} of the data folder.")
+    return corpus

@@ -1,0 +1,95 @@
+"""The page of results, written from a folder of them: nothing on it is put together by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from wordveil.io.checkpoint import write_whole
+from wordveil.lab.experiments.registry import EXPERIMENTS
+from wordveil.lab.experiments.result import Table
+from wordveil.lab.experiments.results import ResultFolder
+
+__all__ = ["write_page"]
+
+_HEAD = """# Results
+
+The tables and figures of the [four papers](references.md#the-four-papers) that show something measured, done again. The
+page is written by `wordveil reproduce --page` from what the experiments left; each section names the command that gives
+its figures again. A changed task is called changed. A quick run uses fewer words, examples and repetitions than a full
+one.
+
+Not on this page are the ICDM paper's Table I, which is in
+[hyperbolic space](hyperbolic.md#generalising-not-only-swapping), its Figs. 1 and 2, the NADP paper's Fig. 1 and the
+challenges paper's Fig. 1, which are drawings, and the ICDM paper's Tables II and V, which list properties of geometries
+and names of tasks.
+
+The data sets are not part of the project. `--data` is a folder with a folder for each collection in it:
+[data sets](data.md) says which, and what lies in them.
+
+**What the words mean**
+
+- *N_w*: how often a word stays itself in 1,000 draws. *S_w*: how many different words come out in 1,000 draws. *Worst*
+  is the word that stays most, or has the fewest outputs, of the words that were measured.
+- *Level*: how often the adversary's best guess of a word is right. Mechanisms are compared at equal levels, since their
+  ε cannot be compared.
+- *Share*: how far a score is on the way from random words (0) to clean text (1).
+- *Near loss*: how well a word can be told from its most similar words, ten if no number is given: the largest log-ratio
+  over all outputs, in the median over a sample of words. With ≤ it is what the mechanism promises and was not measured.
+- *Static* adversary: knows clean texts. *Adaptive* adversary: veils the texts he knows in the same way before he learns
+  from them. *Asked about released* texts: he is shown what was released; *original*: what was written.
+- Figures in brackets are 95% intervals, and ± is a standard error unless the section says otherwise. An interval of a
+  task covers which examples there were; of the noise of veiling it knows only the runs that were made, one to three.
+  Where training or test alone is veiled (tasks, wsdm-fig5), another run may well lie outside. Intervals of authorship
+  are for the texts of these authors: for others they would be wider."""
+
+
+def write_page(page: Path, folder: ResultFolder) -> None:
+    """Write a section for every experiment of the folder.
+
+    Parameters
+    ----------
+    page : Path
+        The page; replaced if it is there.
+    folder : ResultFolder
+        What was found.
+    """
+    found = folder.found()
+    sections = [_section(facts, _pictures(facts, folder, page)) for facts in found.values()]
+    write_whole(page, "\n\n".join([_HEAD, _contents(found), *sections]) + "\n")
+
+
+def _contents(found: dict[str, dict[str, Any]]) -> str:
+    rows = [
+        (f"[{name}](#{name})", facts["title"], "quick" if facts["quick"] else "full", f"{facts['seconds']:,.0f} s")
+        for name, facts in found.items()
+    ]
+    missing = [name for name in EXPERIMENTS if name not in found]
+    told = f"\n\nNot run: {', '.join(missing)}." if missing else ""
+    return Table("What was run", ("experiment", "what it shows", "run", "time"), rows).markdown() + told
+
+
+def _pictures(facts: dict[str, Any], folder: ResultFolder, page: Path) -> list[str]:
+    """Return where the pictures lie as seen from the page; those outside its folder are left out."""
+    here = page.resolve().parent
+    paths = [folder.picture(facts["name"], part).resolve() for part in facts["figures"]]
+    return [path.relative_to(here).as_posix() for path in paths if path.is_relative_to(here)]
+
+
+def _section(facts: dict[str, Any], pictures: list[str]) -> str:
+    name = facts["name"]
+    needs = " --data FOLDER" if EXPERIMENTS[name].needs_data else ""
+    quick = " --quick" if facts["quick"] else ""
+    parts = [
+        f"## {name}",
+        f"{facts['paper']}. {facts['title']}.",
+        f"```text\nwordveil reproduce {name}{needs}{quick} --seed {facts['seed']}\n```",
+    ]
+    if facts["changed"]:
+        parts.append(f"*Changed.* {facts['changed']}")
+    parts += [Table(one["title"], one["columns"], one["rows"]).markdown() for one in facts["tables"]]
+    parts += [f"![{facts['title']}]({picture})" for picture in pictures]
+    run = "A quick run" if facts["quick"] else "A full run"
+    where = " on a machine with a CUDA device" if facts["cuda"] else ""
+    parts += [facts["reading"], f"{run}{where}; it took {facts['seconds']:,.0f} s, less what the cache held already."]
+    return "\n\n".join(parts)

@@ -1,0 +1,149 @@
+"""How well an embedding tells what is a kind of what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from wordveil.errors import WordveilError
+from wordveil.lab.training.geometries import Floats, Geometry
+from wordveil.lab.training.pairs import Pairs
+from wordveil.parallel import blocks, run
+
+__all__ = ["HyperLex", "Reconstruction", "hyperlex", "read_hyperlex", "reconstruction"]
+
+_BLOCK = 128
+_GENERALITY = 1000.0  # how much a difference of radii counts in the score of Nickel & Kiela (2017)
+
+
+class Reconstruction(NamedTuple):
+    """How well the pairs can be read off the distances.
+
+    Attributes
+    ----------
+    mean_rank : float
+        At what place among all nodes that are none of its parents a parent stands, in the mean over pairs; 1 is best.
+    mean_average_precision : float
+        The average precision of the parents among all other nodes, in the mean over nodes with a parent; 1 is best.
+    nodes : int
+        How many nodes were looked at.
+    """
+
+    mean_rank: float
+    mean_average_precision: float
+    nodes: int
+
+
+def reconstruction(
+    shape: Geometry, points: Floats, pairs: Pairs, *, sample: int | None = None, seed: int = 0
+) -> Reconstruction:
+    """Measure mean rank and mean average precision of the pairs.
+
+    Parameters
+    ----------
+    shape : Geometry
+        How the points are to be read.
+    points : array of shape (nodes, dimension)
+        Where the nodes are.
+    pairs : Pairs
+        What should be found.
+    sample : int, optional
+        Look at so many nodes only, chosen at random.
+    seed : int
+        Of that choice.
+    """
+    indptr, parents = pairs.rows.indptr, pairs.rows.indices
+    nodes = np.flatnonzero(np.diff(indptr))
+    if sample is not None and sample < len(nodes):
+        nodes = np.sort(np.random.default_rng(seed).choice(nodes, sample, replace=False))
+
+    def measure(part: slice) -> tuple[float, float, int]:
+        some = nodes[part]
+        rows = shape.rows(points[some], points)
+        rows[np.arange(len(some)), some] = np.inf
+        ranks = precision = 0.0
+        count = 0
+        for node, row in zip(some, rows, strict=True):
+            own = parents[indptr[node] : indptr[node + 1]]
+            values = np.sort(row[own])
+            closer = (row < values[:, None]).sum(axis=1)
+            order = np.arange(len(own))
+            ranks += float((closer - order + 1).sum())
+            precision += float(((order + 1) / (closer + 1)).mean())
+            count += len(own)
+        return ranks, precision, count
+
+    parts = run(measure, blocks(len(nodes), _BLOCK))
+    ranks, precision, count = (sum(column) for column in zip(*parts, strict=True)) if parts else (0.0, 0.0, 0)
+    return Reconstruction(ranks / max(count, 1), precision / max(len(nodes), 1), len(nodes))
+
+
+class HyperLex(NamedTuple):
+    """Rank correlation with people's ratings of "how much is this a kind of that".
+
+    Attributes
+    ----------
+    correlation : float
+        Spearman's ρ over the pairs that the embedding knows.
+    covered : int
+        How many those are.
+    pairs : int
+        How many there are.
+    """
+
+    correlation: float
+    covered: int
+    pairs: int
+
+
+def read_hyperlex(path: Path | str) -> list[tuple[str, str, float]]:
+    """Read a table with the columns ``word1``, ``word2`` and ``score``, divided by tabs."""
+    path = Path(path)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        header = lines[0].lower().split("\t")
+        first, second, score = (header.index(name) for name in ("word1", "word2", "score"))
+        rows = [line.split("\t") for line in lines[1:] if line]
+        return [(row[first].lower(), row[second].lower(), float(row[score])) for row in rows]
+    except OSError:
+        raise WordveilError(f"cannot read {path}; give the file of HyperLex.") from None
+    except (IndexError, ValueError):
+        raise WordveilError(
+            f"{path} is not a table with the columns word1, word2 and score, divided by tabs."
+        ) from None
+
+
+def hyperlex(
+    shape: Geometry, points: Floats, senses: dict[str, NDArray[np.int64]], rated: list[tuple[str, str, float]]
+) -> HyperLex:
+    """Correlate the score ``-(1 + 1000(‖v‖ - ‖u‖))·d(u, v)`` for "u is a v" with the ratings.
+
+    Where a word has several nodes, the pair of nodes with the best score counts.
+
+    Parameters
+    ----------
+    shape : Geometry
+        How the points are to be read.
+    points : array of shape (nodes, dimension)
+        Where the nodes are.
+    senses : dict of str to array of int
+        The nodes of each word.
+    rated : list of (word, word, rating)
+        What `read_hyperlex` gave.
+    """
+    radii = shape.radii(points)
+    norms = np.tanh(radii / 2) if shape.number else radii
+    scores, ratings = [], []
+    for word, other, rating in rated:
+        if word in senses and other in senses:
+            u, v = senses[word], senses[other]
+            difference = points[u][:, None] - points[v]
+            pulls = shape.slopes(points[u], np.broadcast_to(points[v], difference.shape), difference)
+            scores.append(float((-(1 + _GENERALITY * (norms[v] - norms[u][:, None])) * pulls.distance).max()))
+            ratings.append(rating)
+    found = float(spearmanr(scores, ratings).statistic) if len(scores) > 1 else 0.0
+    return HyperLex(found, len(scores), len(rated))
