@@ -44,8 +44,8 @@ class Guarantee:
         Which pairs of words the promise covers.
     caveats : tuple of str
         What is not covered, one sentence each.
-    claimed : str
-        What the paper claimed for this mechanism, where it comes from one.
+    claim : str
+        What the paper claims for this mechanism, where it comes from one.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Guarantee:
     delta: float = 0.0
     pairs: str = "every two words of the vocabulary"
     caveats: tuple[str, ...] = field(default=())
-    claimed: str = ""
+    claim: str = ""
 
     def loss(self, distance: float) -> float:
         """Return the largest log-ratio that the promise allows between words at this distance."""

@@ -17,7 +17,7 @@ from wordveil.spaces.space import Ids, Rows
 class _Unpromised(Mechanism[Space]):
     @property
     def guarantee(self) -> Guarantee:
-        return self.promise(Notion.NONE)
+        return self.make_guarantee(Notion.NONE)
 
 
 class Bare(_Unpromised):
@@ -55,7 +55,7 @@ class Table(ExponentialMechanism[Space]):
 
     @property
     def guarantee(self) -> Guarantee:
-        return self.promise(Notion.NONE)
+        return self.make_guarantee(Notion.NONE)
 
     def log_weights(self, ids: Ids) -> Rows:
         return np.log(self.table[ids])

@@ -116,5 +116,5 @@ WRONG_BUILDS: dict[tuple[str, str], Mutant] = {
     (name, mistake): Mutant(wrong, _SPACES.get(name, "vectors"), _EPSILONS.get(name, 1.0), _PROMISE_WITH.get(name, {}))
     for name, kind in MECHANISMS.items()
     for mistake, make in MISTAKES.items()
-    if (kind.promises != "none" or name in _PROMISE_WITH) and (wrong := make(kind)) is not None
+    if (kind.in_brief != "none" or name in _PROMISE_WITH) and (wrong := make(kind)) is not None
 }

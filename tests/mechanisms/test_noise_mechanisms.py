@@ -124,7 +124,7 @@ def test_elastic_radius_and_sizes() -> None:
     assert (gap <= made.smoothness * distance + 1e-6).all()
     assert made.promised_rate(float(made.sizes.min())) == pytest.approx(1.5)
     left, right = np.array([0, 1]), np.array([2, 3])
-    assert (made.promised(left, right) <= 1.5 * distance[left, right] + 1e-6).all()
+    assert (made.allowed_loss(left, right) <= 1.5 * distance[left, right] + 1e-6).all()
     assert np.ptp(Elastic(space, 1.5, share=0.0).sizes) < 1e-9
 
 
@@ -139,7 +139,7 @@ def test_elastic_loss_by_its_densities() -> None:
     ]
     for left in range(5):
         for right in range(5):
-            promised = float(made.promised(np.array([left]), np.array([right]))[0])
+            promised = float(made.allowed_loss(np.array([left]), np.array([right]))[0])
             assert np.abs(logs[left] - logs[right]).max() <= promised + 1e-9
 
 

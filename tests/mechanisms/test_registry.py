@@ -23,7 +23,7 @@ def test_each_has_a_name_a_summary_and_a_promise(name: str, toy: EuclideanSpace)
     assert made.family
     assert made.source
     promise = made.guarantee
-    assert (promise.notion is Notion.NONE) == (made.promises == "none")
+    assert (promise.notion is Notion.NONE) == (made.in_brief == "none")
     assert promise.loss(2.0) == {Notion.METRIC: 3.0, Notion.APPROXIMATE: 1.5, Notion.NONE: math.inf}[promise.notion]
     assert Guarantee.from_dict(json.loads(json.dumps(promise.to_dict()))) == promise
     assert made.describe()["epsilon"] == 1.5

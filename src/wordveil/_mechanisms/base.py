@@ -72,7 +72,7 @@ class Mechanism(ABC, Generic[SpaceT]):
         How it works, in a few words.
     summary : str
         What it does, in one sentence.
-    promises : str
+    in_brief : str
         What it promises, in a few words; `guarantee` says it in full.
     source : str
         Who proposed or claimed it.
@@ -85,7 +85,7 @@ class Mechanism(ABC, Generic[SpaceT]):
     name: ClassVar[str]
     family: ClassVar[str]
     summary: ClassVar[str]
-    promises: ClassVar[str]
+    in_brief: ClassVar[str]
     source: ClassVar[str]
 
     def __init__(self, space: SpaceT, epsilon: float) -> None:
@@ -106,7 +106,7 @@ class Mechanism(ABC, Generic[SpaceT]):
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
 
-    def promise(self, notion: Notion = Notion.METRIC, **details: Any) -> Guarantee:
+    def make_guarantee(self, notion: Notion = Notion.METRIC, **details: Any) -> Guarantee:
         """Make a guarantee of this notion at this mechanism's ε and in its metric."""
         details["caveats"] = (*details.get("caveats", ()), *self.space.remarks)
         if notion is Notion.NONE:
@@ -125,12 +125,17 @@ class Mechanism(ABC, Generic[SpaceT]):
             Where the randomness comes from; a fresh cryptographic stream if not given.
         """
 
-    def promised(self, left: Ids, right: Ids) -> NDArray[np.float64]:
+    def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
         """Return the largest log-ratio that is promised between the words of each pair; infinite where none is."""
         words, row = np.unique(left, return_inverse=True)
         distances = self.space.distances(words)[row, right]
         promise = self.guarantee
         return np.array([promise.loss(distance) for distance in distances.tolist()])
+
+    @property
+    def shortfall(self) -> str:
+        """What a release under this mechanism would lack, in a sentence; empty where every word is protected."""
+        return "" if self.guarantee.notion is not Notion.NONE else f"The mechanism {self.name} promises no privacy."
 
     @property
     def claim(self) -> Guarantee | None:

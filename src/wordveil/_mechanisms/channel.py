@@ -201,7 +201,7 @@ class FromChannel(Mechanism[Space]):
     name = "channel"
     family = "draws from a saved channel"
     summary = "draws from probabilities that were written out before"
-    promises = "what the mechanism promised, if the channel is exact"
+    in_brief = "what the mechanism promised, if the channel is exact"
     source = "challenges paper"
 
     def __init__(self, space: Space, channel: Channel) -> None:

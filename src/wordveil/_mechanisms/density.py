@@ -59,7 +59,7 @@ class Density(NoiseMechanism[EuclideanSpace]):
 
     name = "density"
     summary = "adds Laplace noise that prefers crowded regions and gives the nearest word"
-    promises = "ε per unit of Euclidean distance, for every two words"
+    in_brief = "ε per unit of Euclidean distance, for every two words"
     source = "challenges paper, which claims half the loss"
 
     def __init__(self, space: Space, epsilon: float, *, bandwidth: float | None = None) -> None:
@@ -83,13 +83,13 @@ class Density(NoiseMechanism[EuclideanSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return self.promise(
+        return self.make_guarantee(
             caveats=(
                 DRAWN_IN_FLOATS,
                 # the masses fall with a distance in single precision, by at most ε a unit
                 drawn_closely(len(self.space), 4.0 * self.epsilon * self.space.precision + 2.0**-16),
             ),
-            claimed="that a public prior leaves the promise unchanged (challenges paper, 6.1): it doubles the loss",
+            claim="that a public prior leaves the promise unchanged (challenges paper, 6.1): it doubles the loss",
         )
 
     @cached_property

@@ -64,7 +64,7 @@ class Elastic(RadialMechanism[EuclideanSpace]):
 
     name = "elastic"
     summary = "adds heavy-tailed noise, smaller in crowded regions, and gives the nearest word"
-    promises = "ε per unit of Euclidean distance, less for lonely words"
+    in_brief = "ε per unit of Euclidean distance, less for lonely words"
     source = "challenges paper, left open there"
 
     def __init__(self, space: Space, epsilon: float, *, k: int = 10, share: float = 0.5, tail: float = 1.0) -> None:
@@ -102,7 +102,7 @@ class Elastic(RadialMechanism[EuclideanSpace]):
             raise WordveilError("all words are at one place, so there is no distance to size the noise by.")
         return smooth * self.exponent / ((1.0 - self.share) * self.epsilon * smooth.min())
 
-    def promised(self, left: Ids, right: Ids) -> NDArray[np.float64]:
+    def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
         """Return the largest log-ratio that is promised between the words of each pair."""
         distance = self.space.apart(self.space.points(left), right)
         steepness = self.exponent / np.maximum(self.sizes[left], self.sizes[right])
@@ -112,12 +112,12 @@ class Elastic(RadialMechanism[EuclideanSpace]):
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         loneliest = round_up(self.promised_rate(float(self.sizes.max())), 4)
-        return self.promise(
+        return self.make_guarantee(
             caveats=(
                 f"For the loneliest word the promise is {loneliest:g} per unit.",
                 DRAWN_IN_FLOATS,
             ),
-            claimed="none: the challenges paper leaves the calibration open",
+            claim="none: the challenges paper leaves the calibration open",
         )
 
     def promised_rate(self, size: float) -> float:

@@ -42,7 +42,7 @@ class Exponential(ExponentialMechanism[Space]):
 
     name = "exponential"
     summary = "draws a word with probability ∝ prior·exp(-ε·distance/2), on any space"
-    promises = "ε per unit of the space's distance, for every two words"
+    in_brief = "ε per unit of the space's distance, for every two words"
     source = "McSherry & Talwar 2007"
 
     def __init__(self, space: Space, epsilon: float, *, prior: str = "uniform", clip: float | None = None) -> None:
@@ -85,7 +85,7 @@ class Exponential(ExponentialMechanism[Space]):
         caveats = [self.rows.source.caveat]
         if self.clip is not None:
             caveats.append(f"Any two words at all are told apart by at most e^{self.epsilon * self.clip:g}.")
-        return self.promise(
+        return self.make_guarantee(
             caveats=tuple(caveats),
-            claimed="ε·d (McSherry & Talwar 2007; for words, Carvalho et al. 2021 with a clip)",
+            claim="ε·d (McSherry & Talwar 2007; for words, Carvalho et al. 2021 with a clip)",
         )

@@ -40,7 +40,7 @@ class Gaussian(GaussianNoise):
 
     name = "gaussian"
     summary = "adds Gaussian noise, calibrated analytically, and gives the nearest word"
-    promises = "(ε, δ) for words within a reach of each other"
+    in_brief = "(ε, δ) for words within a reach of each other"
     source = "Balle & Wang 2018"
 
     def __init__(self, space: Space, epsilon: float, *, delta: float = 1e-6, reach: float | None = None) -> None:
@@ -73,10 +73,10 @@ class Gaussian(GaussianNoise):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return self.promise(
+        return self.make_guarantee(
             Notion.APPROXIMATE,
             delta=self.delta,
             pairs=f"words within a distance of {round_down(self.reach, 4):g}",
             caveats=("Words farther apart are not covered.",),
-            claimed="(ε, δ) with σ = Δ·√(2·ln(1.25/δ))/ε, proved for ε < 1 only (Dwork & Roth 2014)",
+            claim="(ε, δ) with σ = Δ·√(2·ln(1.25/δ))/ε, proved for ε < 1 only (Dwork & Roth 2014)",
         )

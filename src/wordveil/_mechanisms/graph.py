@@ -53,7 +53,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     name = "graph"
     summary = "draws a word by hops on the graph of nearest words; the default"
-    promises = "ε per hop, for every two words"
+    in_brief = "ε per hop, for every two words"
     source = "McSherry & Talwar 2007, on a graph"
 
     def __init__(self, space: Space, epsilon: float, *, k: int | None = None, first: float = _FIRST) -> None:
@@ -81,7 +81,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         """What is promised for one word."""
         # docs/guarantees.md, "Numbers"
         error = len(self.space) * self.space.shells * 2.0**-52
-        return self.promise(caveats=(drawn_finely(error),))
+        return self.make_guarantee(caveats=(drawn_finely(error),))
 
     def costs(self, hops: int) -> NDArray[np.float64]:
         """Return what 0, 1, 2, … hops cost, so many of them; each costs at most 1 more than the one before.

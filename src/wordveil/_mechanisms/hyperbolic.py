@@ -54,7 +54,7 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
 
     name = "hyperbolic"
     summary = "adds exact hyperbolic Laplace noise and gives the nearest word"
-    promises = "ε per unit of hyperbolic distance, for every two words; ε above the dimension less one"
+    in_brief = "ε per unit of hyperbolic distance, for every two words; ε above the dimension less one"
     source = "this project, for Feyisetan et al. 2019"
 
     def __init__(self, space: Space, epsilon: float, *, generalise: float = 0.0) -> None:
@@ -92,7 +92,7 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
                 f"In this space no epsilon of {self.space.dimension - 1} or less is possible: volume grows too fast.",
                 DRAWN_IN_FLOATS,
             ),
-            claimed="ε·d for every ε > 0 (Feyisetan et al. 2019), whose algorithm is hyperbolic-icdm19",
+            claim="ε·d for every ε > 0 (Feyisetan et al. 2019), whose algorithm is hyperbolic-icdm19",
         )
 
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:

@@ -58,7 +58,7 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
 
     name = "hyperbolic-icdm19"
     summary = "the ICDM 2019 paper's hyperbolic noise, as printed or carried by Möbius addition"
-    promises = "none"
+    in_brief = "none"
     source = "Feyisetan, Diethe & Drake 2019"
 
     def __init__(
@@ -86,7 +86,7 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
             self.space.metric,
             self.space.unit,
             caveats=(DRAWN_IN_FLOATS,),
-            claimed="ε·d (Feyisetan et al. 2019)",
+            claim="ε·d (Feyisetan et al. 2019)",
         )
         if self.translate == "add":
             return promise.void("Noise added as a vector in the ball keeps no promise in hyperbolic distance.")

@@ -43,7 +43,7 @@ class Jaccard(GaussianNoise):
 
     name = "jaccard"
     summary = "adds Gaussian noise of two sizes, for dense and sparse regions: a baseline without a promise"
-    promises = "none"
+    in_brief = "none"
     source = "NADP paper, which claims (ε, δ)"
 
     def __init__(
@@ -94,16 +94,16 @@ class Jaccard(GaussianNoise):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word: nothing."""
-        return self.promise(
+        return self.make_guarantee(
             Notion.NONE,
             caveats=("Words of different density classes have noise of different size, which tells them apart.",),
-            claimed="(ε, δ)-differential privacy (Theorem 4 of the NADP paper)",
+            claim="(ε, δ)-differential privacy (Theorem 4 of the NADP paper)",
         )
 
     @property
     def claim(self) -> Guarantee:
         """What the paper claims."""
-        return self.promise(
+        return self.make_guarantee(
             Notion.APPROXIMATE,
             delta=self.delta,
             pairs="a word and its nearest words",

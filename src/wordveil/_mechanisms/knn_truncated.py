@@ -40,7 +40,7 @@ class KnnTruncated(ExponentialMechanism[Space]):
 
     name = "knn-truncated"
     summary = "draws a word by its distance, all words beyond the k-th neighbour being alike"
-    promises = "ε per unit of the space's distance, for every two words"
+    in_brief = "ε per unit of the space's distance, for every two words"
     source = "challenges paper, left open there"
 
     def __init__(self, space: Space, epsilon: float, *, k: int = 50) -> None:
@@ -82,7 +82,7 @@ class KnnTruncated(ExponentialMechanism[Space]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return self.promise(
+        return self.make_guarantee(
             caveats=(self.rows.source.caveat,),
-            claimed="none: the challenges paper leaves it open",
+            claim="none: the challenges paper leaves it open",
         )

@@ -36,7 +36,7 @@ class Laplace(RadialMechanism[EuclideanSpace]):
 
     name = "laplace"
     summary = "adds Laplace noise to the word's vector and gives the nearest word (WSDM 2020)"
-    promises = "ε per unit of Euclidean distance, for every two words"
+    in_brief = "ε per unit of Euclidean distance, for every two words"
     source = "Feyisetan et al. 2020"
 
     def __init__(self, space: Space, epsilon: float) -> None:
@@ -45,12 +45,12 @@ class Laplace(RadialMechanism[EuclideanSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return self.promise(
+        return self.make_guarantee(
             caveats=(
                 "Distances of an embedding are large: between a word and its nearest one the loss is often several ε.",
                 DRAWN_IN_FLOATS,
             ),
-            claimed="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",
+            claim="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",
         )
 
     def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:

@@ -41,7 +41,7 @@ class Mahalanobis(RadialMechanism[MahalanobisSpace]):
 
     name = "mahalanobis"
     summary = "adds Laplace noise shaped like the cloud of words and gives the nearest word"
-    promises = "ε per unit of Mahalanobis distance, for every two words"
+    in_brief = "ε per unit of Mahalanobis distance, for every two words"
     source = "Xu et al. 2020"
 
     def __init__(self, space: Space, epsilon: float, *, lam: float = 1.0) -> None:
@@ -57,9 +57,9 @@ class Mahalanobis(RadialMechanism[MahalanobisSpace]):
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         stretched = self.epsilon / np.sqrt(self.space.smallest_variance)
-        return self.promise(
+        return self.make_guarantee(
             caveats=(f"In the Euclidean distance the promise is {round_up(stretched, 4):g} per unit.",),
-            claimed="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
+            claim="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
         )
 
     @property

@@ -53,7 +53,7 @@ class Nadp(GaussianNoise):
 
     name = "nadp"
     summary = "adds Gaussian noise sized by the word's neighbourhood and gives the nearest word"
-    promises = "(ε, δ) for words joined by an edge; lone words bare"
+    in_brief = "(ε, δ) for words joined by an edge; lone words bare"
     source = "NADP paper, which claims all words"
 
     def __init__(
@@ -112,26 +112,31 @@ class Nadp(GaussianNoise):
         return sigma_for(self.epsilon, self.delta) * longest[self.components]
 
     @property
+    def shortfall(self) -> str:
+        """What a release under this mechanism would lack: noise for the words that stand alone."""
+        if not len(self.alone):
+            return ""
+        return f"{len(self.alone):,} of {len(self.space):,} words get no noise and are released as they are."
+
+    @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         caveats = ["Words without an edge between them are not covered, even in the same component."]
-        if len(self.alone):
-            caveats.append(
-                f"{len(self.alone):,} of {len(self.space):,} words get no noise and are released as they are."
-            )
+        if self.shortfall:
+            caveats.append(self.shortfall)
 
-        return self.promise(
+        return self.make_guarantee(
             Notion.APPROXIMATE,
             delta=self.delta,
             pairs="words joined by an edge of its neighbour graph",
             caveats=tuple(caveats),
-            claimed="(ε, δ)-differential privacy for all words (its Theorem 3)",
+            claim="(ε, δ)-differential privacy for all words (its Theorem 3)",
         )
 
     @property
     def claim(self) -> Guarantee:
         """What the paper claims."""
-        return self.promise(
+        return self.make_guarantee(
             Notion.APPROXIMATE,
             delta=self.delta,
             pairs="a word and its nearest words",

@@ -39,7 +39,7 @@ class Remapped(Laplace):
 
     name = "remapped"
     summary = "adds Laplace noise and gives the nearest word near the original: kept for comparison, no promise"
-    promises = "none"
+    in_brief = "none"
     source = "challenges paper, after Andrés et al. 2013"
 
     def __init__(self, space: Space, epsilon: float, *, radius: float | None = None) -> None:
@@ -62,16 +62,16 @@ class Remapped(Laplace):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word: nothing."""
-        return self.promise(
+        return self.make_guarantee(
             Notion.NONE,
             caveats=("Which words can come out depends on the original.",),
-            claimed="that truncating to an admissible region keeps ε·d (challenges paper, 6.2)",
+            claim="that truncating to an admissible region keeps ε·d (challenges paper, 6.2)",
         )
 
     @property
     def claim(self) -> Guarantee:
         """What the paper claims."""
-        return self.promise()
+        return self.make_guarantee()
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by the word near it that is nearest to its noisy point."""

@@ -36,7 +36,7 @@ class Ring(ExponentialMechanism[RingSpace]):
 
     name = "ring"
     summary = "moves a two-sided geometric number of steps along a closed tour of the words"
-    promises = "ε per step along the tour, for every two words"
+    in_brief = "ε per step along the tour, for every two words"
     source = "this project"
 
     def __init__(self, space: Space, epsilon: float) -> None:
@@ -49,7 +49,7 @@ class Ring(ExponentialMechanism[RingSpace]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return self.promise(
+        return self.make_guarantee(
             caveats=(
                 "Many similar words are far apart along the tour, where the promise is weak.",
                 drawn_finely(len(self.space) * 2.0**-52),  # docs/guarantees.md, "Numbers"

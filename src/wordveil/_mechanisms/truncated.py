@@ -38,7 +38,7 @@ class Truncated(Exponential):
 
     name = "truncated"
     summary = "draws a word by its distance, all words beyond a clip being alike"
-    promises = "ε per unit of the space's distance, for every two words; e^(ε·clip) at most"
+    in_brief = "ε per unit of the space's distance, for every two words; e^(ε·clip) at most"
     source = "Carvalho et al. 2021 (TEM)"
 
     def __init__(

@@ -40,7 +40,7 @@ class Vickrey(Laplace):
 
     name = "vickrey"
     summary = "adds Laplace noise and gives the nearest or the second nearest word"
-    promises = "ε per unit of Euclidean distance, for every two words"
+    in_brief = "ε per unit of Euclidean distance, for every two words"
     source = "Xu et al. 2021"
 
     def __init__(self, space: Space, epsilon: float, *, t: float = 0.5) -> None:

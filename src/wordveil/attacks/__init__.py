@@ -1,7 +1,7 @@
 """What a person who knows the mechanism can find out from veiled text.
 
 Every attack takes clean texts, veils them with a mechanism, plays an attacker who sees only the veiled ones, and
-returns how often they are right, as a `Rate` or `Mean` with a confidence interval. Nothing that is returned holds words of
+returns how often they are right, as an `Estimate` with a confidence interval. Nothing that is returned holds words of
 a text.
 
 - `attack_words`: optimal Bayesian inference of each word from its replacement and a public `Prior`.

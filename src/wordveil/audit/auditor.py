@@ -189,7 +189,7 @@ class Auditor:
 def _allowed(made: Mechanism[Any], held: Guarantee, left: Ids, right: Ids) -> NDArray[np.float64]:
     """Return the largest loss that a promise, or a claim, allows between the words of each pair."""
     if held == made.guarantee:
-        return made.promised(left, right)
+        return made.allowed_loss(left, right)
     words, row = np.unique(left, return_inverse=True)
     return np.array([held.loss(distance) for distance in made.space.distances(words)[row, right].tolist()])
 

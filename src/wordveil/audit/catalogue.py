@@ -22,7 +22,7 @@ def catalogue() -> list[dict[str, Any]]:
             "default": name == DEFAULT,
             "summary": kind.summary,
             "family": kind.family,
-            "promises": kind.promises,
+            "promises": kind.in_brief,
             "source": kind.source,
             "audit": audited[name]["verdict"] if name in audited else "by the tests only: it needs a space of your own",
             "claim": audited[name]["claim_verdict"] if name in audited else "",

@@ -28,7 +28,7 @@ def exact_losses(mechanism: ExponentialMechanism[Any], ids: NDArray[np.int64]) -
     everyone = np.arange(len(ids))
     # both rows of weights and the distance that is promised by are computed, each off by the space's precision
     rounding = 3.0 * mechanism.epsilon * mechanism.space.precision
-    allowed = np.array([mechanism.promised(np.full(len(ids), word), ids) for word in ids]) + rounding
+    allowed = np.array([mechanism.allowed_loss(np.full(len(ids), word), ids) for word in ids]) + rounding
     with np.errstate(divide="ignore", invalid="ignore"):
         share = loss / allowed
     share[np.isnan(share)] = np.inf  # a probability that is none is told, not passed over

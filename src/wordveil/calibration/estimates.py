@@ -81,11 +81,11 @@ def promised_loss(mechanism: Mechanism[Any], around: Surroundings, similar: int)
         return PerWord(ids, np.full(len(ids), np.inf), bound=True)
     left, right = np.repeat(ids, near.shape[1]), near.ravel()
     space = mechanism.space
-    if type(mechanism).promised is Mechanism.promised and isinstance(space, PointSpace):
+    if type(mechanism).allowed_loss is Mechanism.allowed_loss and isinstance(space, PointSpace):
         distances = space.apart(space.points(left), right)  # quicker than whole rows of distances
         losses = np.array([promise.loss(float(distance)) for distance in distances])
     else:
-        losses = np.concatenate([mechanism.promised(left[part], right[part]) for part in blocks(len(left), _PAIRS)])
+        losses = np.concatenate([mechanism.allowed_loss(left[part], right[part]) for part in blocks(len(left), _PAIRS)])
     return PerWord(ids, losses.reshape(near.shape).max(axis=1), bound=True)
 
 

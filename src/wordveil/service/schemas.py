@@ -180,7 +180,7 @@ class GuaranteeDetails(BaseModel):
     delta: float
     pairs: str
     caveats: list[str]
-    claimed: str
+    claim: str
     sentence: str = Field(description="The promise in one sentence for a person.")
     formula: str = Field(description="The promise in one formula for an expert.")
 

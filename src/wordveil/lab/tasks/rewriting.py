@@ -36,7 +36,7 @@ class RandomWords(Mechanism[Space]):
     name = "random"
     family = "draws from exact probabilities"
     summary = "draws every word uniformly, whatever the input"
-    promises = "the output says nothing of the input"
+    in_brief = "the output says nothing of the input"
     source = "the lower bound of the papers' utility experiments"
 
     def __init__(self, space: Space) -> None:
@@ -49,7 +49,7 @@ class RandomWords(Mechanism[Space]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return self.promise()
+        return self.make_guarantee()
 
 
 def veiled(

@@ -98,7 +98,7 @@ function showPromises() {
           {},
           none ? null : make("li", {}, "It is a promise about one word. Over a text of n words the losses add up."),
           ...promise.caveats.map((caveat) => make("li", {}, caveat)),
-          promise.claimed ? make("li", {}, `The paper claimed: ${promise.claimed}`) : null,
+          promise.claim ? make("li", {}, `The paper claims: ${promise.claim}`) : null,
           make("li", {}, `Audit of this version: ${facts?.audit ?? "none"}.`),
         ),
       ),

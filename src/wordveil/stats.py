@@ -1,0 +1,238 @@
+"""Figures with confidence intervals: one type for all of them, and the one place where intervals are computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["CONFIDENCE", "Estimate", "area_interval", "lower_bound", "plain", "resampled", "upper_bound"]
+
+#: The confidence of every interval.
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure, and where the truth lies with 95% confidence.
+
+    Attributes
+    ----------
+    value : float
+        The figure; NaN if there is nothing to tell it from.
+    low, high : float
+        The interval; both equal to the value where it is exact.
+    n : int
+        How many trials, values or words it was told from.
+
+    Examples
+    --------
+    >>> rate = Estimate.share(8, 10)
+    >>> rate.value, round(rate.low, 3), round(rate.high, 3)
+    (0.8, 0.49, 0.943)
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int = 0
+
+    @classmethod
+    def exactly(cls, value: float, n: int = 0) -> Estimate:
+        """Return a figure that is known exactly."""
+        return cls(value, value, value, n)
+
+    @classmethod
+    def around(cls, value: float, error: float, n: int = 0) -> Estimate:
+        """Return a figure with the interval that a standard error gives."""
+        reach = _z() * error
+        return cls(value, value - reach, value + reach, n)
+
+    @classmethod
+    def share(cls, hits: int, trials: int) -> Estimate:
+        """Return the share of independent trials that were hits, with Wilson's interval."""
+        if trials == 0:
+            return cls(math.nan, 0.0, 1.0, 0)
+        ends = scipy.stats.binomtest(hits, trials).proportion_ci(CONFIDENCE, method="wilson")
+        return cls(hits / trials, float(ends.low), float(ends.high), trials)
+
+    @classmethod
+    def share_of_groups(cls, hits: NDArray[Any], trials: NDArray[Any], seed: int = 0) -> Estimate:
+        """Return the share of hits among trials that come in groups, such as the words of a sentence.
+
+        The groups are drawn again with replacement, so that their dependence widens the interval. Where all groups are
+        alike a bootstrap sees no spread: the interval is then never narrower than Wilson's would be if each group were
+        one trial.
+
+        Parameters
+        ----------
+        hits, trials : array of int
+            How many trials each group had, and how many of them were right.
+        seed : int
+            Of the bootstrap.
+        """
+        total = int(trials.sum())
+        if total == 0:
+            return cls(math.nan, 0.0, 1.0, 0)
+        share = float(hits.sum() / total)
+        low, high = resampled(lambda chosen: hits[chosen].sum() / max(1, trials[chosen].sum()), len(hits), seed)
+        if low == high:
+            alone = cls.share(round(share * len(hits)), len(hits))
+            low, high = min(share, alone.low), max(share, alone.high)
+        return cls(share, low, high, total)
+
+    @classmethod
+    def mean(
+        cls, values: NDArray[Any], statistic: Callable[[NDArray[Any]], float] | None = None, seed: int = 0
+    ) -> Estimate:
+        """Return the mean of independent values, or another statistic of them, with a bootstrap interval.
+
+        Parameters
+        ----------
+        values : array
+            The values.
+        statistic : callable, optional
+            What to compute of them; the mean if not given.
+        seed : int
+            Of the bootstrap.
+        """
+        if not len(values):
+            return cls(math.nan, math.nan, math.nan, 0)
+        compute = statistic or (lambda some: float(some.mean()))
+        low, high = resampled(lambda chosen: compute(values[chosen]), len(values), seed)
+        return cls(float(compute(values)), low, high, len(values))
+
+    @classmethod
+    def area(cls, ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Estimate:
+        """Return the probability that one of ours scores above one of theirs: the area under the ROC curve.
+
+        Parameters
+        ----------
+        ours, theirs : array of float
+            The scores of both.
+
+        Examples
+        --------
+        >>> found = Estimate.area(np.arange(16.0) + 100.0, np.arange(16.0))
+        >>> found.value, round(found.low, 2), found.high
+        (1.0, 0.87, 1.0)
+        """
+        count = len(ours) + len(theirs)
+        if not (len(ours) and len(theirs)):
+            return cls(math.nan, math.nan, math.nan, count)
+        difference = ours[:, None] - theirs
+        found = float(((difference > 0) + 0.5 * (difference == 0)).mean())
+        return cls(found, *area_interval(found, len(ours), len(theirs)), count)
+
+    @property
+    def error(self) -> float:
+        """The standard error, as far as the width of the interval tells it."""
+        return (self.high - self.low) / (2.0 * _z())
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """Return it as plain values, with None where JSON has no number."""
+        ends = {"value": self.value, "low": self.low, "high": self.high}
+        return {**{name: end if math.isfinite(end) else None for name, end in ends.items()}, "n": self.n}
+
+
+def plain(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return figures by name with every estimate among them as plain values."""
+    return {name: value.to_dict() if isinstance(value, Estimate) else value for name, value in facts.items()}
+
+
+def resampled(
+    compute: Callable[[NDArray[np.int64]], float], count: int, seed: int = 0, *, times: int = 1000
+) -> tuple[float, float]:
+    """Return the percentile bootstrap interval of a statistic of `count` items.
+
+    Parameters
+    ----------
+    compute : callable
+        Computes the statistic of the items at some places, drawn with replacement; NaN where they have none, and such
+        samples are left out.
+    count : int
+        How many items there are.
+    seed : int
+        Which samples.
+    times : int
+        How many samples.
+
+    Examples
+    --------
+    >>> values = np.arange(1000)
+    >>> low, high = resampled(lambda chosen: values[chosen].mean(), 1000)
+    >>> low < 499.5 < high
+    True
+    """
+    generator = np.random.default_rng(seed)
+    found = np.array([compute(generator.integers(0, count, count)) for _ in range(times)], dtype=np.float64)
+    if np.isnan(found).all():
+        return math.nan, math.nan
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.nanquantile(found, [tail, 1 - tail]).tolist()
+    return low, high
+
+
+def area_interval(area: float, ours: int, theirs: int) -> tuple[float, float]:
+    """Return Newcombe's interval (2006, method 5) of an area under the ROC curve.
+
+    It holds the areas that would not be surprised by this one. It is never of no width, as that of a bootstrap is where
+    all of ours are above all of theirs.
+
+    Parameters
+    ----------
+    area : float
+        The area that was found.
+    ours, theirs : int
+        How many scores there were of both kinds.
+    """
+    more, z2 = (ours + theirs) / 2.0 - 1.0, _z() ** 2
+
+    def surprise(true: float) -> float:
+        spread = 1.0 + more * ((1.0 - true) / (2.0 - true) + true / (1.0 + true))
+        return (true - area) ** 2 - z2 * true * (1.0 - true) * spread / (ours * theirs)
+
+    def edge(end: float) -> float:
+        if surprise(end) <= 0.0:
+            return end
+        inside = min(max(area, 1e-9), 1.0 - 1e-9)  # at 0 and 1 themselves nothing is a surprise, nor beyond them
+        return float(scipy.optimize.brentq(surprise, *sorted((inside, end)), xtol=1e-12))
+
+    return edge(0.0), edge(1.0)
+
+
+def lower_bound(hits: ArrayLike, trials: ArrayLike, error: float) -> NDArray[np.float64]:
+    """Return the Clopper-Pearson lower bound of a probability, wrong with at most this probability.
+
+    Parameters
+    ----------
+    hits, trials : array of float
+        How often it happened, out of how many.
+    error : float
+        The probability that the bound lies above the truth.
+    """
+    hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    return np.where(hits > 0, scipy.special.betaincinv(np.maximum(hits, 1), trials - hits + 1, error), 0.0)
+
+
+def upper_bound(hits: ArrayLike, trials: ArrayLike, error: float) -> NDArray[np.float64]:
+    """Return the Clopper-Pearson upper bound of a probability, wrong with at most this probability.
+
+    Parameters
+    ----------
+    hits, trials : array of float
+        How often it happened, out of how many.
+    error : float
+        The probability that the bound lies below the truth.
+    """
+    return 1.0 - lower_bound(np.subtract(trials, hits), trials, error)
+
+
+def _z() -> float:
+    """Return how many standard errors an interval reaches to either side."""
+    return float(scipy.special.ndtri(0.5 + CONFIDENCE / 2))
