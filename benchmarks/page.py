@@ -154,7 +154,7 @@ def _fits(curves: list[dict[str, Any]]) -> list[list[str]]:
 
 def picture(curves: list[dict[str, Any]], folder: Path) -> None:
     """Draw the curves, a panel for each thing that grows."""
-    from wordveil.canvas import new_figure, save  # noqa: PLC0415 - matplotlib is slow to load
+    from wordveil.extras import new_figure, save  # noqa: PLC0415 - matplotlib is slow to load
 
     drawing: Figure = new_figure(12.0, 3.6)
     panels = drawing.subplots(1, len(AXES))

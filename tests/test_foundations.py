@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import wordveil
-from wordveil.cache import cached_folder, home
+from wordveil.files import cached_folder, home
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.parallel import blocks, cores, run
 

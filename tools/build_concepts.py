@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import wordveil
 from wordveil._mechanisms import ExponentialMechanism
-from wordveil.canvas import new_figure, save
+from wordveil.extras import new_figure, save
 from wordveil.spaces import EuclideanSpace, GraphSpace
 
 if TYPE_CHECKING:

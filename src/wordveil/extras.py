@@ -1,31 +1,96 @@
-"""Libraries that only some parts need."""
+"""What only some parts need: optional packages, figures (matplotlib), and training (PyTorch)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from wordveil.errors import WordveilError
+from wordveil.errors import ExtraError, FileError, OptionError
 
-__all__ = ["check_can_draw", "needs"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "check_can_draw",
+    "check_target",
+    "needs",
+    "new_figure",
+    "one_torch_thread",
+    "save",
+    "training_device",
+]
+
+_PICTURES = (".png", ".svg")
 
 
 def needs(module: str, extra: str, who: str) -> None:
-    """Refuse to go on where a library is not installed.
+    """Refuse to go on where a package is not installed.
 
     Parameters
     ----------
     module : str
         What it is imported as.
     extra : str
-        The extra of this package that brings it.
+        The extra of wordveil that brings it.
     who : str
         What cannot do without it, to begin a sentence with.
     """
     if find_spec(module) is None:
         # Not by the name of the package: until it is released, anybody could give that name to another one.
-        raise WordveilError(f"{who} needs {module}; install it from a clone of wordveil: pip install '.[{extra}]'.")
+        raise ExtraError(f"{who} needs {module}; install it from a clone of wordveil: pip install '.[{extra}]'.")
 
 
 def check_can_draw() -> None:
     """Refuse to go on where no picture can be drawn."""
     needs("matplotlib", "plots", "a picture")
+
+
+def check_target(path: Path) -> None:
+    """Refuse, before any work is done, a file that cannot become a picture."""
+    check_can_draw()
+    if path.suffix.lower() not in _PICTURES:
+        raise OptionError(f"the name of a picture must end in {' or '.join(_PICTURES)}, but {path} does not.")
+    if not path.resolve().parent.is_dir():
+        raise FileError(f"cannot write {path}: its folder does not exist.")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make an empty figure, of so many inches."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to import
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure; the same figure always makes the same file."""
+    from matplotlib import rc_context  # noqa: PLC0415 - an extra, and slow to import
+
+    dateless = {"Date": None} if path.suffix.lower() == ".svg" else None
+    try:
+        with rc_context({"svg.hashsalt": "wordveil", "svg.fonttype": "none"}):
+            figure.savefig(path, dpi=200, metadata=dateless)
+    except OSError:
+        raise FileError(f"cannot write {path}; choose another file.") from None
+
+
+def training_device() -> Any:
+    """Return the CUDA device if there is one, else the processor."""
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Keep PyTorch to one thread: the steps of a small model are so short that sharing them out costs more."""
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,31 +1,58 @@
-"""The one place where threads are made.
+"""Threads and forks: the one place where threads are made, and what a forked process must make anew.
 
 BLAS starts a thread for every core. Called from several threads of ours, the two numbers multiply and
 everything slows down; so our threads run with a BLAS of one thread each.
+
+A fork copies locks as they were, perhaps held by a thread that the child does not have, and whatever that thread had
+half written. To notice this at the next use is too late: several threads of the child may come at once, and one of them
+would be at work already while another still begins anew. So what must be made anew is told of the fork at once.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from wordveil.errors import WordveilError
-from wordveil.forks import renew_after_fork
+from wordveil.errors import OptionError
 
-__all__ = ["ahead", "blocks", "check_workers", "cores", "run", "use"]
+__all__ = ["Forked", "ahead", "blocks", "check_workers", "cores", "renew_after_fork", "run", "use"]
 
 _MOST_EACH = 16  # workers for each core
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-
 _chosen: list[int] = []
+
+
+class Forked(Protocol):
+    """Something that a forked process must not go on with as it is."""
+
+    def after_fork(self) -> None:
+        """Begin anew; called in the child, while it has one thread."""
+
+
+_FORKED: weakref.WeakSet[Forked] = weakref.WeakSet()
+
+
+def renew_after_fork(thing: Forked) -> None:
+    """Have ``thing.after_fork`` called in every process that is forked from now on, as long as the thing lives."""
+    _FORKED.add(thing)
+
+
+def _renew_in_child() -> None:
+    for thing in list(_FORKED):
+        thing.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_in_child)
 
 
 class _NarrowBlas:
@@ -97,11 +124,13 @@ def cores() -> int:
 
 
 def check_workers(count: int) -> None:
-    """Refuse more worker processes than a machine can hold: all are started at once."""
+    """Refuse fewer worker processes than one, and more than a machine can hold: all are started at once."""
+    if count < 1:
+        raise OptionError("`workers` must be 1 or more.")
     if count > _MOST_EACH * cores():
-        raise WordveilError(
-            f"--workers {count} is more than this machine can hold; it has {cores()} cores, and more workers than "
-            "cores gain nothing."
+        raise OptionError(
+            f"`workers` is {count}, too many for this machine: it has {cores()} cores, and more workers than cores "
+            "gain nothing."
         )
 
 

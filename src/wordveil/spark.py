@@ -1,24 +1,25 @@
-"""The same work on Spark: DataFrames in, DataFrames out.
+"""Wordveil on Spark: DataFrames in, DataFrames out.
 
-**A record is released once.** Spark computes lazily and computes again: a task that failed, an executor that died, a
-second action on the same DataFrame. Each would draw anew, and two draws of one record tell more than one. So every
-function here that draws writes its result once, into a folder that the caller names, and gives back what it reads from
-there. Spark's commit protocol lets one attempt of each task into that folder and throws the others away; the algorithm
-that waits for the whole job (version 1) is asked for by name. A folder that is there already is refused.
+**A record is released once.** Spark computes lazily, and again: after a failed task or a dead executor, or for a second
+action on the same DataFrame. Each time it would draw anew, and two draws of one record reveal more than one. So every
+function here that draws writes its result once, into a folder that you name, and returns what it reads from there.
+Spark's commit protocol lets one attempt of each task into that folder and discards the others; the algorithm that waits
+for the whole job (version 1) is requested explicitly. A folder that already exists is refused.
 
 **Fresh entropy in every task.** Nothing random is sent from the driver: each task opens its own cryptographic stream.
 
-**The space is opened once in each worker process**, from the name or path that was given, which must mean the same on
-every machine. Its vectors are memory-mapped, so the processes of a machine share them.
+**The space is opened once in each worker process**, from the name or path you give, which must mean the same on every
+machine. Its vectors are memory-mapped, so the processes of a machine share them.
 
-**No promise is computed here.** A row hides only among the rows that agree with it in every other column and in all of
-its veiled texts that is released as it is: `wordveil.lac.bounds` wants the number of these, not of all rows.
+**No promise is computed here.** A row hides only among the rows that agree with it in every other column and in
+whatever its veiled texts release as it is: `wordveil.lac.bounds` wants the number of these, not of all rows.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -27,8 +28,9 @@ import pyarrow as pa
 
 from wordveil._mechanisms import MECHANISMS, Mechanism
 from wordveil._mechanisms import mechanism as make_mechanism
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
+from wordveil.io.report import missing_promise
 from wordveil.lac.bounds import check_threshold, sample_size
 from wordveil.noise import Entropy
 from wordveil.spaces import load_space
@@ -56,6 +58,8 @@ def privatize(
     select: str = "content",
     oov: str = "replace",
     case: str = "sentence",
+    unproven: bool = False,
+    tell: Callable[[str], object] = warnings.warn,
 ) -> DataFrame:
     """Veil some columns of a DataFrame; the others stay as they are.
 
@@ -68,7 +72,7 @@ def privatize(
     epsilon : float
         The privacy loss per unit of the mechanism's distance.
     store : str
-        A folder that is not there yet, for the veiled data as Parquet; every machine must reach it.
+        A folder that does not exist yet, for the veiled data as Parquet; every machine must reach it.
     mechanism : str
         The name of the mechanism.
     space : str
@@ -76,19 +80,29 @@ def privatize(
     options : mapping, optional
         Options of the mechanism.
     select, oov, case : str
-        As in `Veil`; ``spans`` cannot be selected here.
+        As in `Veil`, but without the selections ``spans``, ``words`` and ``rare``.
+    unproven : bool
+        Allow a mechanism that does not protect every word.
+    tell : callable
+        Called with one sentence if something is not promised; by default it becomes a warning.
     """
     if mechanism not in MECHANISMS:
-        raise WordveilError(f"there is no mechanism {mechanism!r}; choose one of {', '.join(MECHANISMS)}.")
+        raise OptionError(f"unknown mechanism {mechanism!r}; choose one of {', '.join(MECHANISMS)}.")
     if select in ("spans", "words", "rare"):
-        raise WordveilError("on Spark, select one of all, content and marked.")
+        raise OptionError("on Spark, `select` must be all, content or marked.")
     _check_columns(frame, columns, of_strings=True)
     recipe = (mechanism, epsilon, space, tuple(sorted((options or {}).items())))
-    Veil(_mechanism(*recipe), select=select, oov=oov, case=case)  # mistakes are told here, not by a task
+
+    def make_veil() -> Veil:
+        return Veil(_mechanism(*recipe), select=select, oov=oov, case=case, unproven=unproven)
+
+    missing = missing_promise(make_veil())  # also reports mistakes here rather than in a task
+    if missing:
+        tell(missing)
     places = [frame.columns.index(column) for column in columns]
 
     def veiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        veil = Veil(_mechanism(*recipe), select=select, oov=oov, case=case)  # each with a stream of its own
+        veil = make_veil()  # each with a stream of its own
         for batch in batches:
             yield _veil_batch(veil, batch, places)
 
@@ -96,16 +110,16 @@ def privatize(
 
 
 def privatize_files(source: str, store: str, columns: Sequence[str], form: str, **how: Any) -> None:
-    """Veil files with the Spark session there is, or with one that ``spark-submit`` or the environment describes.
+    """Veil files with the running Spark session, or with one that ``spark-submit`` or the environment describes.
 
     Parameters
     ----------
     source : str
         A file or folder that every machine can read.
     store : str
-        A folder that is not there yet, for the veiled data as Parquet.
+        A folder that does not exist yet, for the veiled data as Parquet.
     columns : sequence of str
-        The columns to veil; of text, which has one column, none are given.
+        The columns to veil; none for plain text.
     form : {"text", "csv", "tsv", "jsonl", "parquet"}
         What the source is.
     **how
@@ -115,7 +129,7 @@ def privatize_files(source: str, store: str, columns: Sequence[str], form: str, 
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
 
     if bool(columns) == (form == "text"):
-        raise WordveilError("name the columns to veil; of text, which has none, name none.")
+        raise OptionError("`columns` must name the columns to veil, and none for plain text.")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     read = SparkSession.builder.appName("wordveil").getOrCreate().read
     if form == "text":
@@ -129,10 +143,10 @@ def privatize_files(source: str, store: str, columns: Sequence[str], form: str, 
 
 
 def _read_json(read: Any, source: str) -> DataFrame:
-    """Read JSON lines, and refuse what is none: Spark would add each such line, as it is, in a column of its own."""
+    """Read JSON lines, and refuse broken ones: Spark would add each of them, as it is, in a column of its own."""
     frame = read.json(source, columnNameOfCorruptRecord=_CORRUPT)
     if _CORRUPT in frame.columns:
-        raise WordveilError(f"some lines of {source} are not JSON objects; correct or remove them.")
+        raise InputError(f"some lines of {source} are not JSON objects; correct or remove them.")
     return cast("DataFrame", frame)
 
 
@@ -156,21 +170,21 @@ def _read_table(read: Any, source: str, separator: str) -> DataFrame:
             raise
     else:
         if has_others:
-            raise WordveilError(f"some rows of {source} have more or fewer fields than its header; correct them.")
+            raise InputError(f"some rows of {source} have more or fewer fields than its header; correct them.")
         return cast("DataFrame", frame.drop(_CORRUPT))
-    raise WordveilError(f"the files of {source} have different headers; give them one, or veil them one by one.")
+    raise InputError(f"the files of {source} have different headers; give them the same one, or veil them one by one.")
 
 
 def shuffle(frame: DataFrame, *, store: str, drop: Sequence[str] = ()) -> DataFrame:
-    """Give the rows in a uniformly random order, without the columns that name their users.
+    """Return the rows in a uniformly random order, without the columns that identify users.
 
     Parameters
     ----------
     frame : DataFrame
         Veiled data.
     store : str
-        A folder that is not there yet, for the rows with the random numbers that they are sorted by. It is the memory
-        of the shuffler: as it still has the old order, nobody else may read it.
+        A folder that does not exist yet, for the rows with the random numbers that they are sorted by. It is the memory
+        of the shuffler and still has the old order: nobody else may read it.
     drop : sequence of str
         The columns that link a row to a user.
     """
@@ -178,7 +192,7 @@ def shuffle(frame: DataFrame, *, store: str, drop: Sequence[str] = ()) -> DataFr
 
 
 def subsample(frame: DataFrame, rate: float, *, store: str, drop: Sequence[str] = ()) -> DataFrame:
-    """Give a random share of the rows, in random order, without the columns that name their users.
+    """Return a random share of the rows, in random order, without the columns that identify users.
 
     Parameters
     ----------
@@ -192,26 +206,26 @@ def subsample(frame: DataFrame, rate: float, *, store: str, drop: Sequence[str] 
         The columns that link a row to a user.
     """
     if not 0.0 < rate <= 1.0:
-        raise WordveilError("the rate of a sample must lie above 0 and be at most 1.")
+        raise OptionError("`rate` must be above 0 and at most 1.")
     keyed = _keyed(frame, store, drop)
     return keyed.orderBy(*_KEYS).limit(sample_size(rate, keyed.count())).drop(*_KEYS)
 
 
 def k_threshold(frame: DataFrame, columns: Sequence[str], k: int, rate: float, *, store: str) -> DataFrame:
-    """Take each row with probability β, then give the values of some columns that at least k of those rows share.
+    """Take each row with probability β, then return the values of some columns that at least k of those rows share.
 
     Parameters
     ----------
     frame : DataFrame
         Veiled data.
     columns : sequence of str
-        The columns whose values are compared and given out; the others are left out.
+        The columns whose values are compared and returned; the others are left out.
     k : int
         How many sampled rows must share the values.
     rate : float
         β, the probability with which a row is taken.
     store : str
-        A folder that is not there yet, for the sample; nobody else may read it.
+        A folder that does not exist yet, for the sample; nobody else may read it.
     """
     check_threshold(k, rate)
     _check_columns(frame, columns)
@@ -281,15 +295,15 @@ def _once(
             raise
     else:
         return frame.sparkSession.read.parquet(store)
-    raise WordveilError(f"the folder {store} is there already: a record is drawn once, so give another name.")
+    raise FileError(f"the folder {store} already exists, and a record is drawn only once; give another name.")
 
 
 def _check_columns(frame: DataFrame, columns: Sequence[str], *, of_strings: bool = False) -> None:
     kinds = dict(frame.dtypes)
     for column in columns:
         if column not in kinds:
-            raise WordveilError(f"there is no column {column!r}; there are {', '.join(kinds)}.")
+            raise InputError(f"there is no column {column!r}; the columns are {', '.join(kinds)}.")
         if of_strings and kinds[column] != "string":
-            raise WordveilError(f"the column {column!r} does not hold strings.")
+            raise InputError(f"the column {column!r} does not hold strings.")
     if of_strings and not columns:
-        raise WordveilError("give at least one column to veil.")
+        raise OptionError("`columns` must name at least one column.")

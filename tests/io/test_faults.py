@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from benchmarks.faults import CANARY, Found, Job, kills
+from wordveil.io.lock import Lock
 
 from tests.io.test_job import StoppedError, job_for, names, stop_after
 from wordveil import WordveilError
 from wordveil.io import Destination, FileJob, Reading, Tally, Veils, make_plan
-from wordveil.io.lock import Lock
 
 LINES = [f"the river carried timber {n} past the mill" for n in range(120)]
 

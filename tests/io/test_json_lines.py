@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from wordveil.io.offsets import moved
 
 from wordveil import WordveilError
 from wordveil.io import Veils
-from wordveil.io.offsets import moved
 from wordveil.text import Veil
 
 relaxed = settings(

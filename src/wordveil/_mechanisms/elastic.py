@@ -30,8 +30,8 @@ import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import DRAWN_IN_FLOATS, RadialMechanism, RadiusLaw, needs_vectors
-from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
+from wordveil.files import cached_arrays
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy, log_gamma_draws
 from wordveil.parallel import blocks, run

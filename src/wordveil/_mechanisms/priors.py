@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
+from wordveil.files import cached_arrays
 from wordveil.parallel import blocks, run
 from wordveil.spaces import PoincareSpace, Space
 

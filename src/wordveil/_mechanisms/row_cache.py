@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
-from wordveil.forks import renew_after_fork
+from wordveil.parallel import renew_after_fork
 from wordveil.spaces.space import Rows
 
 __all__ = ["RowCache", "row_memory"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wordveil.attacks.intervals import Mean, Rate
 from wordveil.attacks.vectors import VectorAttack
-from wordveil.canvas import new_figure
+from wordveil.extras import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import DAMAGE, cached_folder, found, home
+from wordveil.files import DAMAGE, cached_folder, found, home
 
 __all__ = ["keep", "kept"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,19 +17,17 @@ from wordveil.cli.options import (
     SpaceName,
     check_epsilon,
     parse_options,
-    stderr,
     stdout,
 )
+from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 from wordveil.extras import check_can_draw
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from wordveil.calibration import Calibration, Settings, Target
     from wordveil.calibration.figures import Curve
 
-__all__ = ["ProgressOf", "Quiet", "number_of_words", "register"]
+__all__ = ["Quiet", "number_of_words", "register"]
 
 _PICTURES = ("histograms", "averages", "panels")
 _MOST_DIGITS = 18  # more words than any vocabulary has, and still a number that arrays know
@@ -160,7 +157,7 @@ def calibrate(
     _check_targets(targets, share, settings)
     opened = on_engine(load_space(space, normalise=normalise), engine)
     make = calibration.maker(mechanism, opened, **parse_options(option))
-    with ProgressOf("calibrating", quiet=quiet) as progress:
+    with ProgressBar("calibrating", quiet=quiet) as progress:
         meter = calibration.meter_for(make, opened, settings, progress.watch)
         check_runs(meter.probe, engine)
         found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points)
@@ -209,7 +206,7 @@ def _write(
     output: Path | None,
     others: list[Curve],
 ) -> None:
-    from wordveil.io.checkpoint import write_whole
+    from wordveil.files import write_whole
 
     if output is not None:
         write_whole(output, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
@@ -258,48 +255,3 @@ def _show(found: Calibration, facts: dict[str, Any]) -> None:
     console.print(escape(facts["how"]), soft_wrap=True)
     for sentence in facts["advice"] or facts["measurements"][-1]["meaning"]:
         console.print(escape(sentence), soft_wrap=True)
-
-
-class ProgressOf:
-    """A bar for work that tells what it does and which share is done; on a terminal only.
-
-    Parameters
-    ----------
-    title : str
-        What is being done as a whole.
-    quiet : bool
-        Show nothing.
-    """
-
-    def __init__(self, title: str, *, quiet: bool) -> None:
-        self._title = title
-        self._console = stderr()
-        self._is_shown = not quiet and self._console.is_terminal
-        self._progress: Progress | None = None
-
-    def __enter__(self) -> ProgressOf:
-        if self._is_shown:
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-            self._progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeElapsedColumn(),
-                console=self._console,
-                transient=True,
-            )
-            self._task = self._progress.add_task(self._title, total=1.0)
-            self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._progress:
-            self._progress.stop()
-
-    def watch(self, what: str, share: float) -> None:
-        """Move the bar."""
-        if self._progress:
-            self._progress.update(self._task, description=f"{self._title}: {what}", completed=share)

@@ -30,7 +30,7 @@ __all__ = ["app"]
 app = typer.Typer(
     name="wordveil",
     help="Rewrite text so that every word is plausibly deniable, under proved metric differential privacy.",
-    epilog="Begin with: wordveil demo. Every command has --help with examples. Add --debug anywhere for a traceback.",
+    epilog="Start with: wordveil demo. Every command has --help with examples; add --debug to any for a traceback.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -61,7 +61,7 @@ for command in (
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     if version:
         from wordveil import __version__

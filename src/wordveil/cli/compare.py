@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, parse_options, stdout
+from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def compare(
       wordveil compare --data FOLDER --prior both --workers 2 --output all.json
     """
     from wordveil.engines import check_engine
-    from wordveil.io.checkpoint import write_whole
+    from wordveil.files import write_whole
     from wordveil.lab.experiments.adversary import PRIORS
     from wordveil.lab.experiments.comparison import compare as measure
     from wordveil.lab.experiments.contenders import everyone
@@ -124,7 +125,7 @@ def compare(
         if output is not None:
             write_whole(output, json.dumps({**told, **so_far.to_dict()}, indent=2, ensure_ascii=False) + "\n")
 
-    with ProgressOf("comparing", quiet=quiet) as progress:
+    with ProgressBar("comparing", quiet=quiet) as progress:
         found = measure(
             contenders,
             tasks,
@@ -188,7 +189,7 @@ def _contender(given: str, space: str, opened: dict[str, Space], words: int, eng
 
 
 def _draw(found: Frontier, prior: str, path: Path) -> None:
-    from wordveil.canvas import save
+    from wordveil.extras import save
     from wordveil.lab.experiments.frontier_figure import draw_frontier
 
     save(draw_frontier(found, prior), path)

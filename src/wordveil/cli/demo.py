@@ -63,7 +63,7 @@ def demo(
 
       wordveil demo --save speeches.csv
     """
-    from wordveil.io.checkpoint import write_whole
+    from wordveil.files import write_whole
 
     check_writable(svg, save, inputs=(space,), overwrite=overwrite)
     if save is not None:

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, OptionError
 
 __all__ = ["Overwrite", "check_no_input", "check_writable", "pictures_of"]
 
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there already.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 
 
 def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = (), overwrite: bool) -> None:
@@ -32,35 +32,34 @@ def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = ()
     for path in written:
         check_no_input(path, given)
         if path.is_dir() or not path.resolve().parent.is_dir():
-            raise WordveilError(f"cannot write {path}: it is a folder, or lies in one that is not there.")
+            raise FileError(f"cannot write {path}: it is a folder, or its folder does not exist.")
         if path.is_file() and not overwrite:
-            raise WordveilError(f"{path} is there already; choose another file or add --overwrite.")
+            raise FileError(f"{path} already exists; choose another name or add --overwrite.")
     places = [path.resolve() for path in written if path.is_file() or not path.exists()]
     if len(set(places)) < len(places):
-        raise WordveilError("two of the files to be written have the same name; give each its own.")
+        raise OptionError("two of the output files have the same name; give each its own.")
 
 
 def check_no_input(path: Path, inputs: Iterable[str | Path | None]) -> None:
     """Refuse a file that is one of the inputs, or a file that is there already in a folder among them."""
-    from wordveil.io.checkpoint import fresh_name
-    from wordveil.io.failures import told
+    from wordveil.files import file_errors, name_before
 
-    with told("write", path):
-        written = [one for one in (path, fresh_name(path.resolve())) if one.exists()]
+    with file_errors("write", path):
+        written = [one for one in (path, name_before(path.resolve())) if one.exists()]
     for given in (Path(one) for one in inputs if one is not None):
-        with told("read", given):
+        with file_errors("read", given):
             is_replaced = given.exists() and any(
                 one.samefile(given) or given.resolve() in one.resolve().parents for one in written
             )
         if is_replaced:
-            raise WordveilError(f"{path} would replace an input of this command; give another name.")
+            raise FileError(f"{path} would replace an input of this command; give another name.")
 
 
 def pictures_of(name: Path | None, *parts: str) -> list[Path]:
     """Return the files of a picture, NAME.svg for the part "" and NAME-PART.svg for others, if they can be drawn."""
     if name is None:
         return []
-    from wordveil.canvas import check_target
+    from wordveil.extras import check_target
 
     check_target(name)
     return [name.with_name(f"{name.stem}-{part}{name.suffix}") if part else name for part in parts or ("",)]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wordveil.cli.calibrate import ProgressOf, Quiet, number_of_words
+from wordveil.cli.calibrate import Quiet, number_of_words
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Json, Normalise, stdout
+from wordveil.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from wordveil.calibration import Geometry
@@ -63,7 +64,7 @@ def geometry(
     drawn = pictures_of(figure, "", "growth")
     check_writable(*drawn, inputs=(space,), overwrite=overwrite)
     opened = load_space(space, normalise=normalise)
-    with ProgressOf("measuring the space", quiet=quiet) as progress:
+    with ProgressBar("measuring the space", quiet=quiet) as progress:
         found = geometry_of(opened, words=count, graphs=tuple(k or (10,)), seed=seed, watch=progress.watch)
     facts = found.to_dict(opened.vocabulary)
     if drawn:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from wordveil.errors import WordveilError
 
 __all__ = ["main"]
 
-_MISTAKE, _FAULT, _STOPPED, _BROKEN_PIPE = 2, 1, 130, 141  # the last two as a shell tells of SIGINT and SIGPIPE
+_MISTAKE, _FAULT, _STOPPED, _BROKEN_PIPE = 2, 1, 130, 141  # the last two as a shell reports SIGINT and SIGPIPE
+_PARAMETER = re.compile("`([a-z_]+)`")
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and leave the process.
 
-    The exit status is 0 if it is done, 1 for a fault of ours, 2 for a mistake in what was asked, 130 if it was stopped,
-    and 141 if whoever read the output has gone.
+    The exit status is 0 on success, 1 for an internal error, 2 for a mistake in what was asked, 130 if it was stopped,
+    and 141 if nobody reads the output any more.
 
     Parameters
     ----------
@@ -38,11 +41,12 @@ def main(arguments: list[str] | None = None) -> None:
     except SystemExit as left:
         if not isinstance(left.__context__, BrokenPipeError):  # from which rich makes an exit of its own
             raise
-        code = _tell(left.__context__)
+        code = _tell(left.__context__, arguments)
     except BaseException as error:
         if debug:
             raise
-        code = _tell(KeyboardInterrupt() if interrupts else error)  # an import makes another error of it
+        # An import makes another error of an interrupt.
+        code = _tell(KeyboardInterrupt() if interrupts else error, arguments)
     sys.exit(code)
 
 
@@ -85,7 +89,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _dump_no_core() -> None:
-    """See to it that a crash leaves no copy of this process's memory, which holds the text, in a file."""
+    """Make sure that a crash leaves no copy of this process's memory, which holds the text, in a file."""
     with suppress(ImportError, ValueError, OSError):  # not on every system
         import resource
 
@@ -93,7 +97,7 @@ def _dump_no_core() -> None:
 
 
 def _print_what_can_be_printed() -> None:
-    """Let a terminal that knows few characters show question marks for the others, and not an error."""
+    """Let a terminal that knows few characters show question marks for the others instead of failing."""
     if sys.stderr is None:  # closed; what is said goes nowhere, and no other file may take its number
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
     for stream in (sys.stdout, sys.stderr):
@@ -101,25 +105,43 @@ def _print_what_can_be_printed() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _tell(error: BaseException) -> int:
-    """Say in one sentence what ended the command, and return its exit status."""
+def _tell(error: BaseException, arguments: list[str]) -> int:
+    """Say in one sentence why the command ended, and return its exit status."""
     if isinstance(error, KeyboardInterrupt):
         exec("")  # noqa: S102 - Python ends by the signal if the last exec, as of some import, was interrupted
         _say("stopped.")
         return _STOPPED
-    if isinstance(error, BrokenPipeError):  # whoever read our output has gone; nothing more is to be said
+    if isinstance(error, BrokenPipeError):  # nobody reads our output any more, and nothing more is to be said
         _drop_what_is_left()
         return _BROKEN_PIPE
     if isinstance(error, WordveilError):
-        _say(str(error))
+        _say(_with_flags(str(error), arguments))
         return _MISTAKE
     if isinstance(error, MemoryError):
-        _say("there is not enough memory for this; hold less at once, such as with --batch-words, or use fewer words.")
+        _say("out of memory; use a smaller space, or process less at a time (--batch-words).")
         return _FAULT
     if isinstance(error, OSError):
-        _say(f"something could not be read or written ({error.strerror or type(error).__name__}).")
+        _say(f"a file could not be read or written ({error.strerror or type(error).__name__}).")
         return _MISTAKE
     return _tell_of_usage(error)
+
+
+def _with_flags(sentence: str, arguments: list[str]) -> str:
+    """Put the flags of the command that was run in the place of parameters, which the library names in backticks."""
+    import typer
+
+    from wordveil.cli.commands import app
+
+    command: Any = typer.main.get_command(app)
+    for part in arguments:
+        command = getattr(command, "commands", {}).get(part, command)
+    flags: dict[str, str] = {}
+    for option in command.params:
+        long = next((name for name in option.opts if name.startswith("--")), None)
+        if long is not None:
+            name = long.removeprefix("--").replace("-", "_")
+            flags |= {option.name: long, name: long, f"{name}s": long}  # one flag for each column of `columns`
+    return _PARAMETER.sub(lambda found: flags.get(found[1], found[0]), sentence)
 
 
 def _tell_of_usage(error: BaseException) -> int:
@@ -130,7 +152,7 @@ def _tell_of_usage(error: BaseException) -> int:
         return _STOPPED
     # The command-line library's own errors (a missing argument, an unknown option); which class it is has moved.
     if not isinstance(error, typer.BadParameter.__mro__[2]):
-        _say(f"something went wrong inside ({type(error).__name__}); nothing raw was released.")
+        _say(f"internal error ({type(error).__name__}); no original text was written. Add --debug for a traceback.")
         return _FAULT
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     _say(f"{message.splitlines()[0].rstrip('.')}; see wordveil --help.")

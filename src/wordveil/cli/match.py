@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordveil.cli.calibrate import ProgressOf, Quiet, number_of_words
+from wordveil.cli.calibrate import Quiet, number_of_words
 from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, stdout
+from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def match(
         raise WordveilError(f"there is no --by {by!r}; choose one of {', '.join(calibration.MATCHED)}.")
     spaces = _spaces(space or ["glove-50k"], len(names))
     settings = calibration.Settings(words=number_of_words(words), adversary_words=adversary_words, seed=seed)
-    with ProgressOf("matching", quiet=quiet) as progress:
+    with ProgressBar("matching", quiet=quiet) as progress:
         meters = _meters(names, spaces, normalise, _options(option or [], len(names)), settings, progress)
         sides = [calibration.side(meters[0], known, by)]
         sides += [calibration.match(sides[0], other, by) for other in meters[1:]]
@@ -116,7 +117,7 @@ def _meters(
     normalise: bool,
     options: list[dict[str, Any]],
     settings: Any,
-    progress: ProgressOf,
+    progress: ProgressBar,
 ) -> list[Meter]:
     from wordveil import calibration
     from wordveil.spaces import load_space

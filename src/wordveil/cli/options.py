@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, OptionError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NAMED = {"none": None, "true": True, "false": False}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
-#: What a mechanism is made with beside its options, and with what it is given here.
+#: What a mechanism is made with beside its options, and the flags for it.
 _NO_OPTIONS = {"epsilon": "epsilon", "space": "space", "name": "mechanism"}
 _MOST_DIGITS = 300  # Python refuses to read much longer ones, and no option has any
 
@@ -50,7 +50,7 @@ Epsilon = Annotated[
     typer.Option(
         "--epsilon",
         "-e",
-        help="The privacy loss per unit of the mechanism's distance; smaller is more private.",
+        help="Privacy loss per unit of the mechanism's distance; smaller is more private.",
     ),
 ]
 SpaceName = Annotated[
@@ -69,21 +69,19 @@ Options = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", min=0, help="Repeatable draws, for experiments only: the output carries no guarantee."),
+    typer.Option("--seed", min=0, help="Random seed, for experiments only: the output carries no guarantee."),
 ]
 MechanismsAtOnce = Annotated[
     int,
-    typer.Option("--workers", min=1, help="How many mechanisms to measure at once, each in a process of its own."),
+    typer.Option("--workers", min=1, help="How many mechanisms to measure at once, each in its own process."),
 ]
-NoiseEngine = Annotated[
-    str, typer.Option("--engine", help="Where mechanisms with noise draw: local, or gpu for a CUDA device.")
-]
+NoiseEngine = Annotated[str, typer.Option("--engine", help="Where noise is drawn: local, or gpu for a CUDA device.")]
 
 
 def check_can_print(is_wanted: bool = True) -> bool:
-    """Refuse before any work what could be printed nowhere."""
+    """Refuse, before any work is done, results that could not be printed."""
     if sys.stdout is None:
-        raise WordveilError("standard output is closed, so there is nowhere to print to.")
+        raise FileError("standard output is closed, so there is nowhere to print to.")
     return is_wanted
 
 
@@ -107,7 +105,7 @@ def stderr() -> Console:
 
 
 def on_terminal() -> bool:
-    """Return whether somebody may be watching progress, without the time that loading rich takes."""
+    """Return whether somebody may be watching, without loading rich, which is slow."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -119,12 +117,12 @@ def while_at_work(what: str) -> AbstractContextManager[object]:
 def check_epsilon(epsilon: float | None) -> float:
     """Return an epsilon that makes sense, or say how to choose one."""
     if epsilon is None:
-        raise WordveilError(
-            "give --epsilon, for no value is right for everyone: try `wordveil explain WORD --epsilon 6` to see what "
-            "one does (with the mechanism graph, 2 hides well and 4 keeps most words)."
+        raise OptionError(
+            "--epsilon is required; 4 is a good start for the default mechanism, and `wordveil calibrate` finds the "
+            "value for your own target."
         )
     if not (math.isfinite(epsilon) and epsilon > 0):
-        raise WordveilError("--epsilon must be a finite number above 0.")
+        raise OptionError("--epsilon must be a finite number above 0.")
     return epsilon
 
 
@@ -145,7 +143,7 @@ def build_mechanism(
     from wordveil.spaces import load_space
 
     if name not in MECHANISMS:
-        raise WordveilError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+        raise OptionError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
     where = Path(space).name
     with while_at_work(f"opening the space {where} (its graph or ring is made once, then cached)…"):
         opened = load_space(space, normalise=normalise)
@@ -168,9 +166,9 @@ def parse_options(options: list[str] | None) -> dict[str, Any]:
 def _parse(option: str) -> tuple[str, Any]:
     name, equals, value = option.partition("=")
     if not equals or not name:
-        raise WordveilError("an --option must look like NAME=VALUE, such as k=5.")
+        raise OptionError("--option must look like NAME=VALUE, such as k=5.")
     if name in _NO_OPTIONS:
-        raise WordveilError(f"{name} is no --option of a mechanism; give it as --{_NO_OPTIONS[name]}.")
+        raise OptionError(f"{name} is not an --option of a mechanism; use --{_NO_OPTIONS[name]}.")
     if value.lower() in _NAMED:
         return name, _NAMED[value.lower()]
     if _NUMBER.fullmatch(value) and len(value) <= _MOST_DIGITS:

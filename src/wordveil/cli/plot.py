@@ -49,7 +49,7 @@ def disk(
 
       wordveil plot disk ohio texas paris techno jazz --cloud ohio --epsilon 1.5 -o cloud.png
     """
-    from wordveil.canvas import save
+    from wordveil.extras import save
     from wordveil.lab.plots.disk import draw_disk
     from wordveil.lab.plots.layout import family, in_two_dimensions
     from wordveil.noise import Entropy
@@ -85,7 +85,7 @@ def density(
 
       wordveil plot density --law hyperbolic --dimension 5 -e 4.5 -e 6 -e 10 -o ours.svg
     """
-    from wordveil.canvas import save
+    from wordveil.extras import save
     from wordveil.lab.plots.density import draw_density
 
     check_writable(*pictures_of(output), overwrite=overwrite)

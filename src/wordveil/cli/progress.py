@@ -1,68 +1,63 @@
-"""A bar on the terminal while a job runs."""
+"""The progress bar of every command."""
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from wordveil.cli.options import on_terminal, stderr
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from wordveil.io import Tally
-
 __all__ = ["ProgressBar"]
+
+Bar = TypeVar("Bar", bound="ProgressBar")
 
 
 class ProgressBar:
-    """Shows how far a job is, how fast and how long still; on a terminal only.
+    """A bar that shows how far work is and how long it will still take; on a terminal only.
 
     Parameters
     ----------
-    total : int
-        The bytes of the whole input, 0 where that cannot be known.
+    title : str
+        What is being done.
+    total : float
+        How much there is to do, such as bytes; 0 if that is not known.
     quiet : bool
         Show nothing.
-    what : str
-        What the job is at.
     """
 
-    def __init__(self, total: int, *, quiet: bool, what: str = "veiling") -> None:
-        self._total, self._what = total, what
-        self._progress: Progress | None = None
+    def __init__(self, title: str, total: float = 1.0, *, quiet: bool) -> None:
+        self._title, self._total = title, total
         self._is_shown = not quiet and on_terminal()
+        self._progress: Progress | None = None
 
-    def __enter__(self) -> ProgressBar:
+    def __enter__(self: Bar) -> Bar:
         if self._is_shown:
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
             self._progress = Progress(
-                TextColumn(self._what),
+                TextColumn("{task.description}"),
                 BarColumn(),
                 TaskProgressColumn(),
-                TextColumn("{task.fields[told]}"),
+                TextColumn("{task.fields[note]}"),
                 TimeRemainingColumn(),
                 console=stderr(),
                 transient=True,
             )
-            self._task = self._progress.add_task("", total=self._total or None, told="")
+            self._task = self._progress.add_task(self._title, total=self._total or None, note="")
             self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._progress:
             self._progress.stop()
 
-    def move(self, bytes_done: int) -> None:
-        """Move the bar of a pass that counts nothing."""
+    def move(self, done: float, note: str = "") -> None:
+        """Show how much is done, and a note beside it."""
         if self._progress:
-            self._progress.update(self._task, completed=bytes_done)
+            self._progress.update(self._task, completed=done, note=note)
 
-    def show(self, tally: Tally, bytes_done: int) -> None:
-        """Move the bar."""
-        if self._progress:
-            told = f"{tally.counts.words:,} words, {tally.words_per_second:,.0f} a second"
-            self._progress.update(self._task, completed=bytes_done, told=told)
+    def watch(self, what: str, share: float) -> None:
+        """Show what is being done and which share of it is done: a `wordveil.progress.Watch`."""
+        self.move(share * self._total, what)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
@@ -21,28 +21,30 @@ RareBelow = Annotated[
     float | None,
     typer.Option(
         "--rare-below",
-        help="For --select rare: veil words that are less likely than this where they stand \\[default: 0.01].",
+        help="For --select rare: veil words that are less likely than this in their context \\[default: 0.01].",
     ),
 ]
 TreeEpsilon = Annotated[
     float | None,
     typer.Option(
         "--tree-epsilon",
-        help="For --select rare: a record's privacy loss for learning what is likely \\[default: 1].",
+        help="For --select rare: the ε spent on each record to learn what is likely \\[default: 1].",
     ),
 ]
 TreeHeight = Annotated[
     int | None,
-    typer.Option("--tree-height", min=1, help="For --select rare: the longest phrases that are learnt \\[default: 3]."),
+    typer.Option(
+        "--tree-height", min=1, help="For --select rare: the longest phrase to learn, in words \\[default: 3]."
+    ),
 ]
 TreeWords = Annotated[
     int | None,
-    typer.Option("--tree-words", min=1, help="For --select rare: how many words of a record count \\[default: 20]."),
+    typer.Option("--tree-words", min=1, help="For --select rare: words of each record to learn from \\[default: 20]."),
 ]
 
 
 class Common(TypedDict):
-    """How it is learnt which words are common, and from when on a word is."""
+    """How to learn which words are common, and below which likelihood a word is rare."""
 
     epsilon: float
     longest: int
@@ -58,7 +60,7 @@ def common_options(
         given = {"--rare-below": below, "--tree-epsilon": epsilon, "--tree-height": height, "--tree-words": words}
         for name, value in given.items():
             if value is not None:
-                raise WordveilError(f"{name} goes with --select rare.")
+                raise OptionError(f"{name} can only be used with --select rare.")
         return None
     found = Common(
         epsilon=1.0 if epsilon is None else epsilon,
@@ -67,9 +69,9 @@ def common_options(
         below=0.01 if below is None else below,
     )
     if not (found["epsilon"] > 0.0 and math.isfinite(found["epsilon"])):
-        raise WordveilError("--tree-epsilon must be a finite number above 0.")
+        raise OptionError("--tree-epsilon must be a finite number above 0.")
     if not 0.0 < found["below"] <= 1.0:
-        raise WordveilError("--rare-below must lie above 0 and be at most 1.")
+        raise OptionError("--rare-below must be above 0 and at most 1.")
     return found
 
 
@@ -82,10 +84,10 @@ def learn_rare_words(
     from wordveil.text import NgramTree, RareWords
 
     if any(piece.is_stream for piece in plan.pieces):
-        raise WordveilError(
-            "--select rare reads its input twice, first to learn which words are common: give a file, not a stream."
+        raise OptionError(
+            "--select rare reads its input twice, first to learn which words are common; give a file, not a stream."
         )
     vocabulary = made.space.vocabulary
     tree = NgramTree(vocabulary, epsilon=common["epsilon"], longest=common["longest"], words=common["words"])
-    with ProgressBar(sum(piece.size for piece in plan.pieces), quiet=quiet, what="learning") as bar:
+    with ProgressBar("learning", plan.size, quiet=quiet) as bar:
         return RareWords(learn_common_words(job, tree, Entropy(seed), bar.move), below=common["below"])

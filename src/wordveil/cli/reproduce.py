@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import check_no_input
 from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, stderr, stdout
+from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def reproduce(
     for number, one in enumerate(names):
         if not quiet:
             stderr().print(f"{one} ({number + 1} of {len(names)})")
-        with ProgressOf("reproducing", quiet=quiet) as progress:
+        with ProgressBar("reproducing", quiet=quiet) as progress:
             result, facts = run_experiment(one, Setting(data, quick, seed, progress.watch, workers, engine))
         if folder is not None and not folder.keep(result, facts, replace=replace) and not quiet:
             stderr().print(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordveil.cli.options import Json, stderr, stdout, while_at_work
+from wordveil.cli.options import Json, on_terminal, stdout, while_at_work
+from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -271,44 +272,23 @@ def _show(facts: dict[str, Any], output: Path) -> None:
     console.print(f"Written to {output}.", markup=False, soft_wrap=True)
 
 
-class _Watch:
+class _Watch(ProgressBar):
     """Shows the training's progress: a bar on a terminal, a line at every look elsewhere."""
 
     def __init__(self, epochs: int, *, quiet: bool) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        console = stderr()
-        self._lines = not quiet and not console.is_terminal
-        self._rank = ""
-        self._epochs = epochs
-        self._bar = Progress(
-            TextColumn("training"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("loss {task.fields[loss]}{task.fields[rank]}"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=quiet or self._lines,
-        )
-        self._task = self._bar.add_task("", total=epochs, loss="-", rank="")
-
-    def __enter__(self) -> _Watch:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        super().__init__("training", epochs, quiet=quiet)
+        self._lines = not quiet and not on_terminal()
+        self._epochs, self._rank = epochs, ""
 
     def show(self, progress: Progress) -> None:
         """Move the bar, or write a line."""
+        loss = f"loss {progress.loss:.4f}"
         if progress.sample is not None:
             found = progress.sample
             self._rank = f", mean rank {found.mean_rank:.2f}, MAP {found.mean_average_precision:.3f}"
             if self._lines:
                 typer.echo(
-                    f"epoch {progress.epoch:,} of {self._epochs:,}, {progress.seconds:.1f} s: "
-                    f"loss {progress.loss:.4f}{self._rank}",
+                    f"epoch {progress.epoch:,} of {self._epochs:,}, {progress.seconds:.1f} s: {loss}{self._rank}",
                     err=True,
                 )
-        self._bar.update(self._task, completed=progress.epoch, loss=f"{progress.loss:.4f}", rank=self._rank)
+        self.move(progress.epoch, f"epoch {progress.epoch:,} of {self._epochs:,}, {loss}{self._rank}")

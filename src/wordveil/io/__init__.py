@@ -1,16 +1,17 @@
-"""Text, CSV, JSON lines and Parquet in and out: streaming, and resumable."""
+"""Text, CSV, JSON lines and Parquet in and out: streaming, and resumable.
 
-from wordveil.io.common_words import learn_common_words
-from wordveil.io.destination import Destination
-from wordveil.io.formats import FORMATS, Format, format_named, format_of
-from wordveil.io.job import FileJob, StreamJob, Watch
-from wordveil.io.job_report import job_report
-from wordveil.io.plan import Piece, Plan, make_plan
-from wordveil.io.reader import Reader
-from wordveil.io.records import Block, Position, Reading
-from wordveil.io.tally import Tally
-from wordveil.io.veils import Veils
-from wordveil.io.writer import FileWriter, StreamWriter, Writer
+`formats` says what formats there are (`lines`, `tables`, `json_lines` and `parquet` read and write them), `inputs` what
+a job reads, `job` what a job is, `workers` who veils, `checkpoint` and `output` how it survives a crash, and `report`
+what is said about it.
+"""
+
+from wordveil.io.checkpoint import Tally
+from wordveil.io.formats import FORMATS, Block, Format, Position, Reader, Reading, format_named, format_of
+from wordveil.io.inputs import Piece, Plan, make_plan
+from wordveil.io.job import FileJob, JobWatch, StreamJob, learn_common_words
+from wordveil.io.output import Destination, FileWriter, StreamWriter, Writer
+from wordveil.io.report import job_report, missing_promise
+from wordveil.io.workers import Veils
 
 __all__ = [
     "FORMATS",
@@ -19,6 +20,7 @@ __all__ = [
     "FileJob",
     "FileWriter",
     "Format",
+    "JobWatch",
     "Piece",
     "Plan",
     "Position",
@@ -28,11 +30,11 @@ __all__ = [
     "StreamWriter",
     "Tally",
     "Veils",
-    "Watch",
     "Writer",
     "format_named",
     "format_of",
     "job_report",
     "learn_common_words",
     "make_plan",
+    "missing_promise",
 ]

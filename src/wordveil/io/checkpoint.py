@@ -1,24 +1,71 @@
-"""How far a job has come, kept beside its output so that it can go on after a crash."""
+"""What a job has done and how far it has come, kept beside its output so that it can go on after a crash."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
-from wordveil.errors import WordveilError
-from wordveil.io.failures import told
-from wordveil.io.records import Position
-from wordveil.io.tally import Tally
-from wordveil.io.writer import open_new
+from wordveil.errors import FileError
+from wordveil.files import file_errors, write_whole
+from wordveil.io.formats import Block, Position
+from wordveil.text import Counts, Release
 
-__all__ = ["Checkpoint", "Identity", "digest_of", "fresh_name", "write_whole"]
+__all__ = ["Checkpoint", "Identity", "Tally"]
 
 _LAYOUT = 1  # of the checkpoint file
 _MOST = 1 << 62  # bytes, records, seconds: no job has as many
+_COUNTED = [counted.name for counted in fields(Counts)]
+
+
+@dataclass
+class Tally:
+    """Sums over all inputs of a job, including those of the runs before a resume.
+
+    Parameters
+    ----------
+    counts : Counts
+        What happened to the words.
+    records, files : int
+        How many were done.
+    worst_words : int
+        The most words that were veiled in one record: the worst case of the guarantee over a document.
+    seconds : float
+        The time it took, without loading the space.
+    runs : int
+        1, and 1 more for each resume.
+    """
+
+    counts: Counts = field(default_factory=Counts)
+    records: int = 0
+    files: int = 0
+    worst_words: int = 0
+    seconds: float = 0.0
+    runs: int = 1
+
+    def add(self, block: Block, releases: Sequence[Release]) -> None:
+        """Count a block that was veiled."""
+        counts = [release.counts for release in releases]
+        veiled = map(attrgetter("veiled"), counts)
+        in_records = [sum(islice(veiled, len(record))) for record in block.records]
+        self.worst_words = max(self.worst_words, *in_records, 0)
+        self.counts += Counts(**{name: sum(map(attrgetter(name), counts)) for name in _COUNTED})
+        self.records += len(block.records)
+
+    def merge(self, other: Tally) -> None:
+        """Take in what was counted elsewhere of the same run."""
+        self.counts += other.counts
+        self.records += other.records
+        self.files += other.files
+        self.worst_words = max(self.worst_words, other.worst_words)
+
+    @property
+    def words_per_second(self) -> float:
+        """How many words were read in a second."""
+        return self.counts.words / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +91,7 @@ class Identity:
 class Checkpoint:
     """How far a job has come.
 
-    It holds counts and digests, never text. But whoever can guess the whole input can check the guess against
+    It holds counts and digests, never text. But those who can guess the whole input can check the guess against
     its digest, so the file is readable by its owner only and is removed when the job is done.
 
     Parameters
@@ -56,7 +103,7 @@ class Checkpoint:
     position : Position, optional
         How far that input is done.
     size : int
-        How many bytes of its file in the making belong to that.
+        How many bytes of its unfinished file belong to that.
     batch : int
         How many blocks of that input are done.
     is_read : bool
@@ -88,26 +135,27 @@ class Checkpoint:
 
     def save(self, path: Path) -> None:
         """Write the checkpoint, whole or not at all."""
-        plain = {**asdict(self), "layout": _LAYOUT, "tally": self.tally.to_dict()}
-        write_whole(path, json.dumps(plain), mode=0o600)
+        tally = {**vars(self.tally), "counts": self.tally.counts.to_dict()}
+        write_whole(path, json.dumps({**asdict(self), "layout": _LAYOUT, "tally": tally}), mode=0o600)
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
         """Read a checkpoint."""
         try:
-            with told("read", path):
+            with file_errors("read", path):
                 plain = json.loads(path.read_text("utf-8"))
             if plain.pop("layout") == _LAYOUT:
+                tally, position = plain["tally"], plain["position"]
                 plain["identity"] = Identity(**plain["identity"])
-                plain["tally"] = Tally.from_dict(plain["tally"])
-                plain["position"] = None if plain["position"] is None else Position(**plain["position"])
+                plain["tally"] = Tally(**{**tally, "counts": Counts.from_dict(tally["counts"])})
+                plain["position"] = None if position is None else Position(**position)
                 state = cls(**plain)
                 if all(map(_is_sound, (state, state.identity, state.tally, state.tally.counts, state.position))):
                     return state
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
             pass
-        raise WordveilError(
-            f"{path} is no checkpoint of this version of wordveil; start again with --overwrite instead of --resume."
+        raise FileError(
+            f"{path} is not a checkpoint of this version of wordveil; start again with `overwrite` instead of `resume`."
         )
 
 
@@ -121,36 +169,3 @@ def _is_sound(record: object) -> bool:
         if isinstance(value, (int, float)) and not 0 <= value < _MOST:
             return False
     return True
-
-
-def digest_of(value: Any) -> str:
-    """Return a digest of plain values."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def fresh_name(path: Path) -> Path:
-    """Return where `write_whole` writes a file before it takes its place: a name that is nobody else's."""
-    return path.with_name(f".{path.name}.wordveil-new")
-
-
-def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a small file so that it is there whole, or as it was before, whatever happens.
-
-    The folder is not synced, which would take as long again: the file as it was before is as good. A link stays a
-    link, and a pipe or a device, which must not be replaced by a file, is written to.
-    """
-    with told("write", path):
-        path = path.resolve()
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
-            return
-        fresh = fresh_name(path)
-        try:
-            with open_new(fresh, mode) as file:
-                file.write(text.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-        except BaseException:
-            fresh.unlink(missing_ok=True)
-            raise

@@ -1,18 +1,149 @@
-"""The formats, and how to tell which one a file has."""
+"""The formats, and what they have in common: readers give blocks of records, and a block writes itself again."""
 
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from wordveil.errors import WordveilError
-from wordveil.io.reader import Reader
-from wordveil.io.records import Position, Reading
-from wordveil.io.writer import FileWriter
+from wordveil.errors import InputError, OptionError
+from wordveil.text import BATCH_WORDS, Document, Release
 
-__all__ = ["FORMATS", "Format", "format_named", "format_of"]
+if TYPE_CHECKING:
+    from wordveil.io.output import FileWriter
+
+__all__ = [
+    "FORMATS",
+    "Block",
+    "Format",
+    "Position",
+    "Reader",
+    "Reading",
+    "changed_since",
+    "check_columns",
+    "format_named",
+    "format_of",
+    "listed",
+]
+
+_BYTES_PER_WORD = 6  # English text, with the space after the word
+_SHOWN_NAMES = 20
+_SHOWN_LETTERS = 40
+
+AnyReader = TypeVar("AnyReader", bound="Reader")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How an input is to be read.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The columns to veil: names of a CSV or Parquet column, or keys of JSON (a dot leads into an object).
+        Empty for text lines.
+    spans : str, optional
+        The key that holds the offsets of what to veil, ``[[start, end], ...]``; JSON lines with one column.
+    encoding_errors : {"strict", "replace"}
+        What to do with bytes that are not UTF-8: refuse the input, or put U+FFFD in their place.
+    batch_words : int
+        About how many words to read at once. It bounds the memory and how much work a crash can lose.
+    """
+
+    columns: tuple[str, ...] = ()
+    spans: str | None = None
+    encoding_errors: str = "strict"
+    batch_words: int = BATCH_WORDS
+
+    @property
+    def batch_bytes(self) -> int:
+        """The size of the input that holds about `batch_words` words."""
+        return self.batch_words * _BYTES_PER_WORD
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place between two records, from which reading can go on.
+
+    Parameters
+    ----------
+    offset : int
+        Bytes read so far (rows, for Parquet).
+    line : int
+        Lines read so far (0 for Parquet).
+    record : int
+        Records read so far.
+    fingerprint : str
+        Digest of what was read, by which it is recognised.
+    """
+
+    offset: int
+    line: int
+    record: int
+    fingerprint: str
+
+
+@dataclass
+class Block(ABC):
+    """Some records in a row, with what is needed to write them again around their new texts.
+
+    Parameters
+    ----------
+    end : Position
+        The place behind the last of them.
+    records : list of list
+        For each record, its texts to veil: one for each column that is not null.
+    """
+
+    end: Position
+    records: list[list[str | Document]]
+
+    def texts(self) -> Iterator[str | Document]:
+        """Give the texts of all records in order."""
+        for record in self.records:
+            yield from record
+
+    @abstractmethod
+    def render(self, releases: Sequence[Release]) -> bytes:
+        """Return the block as it is to be written, with one release in place of each text."""
+
+
+class Reader(ABC):
+    """Reads one input in blocks of records, from the beginning or from a position.
+
+    The blocks depend on the input and the options alone, not on where reading began.
+    """
+
+    preamble: bytes = b""
+    """What stands before the first record and is written as it is: a byte order mark, a header."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """Read the records that are left."""
+
+    @abstractmethod
+    def bytes_done(self, position: Position) -> int:
+        """Return about how many bytes of the input lie before `position`."""
+
+    @abstractmethod
+    def check_unchanged(self) -> None:
+        """Raise if the input is no longer what it was when it was opened."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the input."""
+
+    def __enter__(self: AnyReader) -> AnyReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 @dataclass(frozen=True)
@@ -22,13 +153,11 @@ class Format:
     Parameters
     ----------
     name : str
-        What ``--format`` calls it.
+        What people call it.
     extensions : tuple of str
         How the names of its files end.
-    reader : str
-        Its reader, as module and class: it is imported when it is used, since some take long to import.
-    writer : str
-        Its writer, where a plain file will not do.
+    reader, writer : str
+        Its reader and writer, as module and class: they are imported when they are used, since some take long.
     streams : bool
         Whether it can be read from and written to a pipe.
     """
@@ -36,7 +165,7 @@ class Format:
     name: str
     extensions: tuple[str, ...]
     reader: str
-    writer: str = ""
+    writer: str = "wordveil.io.output.FileWriter"
     streams: bool = True
 
     @property
@@ -49,9 +178,7 @@ class Format:
         return cast("Reader", _imported(self.reader)(path, reading, start))
 
     def open_writer(self, part: Path, size: int, source: Path | None) -> FileWriter:
-        """Open the file in the making for the records of `source`, and keep `size` bytes of it."""
-        if not self.writer:
-            return FileWriter(part, size)
+        """Open the unfinished file for the records of `source`, and keep `size` bytes of it."""
         return cast("FileWriter", _imported(self.writer)(part, size, source))
 
 
@@ -61,7 +188,7 @@ def _imported(name: str) -> type:
 
 
 FORMATS = (
-    Format("text", (".txt", ".text", ".md", ".log"), "wordveil.io.text_lines.TextReader"),
+    Format("text", (".txt", ".text", ".md", ".log"), "wordveil.io.lines.TextReader"),
     Format("csv", (".csv",), "wordveil.io.tables.CsvReader"),
     Format("tsv", (".tsv", ".tab"), "wordveil.io.tables.TsvReader"),
     Format("jsonl", (".jsonl", ".ndjson"), "wordveil.io.json_lines.JsonReader"),
@@ -80,11 +207,49 @@ def format_named(name: str) -> Format:
     for form in FORMATS:
         if form.name == name:
             return form
-    names = ", ".join(form.name for form in FORMATS)
-    raise WordveilError(f"there is no format {name!r}; choose one of {names}.")
+    raise OptionError(f"unknown format {name!r}; choose one of {', '.join(form.name for form in FORMATS)}.")
 
 
 def format_of(path: Path) -> Format | None:
     """Return the format that the extension of a file stands for, if any."""
     extension = path.suffix.lower()
     return next((form for form in FORMATS if extension in form.extensions), None)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return column names as a phrase, cut where there are many or long ones."""
+    names = list(names)
+    cut = [name[:_SHOWN_LETTERS] + "…" * (len(name) > _SHOWN_LETTERS) for name in names[:_SHOWN_NAMES]]
+    shown = [name if name.isprintable() else repr(name) for name in cut]  # a terminal obeys some characters
+    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    return ", ".join(shown) + more
+
+
+def check_columns(source: str, asked: Iterable[str], there: Iterable[str]) -> None:
+    """Refuse columns that were not chosen, are not there or are there twice.
+
+    Parameters
+    ----------
+    source : str
+        What the input is called.
+    asked, there : iterable of str
+        The columns to veil, and all columns of the input.
+    """
+    asked, there = list(asked), list(there)
+    if not asked:
+        raise OptionError(f"use `columns` to choose which columns of {source} to veil; it has: {listed(there)}.")
+    for column in asked:
+        if column not in there:
+            raise InputError(f"{source} has no column {column!r}; it has: {listed(there)}.")
+        if there.count(column) > 1:
+            raise InputError(
+                f"{source} has several columns named {column!r}; rename them, so that none stays unveiled."
+            )
+
+
+def changed_since(source: Path | str) -> InputError:
+    """Return the error for an input that is not the one that a job was begun with."""
+    return InputError(
+        f"{source} has changed since the job began, so the job cannot be resumed; start again with `overwrite` "
+        "instead of `resume`."
+    )

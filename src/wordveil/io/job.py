@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from wordveil.errors import WordveilError
-from wordveil.io.checkpoint import Checkpoint, Identity, digest_of, write_whole
-from wordveil.io.crew import Crew
-from wordveil.io.destination import Destination
-from wordveil.io.failures import told
-from wordveil.io.lock import Lock
-from wordveil.io.plan import Piece, Plan
-from wordveil.io.reader import Reader
-from wordveil.io.records import Position, Reading
-from wordveil.io.tally import Tally
-from wordveil.io.veils import Veils
-from wordveil.io.writer import StreamWriter, Writer
+from wordveil.errors import FileError, InputError, OptionError, WordveilError
+from wordveil.files import Lock, digest_of, file_errors, write_whole
+from wordveil.io.checkpoint import Checkpoint, Identity, Tally
+from wordveil.io.formats import Position, Reader, Reading
+from wordveil.io.inputs import Piece, Plan
+from wordveil.io.output import Destination, StreamWriter, Writer
+from wordveil.io.workers import Crew, Veils
+from wordveil.noise import Entropy
+from wordveil.text import NgramTree
 
-__all__ = ["FileJob", "StreamJob", "Watch"]
+__all__ = ["FileJob", "JobWatch", "StreamJob", "learn_common_words"]
 
-Watch = Callable[[Tally, int], None]
-"""Called after each block with the sums so far and how many bytes of the input are done."""
+#: Called after each block with the sums so far and how many bytes of the input are done.
+JobWatch = Callable[[Tally, int], None]
+
+_AS_BEFORE = "give the same as before to continue, or start again with `overwrite` instead of `resume`"
 
 
 @dataclass
@@ -33,7 +33,7 @@ class _Run:
 
     crew: Crew
     state: Checkpoint
-    watch: Watch | None
+    watch: JobWatch | None
     keep: Callable[[], None]
     bytes_before: int = 0
 
@@ -58,9 +58,9 @@ class _Job:
         """Open every input that can be opened again, to find wrong columns before any work is done."""
         if self._reading.spans is not None:
             if any(piece.format.name != "jsonl" for piece in self._plan.pieces):
-                raise WordveilError("offsets are read from JSON lines only: leave out --spans.")
+                raise OptionError("`spans` are read from JSON lines only; leave them out.")
             if len(self._reading.columns) != 1:
-                raise WordveilError("offsets belong to one text: give one --column with --spans.")
+                raise OptionError("`spans` belong to one text; choose one column in `columns`.")
         for piece in self._plan.pieces:
             if not piece.is_stream:
                 self._open(piece).close()
@@ -76,7 +76,7 @@ class _Job:
         before = 0
         for piece in self._plan.pieces:
             if piece.is_stream:
-                raise WordveilError("the input is read twice, and a stream can be read only once: give a file.")
+                raise InputError("the input is read twice, and a stream can be read only once; give a file.")
             with self._open(piece) as reader:
                 for block in reader.blocks():
                     for texts in block.records:
@@ -132,14 +132,14 @@ class StreamJob(_Job):
         self._output = output
 
     def check(self) -> None:
-        """Raise what can be known to be wrong before any work is done."""
+        """Raise, before any work is done, what is known to be wrong."""
         if self._plan.folder:
-            raise WordveilError("a folder cannot be written to a stream: give an output folder with -o.")
+            raise FileError("a folder cannot be written to a stream; name a folder with `output`.")
         if not self._plan.pieces[0].format.streams:
-            raise WordveilError("Parquet cannot be written to a stream: give an output file with -o.")
+            raise FileError("Parquet cannot be written to a stream; name a file with `output`.")
         self._check_inputs()
 
-    def run(self, veils: Veils, watch: Watch | None = None, workers: int = 1) -> Tally:
+    def run(self, veils: Veils, watch: JobWatch | None = None, workers: int = 1) -> Tally:
         """Do the job and return its sums."""
         piece = self._plan.pieces[0]
         state = Checkpoint(Identity("", "", ""))
@@ -218,13 +218,13 @@ class FileJob(_Job):
         return self._destination.part if self._has_kept else None
 
     def check(self) -> None:
-        """Raise what can be known to be wrong before any work is done."""
+        """Raise, before any work is done, what is known to be wrong."""
         if self._resume and not self._keeps:
-            raise WordveilError("a job that reads standard input or a pipe cannot be resumed.")
+            raise OptionError("a job that reads standard input or a pipe cannot be resumed; leave out `resume`.")
         self._destination.check(self._plan, resume=self._resume, overwrite=self._overwrite)
         self._check_inputs()
 
-    def run(self, veils: Veils, watch: Watch | None = None, workers: int = 1) -> Tally:
+    def run(self, veils: Veils, watch: JobWatch | None = None, workers: int = 1) -> Tally:
         """Do the job, or what is left of it, and return the sums over all of it."""
         crew = Crew(veils, workers)
         state = self._state(veils)
@@ -240,7 +240,7 @@ class FileJob(_Job):
         except WordveilError as error:
             if not self._leave():
                 raise
-            sentence = str(error)
+            kind, sentence = type(error), str(error)
         except BaseException:
             self._leave()
             raise
@@ -248,9 +248,7 @@ class FileJob(_Job):
             crew.close()
             if lock:
                 lock.release()
-        raise WordveilError(
-            f"{sentence} What was done is kept in {self._destination.part}: go on with --resume when this is put right."
-        )
+        raise kind(f"{sentence} What was done is kept in {self._destination.part}: fix this, then use `resume`.")
 
     def forget(self) -> None:
         """Remove the checkpoint of the job, after all that depends on it is done."""
@@ -263,21 +261,19 @@ class FileJob(_Job):
         if not self._resume or not self._destination.checkpoint.exists():
             return Checkpoint(identity)
         state = Checkpoint.load(self._destination.checkpoint)
-        again = "give the same as before to go on, or --overwrite instead of --resume to start again"
         if state.identity.veil != identity.veil:
-            raise WordveilError(
-                "the job was begun with another mechanism, ε, space, seed, choice of words or version "
-                f"of wordveil; {again}."
+            raise OptionError(
+                "the job was begun with another mechanism, ε, space, seed, choice of words or version of wordveil; "
+                f"{_AS_BEFORE}."
             )
         if state.identity.options != identity.options:
-            raise WordveilError(f"the job was begun with other columns or ways of reading; {again}.")
+            raise OptionError(f"the job was begun with other columns, encoding_errors or batch_words; {_AS_BEFORE}.")
         done = ""
         for piece in self._plan.pieces[: state.piece]:
             done = _done(done, piece)
         if state.identity.inputs != identity.inputs or state.done != done:
-            raise WordveilError(
-                "the input files are not what they were when the job began; "
-                "start again with --overwrite instead of --resume."
+            raise InputError(
+                "the input files have changed since the job began; start again with `overwrite` instead of `resume`."
             )
         state.tally.runs += 1
         self._has_kept = state.is_begun
@@ -333,6 +329,46 @@ def _done(before: str, piece: Piece) -> str:
     """Return the digest of the inputs up to this one."""
     if piece.source is None:
         return before
-    with told("read", piece.source):
+    with file_errors("read", piece.source):
         state = piece.source.stat()
     return digest_of([before, piece.name, state.st_size, state.st_mtime_ns])
+
+
+def learn_common_words(
+    job: FileJob | StreamJob, tree: NgramTree, entropy: Entropy, watch: Callable[[int], None] | None = None
+) -> NgramTree:
+    """Grow a tree on the records of a job, or return the one with which the job was begun.
+
+    To grow a second tree on the same records would spend its ε again, and choose other words.
+
+    Parameters
+    ----------
+    job : FileJob or StreamJob
+        The job; it keeps the tree for a resume, and removes it when it is done.
+    tree : NgramTree
+        The tree to grow.
+    entropy : Entropy
+        Where the noise comes from.
+    watch : callable, optional
+        Told how many bytes of the input are done.
+    """
+    begun = job.learnt
+    grown = tree.grow(job.records(watch), entropy) if begun is None else _begun_with(begun, tree)
+    # Also what was loaded: a job that had come to nothing begins anew, and may be stopped again.
+    job.keep_learnt(json.dumps(grown.to_dict()))
+    return grown
+
+
+def _begun_with(path: Path, wanted: NgramTree) -> NgramTree:
+    if not path.exists():
+        raise OptionError(f"the job was begun with another choice of words, or {path} was removed; {_AS_BEFORE}.")
+    try:
+        with file_errors("read", path):
+            tree = NgramTree.from_dict(json.loads(path.read_text("utf-8")), wanted.vocabulary)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        tree = None
+    if tree is None:
+        raise FileError(f"{path} was not written by this version of wordveil; start again with `overwrite`.")
+    if (tree.epsilon, tree.longest, tree.words) != (wanted.epsilon, wanted.longest, wanted.words):
+        raise OptionError(f"the job was begun with another ε, height or number of words of the tree; {_AS_BEFORE}.")
+    return tree

@@ -1,25 +1,37 @@
-"""JSON lines: a record is an object on a line."""
+"""JSON lines: a record is an object on a line; only the chosen values change, and all else stays byte for byte."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wordveil.errors import WordveilError
-from wordveil.io import json_places
-from wordveil.io.json_places import Place
-from wordveil.io.line_reader import LineReader
-from wordveil.io.offsets import as_spans, moved
-from wordveil.io.reader import listed
-from wordveil.io.records import Block, Position
+from wordveil.errors import InputError, OptionError
+from wordveil.io.formats import Block, Position, listed
+from wordveil.io.lines import LineReader
 from wordveil.text import Document, Release
 
-__all__ = ["JsonBlock", "JsonReader"]
+__all__ = ["JsonReader", "find_places", "moved"]
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"[ \t\n\r]*")
+_NUMBER = 0  # stands for every number: their digits are never looked at, so no size of them can do harm
+_DECODER = json.JSONDecoder(
+    parse_float=lambda _: _NUMBER, parse_int=lambda _: _NUMBER, parse_constant=lambda _: _NUMBER
+)
+
+Spans = tuple[tuple[int, int], ...]
+
+
+class Place(NamedTuple):
+    """A value and where it stands: ``line[start:end]``."""
+
+    value: Any
+    start: int
+    end: int
 
 
 class Row(NamedTuple):
@@ -66,9 +78,9 @@ class JsonReader(LineReader[Row]):
     def _read_preamble(self) -> bytes:
         if not self._reading.columns:
             line = self._lines.decode(self._lines.read())
-            raise WordveilError(
-                f"say with --column which keys of {self._lines.name} to veil; "
-                f"its first record has: {listed(json_places.keys(line))}."
+            raise OptionError(
+                f"use `columns` to choose which keys of {self._lines.name} to veil; its first record has: "
+                f"{listed(_keys(line))}."
             )
         return super()._read_preamble()
 
@@ -83,11 +95,11 @@ class JsonReader(LineReader[Row]):
         spans_key = self._reading.spans
         wanted = [*self._reading.columns, *([spans_key] if spans_key else [])]
         try:
-            found = json_places.find(line, wanted)
+            found = find_places(line, wanted)
         except ValueError:
             found = {}
         if not found:
-            raise WordveilError(f"{self._where()} is not a JSON object.")
+            raise InputError(f"{self._where()} is not a JSON object.")
         places: list[Place] = []
         for column in self._reading.columns:
             places += self._texts(line, column, found[column])
@@ -100,10 +112,10 @@ class JsonReader(LineReader[Row]):
 
     def _one(self, line: str, key: str, places: list[Place]) -> Place:
         if not places:
-            there = f"; it has: {listed(json_places.keys(line))}" if self._record == 1 else ""
-            raise WordveilError(f"{self._where()} has no key {key!r}{there}.")
+            there = f"; it has: {listed(_keys(line))}" if self._record == 1 else ""
+            raise InputError(f"{self._where()} has no key {key!r}{there}.")
         if len(places) > 1:
-            raise WordveilError(f"{self._where()} has the key {key!r} more than once.")
+            raise InputError(f"{self._where()} has the key {key!r} more than once.")
         return places[0]
 
     def _texts(self, line: str, column: str, places: list[Place]) -> list[Place]:
@@ -112,18 +124,16 @@ class JsonReader(LineReader[Row]):
         if place.value is None:
             return []
         if not isinstance(place.value, str):
-            raise WordveilError(f"{self._where()} has something other than text or null at {column!r}.")
+            raise InputError(f"{self._where()} has neither text nor null at {column!r}.")
         return [place]
 
     def _spans(self, line: str, texts: list[Place], places: list[Place]) -> Place:
         key = self._reading.spans or ""
         place = self._one(line, key, places)
         length = len(texts[0].value) if texts else 0
-        spans = as_spans(_exact(line[place.start : place.end]), length)
+        spans = _as_spans(_exact(line[place.start : place.end]), length)
         if spans is None:
-            raise WordveilError(
-                f"{self._where()} has at {key!r} something other than [[start, end], ...] within the text."
-            )
+            raise InputError(f"{self._where()} has no [[start, end], ...] within its text at {key!r}.")
         return Place(spans, place.start, place.end)
 
     def _block(self, rows: list[Row], end: Position) -> Block:
@@ -137,8 +147,121 @@ class JsonReader(LineReader[Row]):
 
 
 def _exact(literal: str) -> Any:
-    """Return the value with its numbers, None where they are beyond all measure."""
+    """Return the value with its numbers, or None if they are too large to be read."""
     try:
         return json.loads(literal)
     except (ValueError, RecursionError):
         return None
+
+
+def find_places(line: str, columns: Iterable[str]) -> dict[str, list[Place]]:
+    """Return, for each column, every place in the object on `line` where it has a value.
+
+    Parameters
+    ----------
+    line : str
+        One object.
+    columns : iterable of str
+        Keys; a dot leads into an object, unless the key itself has the dot.
+
+    Raises
+    ------
+    ValueError
+        If the line is not one JSON object. The error quotes nothing.
+
+    Examples
+    --------
+    >>> find_places('{"a": {"b": "x"}}', ["a.b"])
+    {'a.b': [Place(value='x', start=12, end=15)]}
+    """
+    found: dict[str, list[Place]] = {column: [] for column in columns}
+    try:
+        start = _skip_space(line, 0)
+        _expect(line, start, "{")
+        end = _walk(line, start + 1, {column: column for column in found}, found)
+        if _skip_space(line, end) == len(line):
+            return found
+    except (ValueError, RecursionError):
+        pass
+    raise ValueError("not a JSON object")
+
+
+def _keys(line: str) -> list[str]:
+    """Return the keys of the object on `line`, none if there is no object."""
+    try:
+        value = _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        return []
+    return list(value) if isinstance(value, dict) else []
+
+
+def _walk(line: str, at: int, wanted: dict[str, str], found: dict[str, list[Place]]) -> int:
+    """Go through the object whose brace stands before `at`; `wanted` maps paths from here to columns."""
+    at = _skip_space(line, at)
+    if line[at : at + 1] == "}":
+        return at + 1
+    while True:
+        _expect(line, at, '"')
+        key, at = _DECODER.raw_decode(line, at)
+        at = _skip_space(line, at)
+        _expect(line, at, ":")
+        start = _skip_space(line, at + 1)
+        stem = key + "."
+        inside = {path[len(stem) :]: column for path, column in wanted.items() if path.startswith(stem)}
+        value: Any = {}
+        if inside and line[start : start + 1] == "{":
+            end = _walk(line, start + 1, inside, found)
+        else:
+            value, end = _DECODER.raw_decode(line, start)
+        if key in wanted:
+            found[wanted[key]].append(Place(value, start, end))
+        at = _skip_space(line, end)
+        if line[at : at + 1] == "}":
+            return at + 1
+        _expect(line, at, ",")
+        at = _skip_space(line, at + 1)
+
+
+def _skip_space(line: str, at: int) -> int:
+    match = _SPACE.match(line, at)
+    return match.end() if match else at
+
+
+def _expect(line: str, at: int, character: str) -> None:
+    if line[at : at + 1] != character:
+        raise ValueError("not a JSON object")
+
+
+def _as_spans(value: Any, length: int) -> Spans | None:
+    """Return a JSON value as spans of a text of this length, or None if it is no list of such pairs."""
+    if not isinstance(value, list):
+        return None
+    spans = []
+    for pair in value:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(type(offset) is int for offset in pair)):
+            return None
+        if not 0 <= pair[0] <= pair[1] <= length:
+            return None
+        spans.append((pair[0], pair[1]))
+    return tuple(spans)
+
+
+def moved(spans: Spans, release: Release) -> list[list[int]]:
+    """Return where the spans lie in the new text.
+
+    The old offsets would be wrong there, and would give away how long the old words were.
+    """
+    replaced, length = release.replacements, len(release.text)
+    starts = [change.start for change in replaced]
+
+    def place(offset: int, *, is_end: bool) -> int:
+        before = bisect_right(starts, offset - 1 if is_end else offset) - 1
+        if before < 0:
+            return min(offset, length)  # dropping a word takes a space before it along
+        change = replaced[before]
+        if offset < change.end or (is_end and offset == change.end):  # in a replaced word: all of the new one
+            return change.new_end if is_end else change.new_start
+        return min(offset - change.end + change.new_end, length)
+
+    places = [(place(start, is_end=False), place(end, is_end=True)) for start, end in spans]
+    return [[start, max(start, end)] for start, end in places]

@@ -14,14 +14,13 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
-from wordveil.errors import WordveilError
-from wordveil.io.failures import told
-from wordveil.io.reader import Reader, wrong_columns
-from wordveil.io.records import Block, Position, Reading
-from wordveil.io.writer import FileWriter, open_new, parquet_in_the_making
+from wordveil.errors import InputError, WordveilError
+from wordveil.files import file_errors, open_new
+from wordveil.io.formats import Block, Position, Reader, Reading, changed_since, check_columns
+from wordveil.io.output import FileWriter, parquet_before
 from wordveil.text import Release
 
-__all__ = ["ParquetBlock", "ParquetReader", "ParquetWriter"]
+__all__ = ["ParquetReader", "ParquetWriter"]
 
 _ROWS_AT_ONCE = 4096
 _ENDS = 1 << 16  # bytes at both ends of the file that go into its fingerprint; the footer says where all the rest lies
@@ -96,21 +95,11 @@ def _is_text(kind: Any) -> bool:
 
 
 class ParquetReader(Reader):
-    """Reads rows of a Parquet file.
-
-    Parameters
-    ----------
-    path : Path
-        The file; a stream will not do, since Parquet is read from its end.
-    reading : Reading
-        The columns and how to read.
-    start : Position, optional
-        Where to go on; by default at the beginning.
-    """
+    """Reads rows of a Parquet file; a stream will not do, since Parquet is read from its end."""
 
     def __init__(self, path: Path | None, reading: Reading, start: Position | None = None) -> None:
         if path is None or not path.is_file():
-            raise WordveilError("Parquet cannot be read from a stream: give the name of a file.")
+            raise InputError("Parquet cannot be read from a stream; give the name of a file.")
         self._path, self._reading = path, reading
         self._fingerprint = _fingerprint(path)
         with _understood(path):
@@ -119,18 +108,13 @@ class ParquetReader(Reader):
             with _understood(path):
                 schema = self._file.schema_arrow
                 names = schema.names
-            wrong = wrong_columns(str(path), reading.columns, names)
-            if wrong:
-                raise wrong
+            check_columns(str(path), reading.columns, names)
             for column in reading.columns:
                 kind = schema.field(column).type
                 if not _is_text(kind):
-                    raise WordveilError(f"the column {column!r} of {path} holds no text, but {kind}.")
+                    raise InputError(f"the column {column!r} of {path} holds {kind}, not text.")
             if start is not None and start.fingerprint != self._fingerprint:
-                raise WordveilError(
-                    f"{path} is not what it was when the job began, so it cannot be resumed; "
-                    "start again with --overwrite instead of --resume."
-                )
+                raise changed_since(path)
         except BaseException:
             self.close()
             raise
@@ -194,20 +178,21 @@ class ParquetReader(Reader):
             return [None if value is None else value.decode("utf-8", errors) for value in values]
         except UnicodeDecodeError:
             pass
-        raise WordveilError(
-            f"the column {column!r} of {self._path} holds text that is not UTF-8; give --encoding-errors replace."
+        raise InputError(
+            f"the column {column!r} of {self._path} holds text that is not UTF-8; have it replaced with "
+            "`encoding_errors`."
         )
 
     def bytes_done(self, position: Position) -> int:
         """Return about how many bytes lie before `position`: the share of its rows."""
         rows = self._file.metadata.num_rows
-        with told("read", self._path):
+        with file_errors("read", self._path):
             return round(self._path.stat().st_size * position.offset / rows) if rows else 0
 
     def check_unchanged(self) -> None:
-        """Raise where the file was changed since it was opened."""
+        """Raise if the file has changed since it was opened."""
         if _fingerprint(self._path) != self._fingerprint:
-            raise WordveilError(f"{self._path} was changed while it was read.")
+            raise InputError(f"{self._path} changed while it was being read.")
 
     def close(self) -> None:
         """Close the file."""
@@ -217,21 +202,13 @@ class ParquetReader(Reader):
 class ParquetWriter(FileWriter):
     """Keeps the rows in Arrow streams, one behind the other, and makes them one Parquet file at the end.
 
-    Parameters
-    ----------
-    part : Path
-        The file in the making.
-    size : int
-        How many bytes of it to keep.
-    source : Path
-        The input, whose compression and size of row groups are kept.
+    The compression and the size of row groups are those of the input.
     """
 
     def __init__(self, part: Path, size: int, source: Path | None) -> None:
-        self._source = source
         # A job that was stopped just before the end has left the Parquet file itself in the place of the streams.
         self._is_whole = _begins_with(part, _MAGIC)
-        super().__init__(part, part.stat().st_size if self._is_whole else size)
+        super().__init__(part, part.stat().st_size if self._is_whole else size, source)
 
     def finish(self, target: Path) -> None:
         """Write the Parquet file and give it its name."""
@@ -242,10 +219,10 @@ class ParquetWriter(FileWriter):
 
     def _make_whole(self, target: Path) -> None:
         """Put the Parquet file in the place of the streams."""
-        whole = parquet_in_the_making(self.part)
+        whole = parquet_before(self.part)
         with _understood(self._source or target), pq.ParquetFile(self._source) as source:
             schema, layout = source.schema_arrow, _Layout(source.metadata)
-        with told("write", whole), self.part.open("rb") as streams:
+        with file_errors("write", whole), self.part.open("rb") as streams:
             schema = _stream_schema(streams) or schema
             with open_new(whole) as written:
                 with pq.ParquetWriter(written, schema, compression=layout.compression) as parquet:
@@ -308,7 +285,7 @@ def _stream_batches(streams: Any) -> Iterator[Any]:
 
 
 def _begins_with(path: Path, start: bytes) -> bool:
-    with told("read", path):
+    with file_errors("read", path):
         if not path.exists():
             return False
         with path.open("rb") as file:
@@ -316,10 +293,10 @@ def _begins_with(path: Path, start: bytes) -> bool:
 
 
 def _fingerprint(path: Path) -> str:
-    with told("read", path), path.open("rb") as file:
+    with file_errors("read", path), path.open("rb") as file:
         state = os.fstat(file.fileno())
         if state.st_size == 0:
-            raise WordveilError(f"{path} is empty.")
+            raise InputError(f"{path} is empty.")
         digest = hashlib.sha256(f"{state.st_size} {state.st_mtime_ns}".encode())
         digest.update(file.read(_ENDS))
         file.seek(max(0, state.st_size - _ENDS))
@@ -329,7 +306,7 @@ def _fingerprint(path: Path) -> str:
 
 @contextmanager
 def _understood(path: Path) -> Iterator[None]:
-    """Say that a file is no good Parquet, without the words of the library, which may hold values."""
+    """Say that a Parquet file is bad, without the library's own message, which may quote values."""
     try:
         yield
         return
@@ -337,4 +314,4 @@ def _understood(path: Path) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):  # names that are no text, among others
         pass
-    raise WordveilError(f"{path} is not a Parquet file that can be read, or it is damaged.")
+    raise InputError(f"{path} is not a Parquet file, or it is damaged.")

@@ -9,14 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from wordveil.errors import WordveilError
-from wordveil.io.line_reader import LineReader
-from wordveil.io.lines import LONGEST, ending
-from wordveil.io.reader import wrong_columns
-from wordveil.io.records import Block, Position, Reading
+from wordveil.errors import InputError
+from wordveil.io.formats import Block, Position, Reading, check_columns
+from wordveil.io.lines import LONGEST, LineReader, ending
 from wordveil.text import Document, Release
 
-__all__ = ["CsvReader", "TableBlock", "TableReader", "TsvReader"]
+__all__ = ["CsvReader", "TsvReader"]
 
 _LONGEST_HEADER = 1000  # lines
 _ROW_END = "\r\n"  # the csv writer quotes the characters of its row ending; each row then gets back its own
@@ -89,16 +87,12 @@ class TableReader(LineReader[Row]):
                     if names is not None:
                         readings[delimiter] = names
         if not text or not text[0].strip():
-            raise WordveilError(f"{self._lines.name} does not begin with a header.")
+            raise InputError(f"{self._lines.name} does not begin with a header.")
         if not readings:
-            raise WordveilError(
-                f"the header of {self._lines.name} is malformed: look at its quotation marks and line ends."
-            )
+            raise InputError(f"the header of {self._lines.name} is malformed; check its quotation marks and line ends.")
         self._delimiter = self._separator(readings)
         names = readings[self._delimiter]
-        wrong = wrong_columns(self._lines.name, self._reading.columns, names)
-        if wrong:
-            raise wrong
+        check_columns(self._lines.name, self._reading.columns, names)
         self._width = len(names)
         self._places = [names.index(column) for column in self._reading.columns]
         return header
@@ -108,9 +102,9 @@ class TableReader(LineReader[Row]):
         wanted = set(self._reading.columns)
         fitting = [one for one in self.delimiters if one in readings and wanted <= set(readings[one])]
         if wanted and len({tuple(readings[one]) for one in fitting}) > 1:
-            raise WordveilError(
-                f"the header of {self._lines.name} has these columns under more than one separator; rename its "
-                "columns, so that it is clear which text belongs to them."
+            raise InputError(
+                f"the header of {self._lines.name} has these columns with more than one separator; rename its columns, "
+                "so that it is clear which text belongs to them."
             )
         if wanted and fitting:
             return fitting[0]
@@ -120,9 +114,9 @@ class TableReader(LineReader[Row]):
         """Give the parser line after line; it takes no more of them than the row at hand needs."""
         while line := self._lines.read():
             if self._lines.offset - self._row_begin > LONGEST:
-                raise WordveilError(
-                    f"{self._where(self._record + 1)} is longer than {LONGEST >> 20} MiB; "
-                    "a quotation mark may be left open."
+                raise InputError(
+                    f"{self._where(self._record + 1)} is longer than {LONGEST >> 20} MiB; a quotation mark may not be "
+                    "closed."
                 )
             self._last_line = self._lines.decode(line)
             yield self._last_line
@@ -136,11 +130,11 @@ class TableReader(LineReader[Row]):
         except csv.Error:
             fields = None
         if fields is None:
-            raise WordveilError(f"{self._where(self._record + 1)} is malformed: look at its quotation marks.")
+            raise InputError(f"{self._where(self._record + 1)} is malformed; check its quotation marks.")
         if fields:
             self._record += 1
             if len(fields) != self._width:
-                raise WordveilError(
+                raise InputError(
                     f"{self._where(self._record)} has {len(fields)} fields, but the header has {self._width}."
                 )
         return Row(fields, ending(self._last_line))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from randomgen import ChaCha
 
-from wordveil.forks import renew_after_fork
+from wordveil.parallel import renew_after_fork
 
 __all__ = ["Entropy"]
 

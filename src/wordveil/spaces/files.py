@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wordveil.cache import DAMAGE, read_cached
 from wordveil.errors import WordveilError
+from wordveil.files import DAMAGE, read_cached
 from wordveil.spaces.formats.binary import read_word2vec_binary, write_word2vec_binary
 from wordveil.spaces.formats.checks import Places, Vectors, check, narrow
 from wordveil.spaces.formats.detect import detect, ensure_content, form_of_name

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
-from wordveil.forks import renew_after_fork
+from wordveil.files import cached_arrays
+from wordveil.parallel import renew_after_fork
 from wordveil.spaces.formats.npy import read_array
 from wordveil.spaces.hops import HopSearch, checked_rows
 from wordveil.spaces.space import Ids, PointSpace, Rows, Space

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import cached_arrays
+from wordveil.files import cached_arrays
 from wordveil.spaces.space import Space
 
 __all__ = ["neighbourhoods"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
+from wordveil.files import cached_arrays
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.space import Ids, Rows, Space
 from wordveil.spaces.tour import closed_tour

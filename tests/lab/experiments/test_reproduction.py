@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wordveil.canvas import new_figure
 from wordveil.errors import WordveilError
+from wordveil.extras import new_figure
 from wordveil.lab.experiments.page import write_page
 from wordveil.lab.experiments.registry import EXPERIMENTS, run_experiment
 from wordveil.lab.experiments.result import Result, Setting, Table, written

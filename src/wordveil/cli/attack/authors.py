@@ -24,9 +24,10 @@ from wordveil.cli.attack.shared import (
     veiling,
 )
 from wordveil.cli.attack.texts import read_corpus
-from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
+from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def authors(
     attributors = [_attributor(name, threshold, seed or 0) for name in methods]
     found: list[dict[str, Any]] = []
     curves: dict[str, list[Rate | Mean]] = {}
-    with ProgressOf("attacking", quiet=quiet) as progress:
+    with ProgressBar("attacking", quiet=quiet) as progress:
         _, make = maker_of(mechanism, space, normalise, option)
         known, asked = _corpora(table, unknown, column, author_column, share, seed or 0)
         for rate in rates:

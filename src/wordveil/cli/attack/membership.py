@@ -23,8 +23,9 @@ from wordveil.cli.attack.shared import (
     veiling,
 )
 from wordveil.cli.attack.texts import read_corpus, read_texts
-from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.calibrate import Quiet
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
+from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def membership(
     rates = [0.0] if scrambler else epsilons_of(epsilon)
     found: list[dict[str, Any]] = []
     described: Mechanism[Any] | None = None
-    with ProgressOf("attacking", quiet=quiet) as progress:
+    with ProgressBar("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
         corpus = read_corpus(table, column, author_column)
         public = None if reference is None else read_texts(reference, column)

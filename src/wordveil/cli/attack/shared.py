@@ -106,7 +106,7 @@ def draw(
     """Draw success over ε, if a picture was asked for."""
     if figure is not None:
         from wordveil.attacks.figures import draw_rates
-        from wordveil.canvas import save
+        from wordveil.extras import save
 
         save(draw_rates(epsilons, curves, title), figure)
 

@@ -19,9 +19,10 @@ from wordveil.cli.attack.shared import (
     print_json,
     print_table,
 )
-from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
+from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def vectors(
     check_figure(figure, released, space, overwrite=overwrite)
     found: list[VectorAttack] = []
     described: Mechanism[Any] | None = None
-    with ProgressOf("attacking", quiet=quiet) as progress:
+    with ProgressBar("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
         if released is not None:
             ids, points = _released(released, opened)
@@ -87,7 +88,7 @@ def vectors(
                                             watch=progress.watch))  # fmt: skip
     if figure is not None:
         from wordveil.attacks.figures import draw_overlaps
-        from wordveil.canvas import save
+        from wordveil.extras import save
 
         save(draw_overlaps(rates, found, "released vectors" if released else mechanism), figure)
     if as_json:

@@ -26,9 +26,10 @@ from wordveil.cli.attack.shared import (
     tell,
 )
 from wordveil.cli.attack.texts import read_sentences
-from wordveil.cli.calibrate import ProgressOf, Quiet
+from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName, stdout
+from wordveil.cli.progress import ProgressBar
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def bayes(
     check_figure(figure, text, reference, space, overwrite=overwrite)
     if reference is not None and prior is not None:
         raise WordveilError("--prior and --reference exclude each other: the prior comes from the one or the other.")
-    with ProgressOf("attacking", quiet=quiet) as progress:
+    with ProgressBar("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
         words = _words(text, column, opened, select)
         believed = _prior(opened, reference, column, select, prior, suspects)
@@ -149,7 +150,7 @@ def sentence(
 
     rates = epsilons_of(epsilon)
     check_figure(figure, text, reference, space, overwrite=overwrite)
-    with ProgressOf("attacking", quiet=quiet) as progress:
+    with ProgressBar("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
         words, known = _words(text, column, opened, select), _words(reference, column, opened, select)
         model, believed = NgramModel(known, len(opened)), _prior_of(known, opened, suspects)

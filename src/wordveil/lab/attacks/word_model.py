@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
-from wordveil.extras import needs
+from wordveil.extras import needs, one_torch_thread, training_device
 from wordveil.text import tokenise
-from wordveil.torch_device import training_device
-from wordveil.torch_threads import one_torch_thread
 
 __all__ = ["Lexicon", "ModelSettings", "WordModel"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wordveil.canvas import new_figure
+from wordveil.extras import new_figure
 from wordveil.lab.experiments.comparison import Frontier
 
 if TYPE_CHECKING:

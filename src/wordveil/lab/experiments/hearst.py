@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from wordveil.cache import cached_folder
 from wordveil.calibration.settings import Watch
-from wordveil.io.checkpoint import digest_of
+from wordveil.files import cached_folder, digest_of
 from wordveil.lab.experiments.result import Setting
 from wordveil.lab.training.pairs import Pairs, read_pairs
 from wordveil.lab.training.trainer import Settings, train

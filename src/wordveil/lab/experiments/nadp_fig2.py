@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.canvas import new_figure
+from wordveil.extras import new_figure
 from wordveil.lab.experiments.noisy_vectors import MECHANISMS, noise_mechanism, noisy
 from wordveil.lab.experiments.result import Cell, Result, Setting, Table
 from wordveil.lab.tasks import AveragedVectors, Reader, Task, evaluate, load_task

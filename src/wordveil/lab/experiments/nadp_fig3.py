@@ -8,7 +8,7 @@ import numpy as np
 
 from wordveil.attacks import attack_vectors
 from wordveil.calibration.settings import sample
-from wordveil.canvas import new_figure
+from wordveil.extras import new_figure
 from wordveil.lab.experiments.noisy_vectors import noise_mechanism
 from wordveil.lab.experiments.result import Cell, Result, Setting, Table
 from wordveil.noise import Entropy

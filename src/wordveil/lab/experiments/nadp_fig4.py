@@ -6,7 +6,7 @@ import numpy as np
 
 from wordveil.attacks import attack_released
 from wordveil.calibration.settings import sample
-from wordveil.canvas import new_figure
+from wordveil.extras import new_figure
 from wordveil.lab.experiments.result import Result, Setting, Table
 from wordveil.spaces import load_space
 

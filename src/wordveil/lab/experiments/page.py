@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from wordveil.io.checkpoint import write_whole
+from wordveil.files import write_whole
 from wordveil.lab.experiments.registry import EXPERIMENTS
 from wordveil.lab.experiments.result import Table
 from wordveil.lab.experiments.results import ResultFolder

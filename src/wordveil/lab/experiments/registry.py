@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wordveil.errors import WordveilError
+from wordveil.extras import training_device
 from wordveil.lab.experiments.result import Result, Setting
-from wordveil.torch_device import training_device
 
 __all__ = ["EXPERIMENTS", "Experiment", "run_experiment"]
 

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from wordveil.canvas import save
 from wordveil.errors import WordveilError
-from wordveil.extras import check_can_draw
-from wordveil.io.checkpoint import write_whole
+from wordveil.extras import check_can_draw, save
+from wordveil.files import write_whole
 from wordveil.lab.experiments.registry import EXPERIMENTS
 from wordveil.lab.experiments.result import Result
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from wordveil._mechanisms import mechanism
-from wordveil.canvas import new_figure
+from wordveil.extras import new_figure
 from wordveil.lab.experiments import corpora
 from wordveil.lab.experiments.result import Cell, Result, Setting, Table
 from wordveil.lab.tasks import CLASSES, BiLstm, Reader, Task, evaluate, load_task, random_words, veiled

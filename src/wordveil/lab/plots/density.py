@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from wordveil.canvas import new_figure
 from wordveil.errors import WordveilError
+from wordveil.extras import new_figure
 from wordveil.noise.hyperbolic import icdm19_log_normaliser
 
 if TYPE_CHECKING:

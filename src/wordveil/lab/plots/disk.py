@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Hyperbolic
-from wordveil.canvas import new_figure
+from wordveil.extras import new_figure
 from wordveil.lab.plots.labels import put_labels
 from wordveil.noise import Entropy
 from wordveil.spaces import PoincareSpace

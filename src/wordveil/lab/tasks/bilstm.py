@@ -9,8 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from wordveil.torch_device import training_device
-from wordveil.torch_threads import one_torch_thread
+from wordveil.extras import one_torch_thread, training_device
 
 __all__ = ["fit_predict"]
 

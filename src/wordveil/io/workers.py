@@ -1,14 +1,15 @@
-"""Who veils the blocks of a job: this process, or several workers beside it."""
+"""Who veils the blocks of a job, and how: this process, or several workers beside it."""
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -16,13 +17,75 @@ from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+import wordveil
 from wordveil import parallel
-from wordveil.errors import WordveilError
-from wordveil.io.records import Block, Position
-from wordveil.io.tally import Tally
-from wordveil.io.veils import Veils
+from wordveil.errors import InputError, OptionError, WordveilError
+from wordveil.io.checkpoint import Tally
+from wordveil.io.formats import Block, Position
+from wordveil.text import Document, Release, Veil
 
-__all__ = ["Crew", "Done"]
+__all__ = ["Crew", "Done", "Veils"]
+
+
+class Veils:
+    """Veils blocks.
+
+    Without a seed it is one veil with fresh entropy, in every run anew. With a seed each block gets a veil of
+    its own, whose seed follows from the seed, the input and the number of the block: so an experiment that
+    was interrupted and resumed comes out as if it had not been.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a veil with the seed it is given, or without one.
+    seed : int, optional
+        The seed of the whole job.
+
+    Attributes
+    ----------
+    whole : Veil
+        The veil of the job, for what it says about itself.
+    """
+
+    def __init__(self, make: Callable[[int | None], Veil], seed: int | None = None) -> None:
+        self._make, self._seed = make, seed
+        self.whole = make(seed)
+
+    def identity(self) -> list[object]:
+        """Return what must be the same for a job to go on."""
+        return [wordveil.__version__, self.whole.fingerprint, self._seed]
+
+    def veil(self, block: Block, name: str, number: int) -> list[Release]:
+        """Veil a block of the input of this name."""
+        veil = self._for(name, number)
+        try:
+            return veil.together(block.texts())
+        except WordveilError as error:
+            reason = str(error)
+        raise InputError(f"{_culprit(veil, block)}: {reason}")
+
+    def _for(self, name: str, number: int) -> Veil:
+        if self._seed is None:
+            return self.whole
+        digest = hashlib.sha256(f"{self._seed}/{number}/{name}".encode("utf-8", "surrogateescape")).digest()
+        return self._make(int.from_bytes(digest[:16], "big"))
+
+
+def _culprit(veil: Veil, block: Block) -> str:
+    """Find the record whose text the veil refuses, such as one with marks that do not pair."""
+    first = block.end.record - len(block.records) + 1
+    for number, texts in enumerate(block.records, first):
+        if any(_is_refused(veil, text) for text in texts):
+            return f"record {number}"
+    return f"one of the records {first} to {block.end.record}"
+
+
+def _is_refused(veil: Veil, text: str | Document) -> bool:
+    try:
+        veil.selection.prepare(Document(text) if isinstance(text, str) else text)
+    except WordveilError:
+        return True
+    return False
 
 
 class Done(NamedTuple):
@@ -48,11 +111,9 @@ class Crew:
     """
 
     def __init__(self, veils: Veils, workers: int = 1) -> None:
-        if workers < 1:
-            raise WordveilError("--workers must be 1 or more.")
         parallel.check_workers(workers)
         if workers > 1 and "fork" not in multiprocessing.get_all_start_methods():
-            raise WordveilError("several workers need a system that can fork processes; leave out --workers.")
+            raise OptionError("this system cannot fork processes, which several workers need; set `workers` to 1.")
         self._veils, self._workers = veils, workers
         self._pool: ProcessPoolExecutor | None = None
 
@@ -73,7 +134,7 @@ class Crew:
                     under_way.append(self._submit(block, name, number))
                 yield done
         except BrokenProcessPool:
-            raise WordveilError("a worker was stopped from outside; run the job again.") from None
+            raise WordveilError("a worker process was killed; run the job again.") from None
 
     def _submit(self, block: Block, name: str, number: int) -> Future[Done]:
         if self._pool is None:

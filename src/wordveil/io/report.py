@@ -1,4 +1,4 @@
-"""The privacy report of a whole job."""
+"""The privacy report of a whole job, and the warning where something is not promised."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 import wordveil
-from wordveil.io.plan import Plan
-from wordveil.io.records import Reading
-from wordveil.io.tally import Tally
+from wordveil.guarantee import Notion
+from wordveil.io.checkpoint import Tally
+from wordveil.io.formats import Reading
+from wordveil.io.inputs import Plan
 from wordveil.text import Veil, report
 
-__all__ = ["job_report"]
+__all__ = ["job_report", "missing_promise"]
 
 
 def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[str, Any]:
-    """Say what a job did, what it promises and what it does not protect, in plain values.
+    """Return what a job did, what it promises and what it does not protect, as plain values.
 
     Parameters
     ----------
@@ -55,8 +56,18 @@ def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[s
     }
 
 
+def missing_promise(veil: Veil) -> str:
+    """Say in a line what is not promised of a release that has no guarantee, or not for every word; "" for others."""
+    shortfall, promise = veil.mechanism.shortfall, veil.guarantee
+    if promise.notion is not Notion.NONE:
+        return shortfall
+    own = veil.mechanism.guarantee.caveats
+    added = [caveat for caveat in promise.caveats if caveat not in own]
+    return " ".join([shortfall or promise.sentence(), *added])
+
+
 def _policies(facts: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """Say which option had which effect on how many words."""
+    """Return which option had which effect on how many words."""
     counts = facts["counts"]
     outside = {
         "replace": {"words_drawn": counts["outside"], "numbers_drawn": counts["numbers"]},
@@ -71,9 +82,9 @@ def _policies(facts: dict[str, Any]) -> dict[str, dict[str, int]]:
 
 
 def _not_protected(plan: Plan) -> list[str]:
-    sentences = ["How many records there are, and their order, is released as it is."]
+    sentences = ["The number of records and their order are released as they are."]
     if any(piece.format.has_columns for piece in plan.pieces):
-        sentences.append("Every other column or key, and which values are null, is released as it is.")
+        sentences.append("All other columns and keys, and which values are null, are released as they are.")
     if plan.folder:
         sentences.append("The names of the files are released as they are.")
     return sentences

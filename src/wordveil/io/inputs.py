@@ -7,8 +7,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from wordveil.errors import WordveilError
-from wordveil.io.failures import told
+from wordveil.errors import InputError, OptionError
+from wordveil.files import file_errors
 from wordveil.io.formats import FORMATS, Format, format_named, format_of
 
 __all__ = ["Piece", "Plan", "make_plan"]
@@ -39,7 +39,7 @@ class Piece:
 
     @property
     def size(self) -> int:
-        """How many bytes it has now, 0 where that cannot be known."""
+        """How many bytes it has now, 0 if that is not known."""
         try:
             return 0 if self.source is None or self.is_stream else self.source.stat().st_size
         except OSError:  # it was there a moment ago; whoever reads it says so
@@ -64,6 +64,11 @@ class Plan:
     folder: Path | None = None
     skipped: tuple[str, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """How many bytes all inputs have, as far as that is known."""
+        return sum(piece.size for piece in self.pieces)
+
 
 def make_plan(source: Path | None, format_name: str | None = None) -> Plan:
     """Find the inputs.
@@ -80,19 +85,17 @@ def make_plan(source: Path | None, format_name: str | None = None) -> Plan:
     if source is None:
         form: Format | None = named or format_named("text")
     else:
-        with told("read", source):
+        with file_errors("read", source):
             is_folder = stat.S_ISDIR(source.stat().st_mode)
         if is_folder:
             return _folder_plan(source, named)
         form = named or format_of(source)
     if form is None:
-        raise WordveilError(
-            f"the extension of {source} says nothing about its format; "
-            f"give --format with one of {', '.join(form.name for form in FORMATS)}."
-        )
+        names = ", ".join(form.name for form in FORMATS)
+        raise OptionError(f"the extension of {source} does not tell its format; set `format` to one of {names}.")
     piece = Piece(source, "", form)
     if piece.is_stream and not form.streams:
-        raise WordveilError("Parquet cannot be read from a stream: give the name of a file.")
+        raise InputError("Parquet cannot be read from a stream; give the name of a file.")
     return Plan((piece,))
 
 
@@ -108,7 +111,7 @@ def _folder_plan(folder: Path, named: Format | None) -> Plan:
     if not pieces:
         formats = [named] if named else FORMATS
         extensions = " ".join(extension for form in formats for extension in form.extensions)
-        raise WordveilError(f"the folder {folder} has no file that ends in {extensions} and is not empty.")
+        raise InputError(f"the folder {folder} has no file that ends in {extensions}, or all of them are empty.")
     return Plan(tuple(pieces), folder, tuple(skipped))
 
 
@@ -116,7 +119,7 @@ def _files(folder: Path) -> list[Path]:
     def refuse(error: OSError) -> None:
         raise error
 
-    with told("read", folder):
+    with file_errors("read", folder):
         found = []
         for place, folders, names in os.walk(folder, onerror=refuse):
             links = [name for name in folders if Path(place, name).is_symlink()]  # not followed, but told

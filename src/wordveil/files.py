@@ -1,0 +1,398 @@
+"""Files on disk: failures told in one sentence, writes that are whole or not at all, locks, and the cache.
+
+Only what is derived from an embedding is ever cached, never anything of a text. What is read from the cache decides
+what is promised, so an entry counts only if nobody but this user and root can have written it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+import platformdirs
+from numpy.typing import NDArray
+
+from wordveil.errors import FileError, OptionError
+from wordveil.parallel import renew_after_fork
+
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = [
+    "DAMAGE",
+    "KINDS",
+    "Lock",
+    "cached_arrays",
+    "cached_folder",
+    "digest_of",
+    "file_errors",
+    "found",
+    "home",
+    "name_before",
+    "open_new",
+    "read_cached",
+    "sync_folder",
+    "write_whole",
+]
+
+Content = TypeVar("Content")
+
+#: What reading an array raises if its file is missing, empty or cut short.
+DAMAGE = (OSError, ValueError, EOFError)
+
+#: What the names of cache entries begin with, one for each kind of thing that is cached, wherever it is made.
+KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibration", "hearst")
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_HAS_OWNERS = os.name != "nt"
+_SIZE_VARIABLE = "WORDVEIL_CACHE_SIZE"
+_DEFAULT_SIZE = 2048  # MiB
+_HOUR = 3600.0
+# Nothing else is ever removed: the folder may be one that others use too.
+_ENTRY = re.compile(rf"(?:{'|'.join(KINDS)})-(?:.*-)?[0-9a-f]{{32,}}")
+_SCRATCH = re.compile(r"\.(making|going)-\w+")  # left by a process that was killed, if it is old
+_LOOKS = 16  # while the cache fills up once: to look at every entry takes time where there are thousands
+
+_aside: dict[Path, Path] = {}  # temporary folders of this process, for entries that cannot be in the cache
+_written: dict[Path, int] = {}  # bytes that this process has put into each cache since it last looked at it
+
+
+@contextlib.contextmanager
+def file_errors(action: str, path: Path | str) -> Iterator[None]:
+    """Raise, in place of an ``OSError``, one that says which `action` ("read", "write") failed on which file, and why.
+
+    A broken pipe stays what it is: those who read the output may stop when they like.
+    """
+    try:
+        yield
+        return
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    raise FileError(f"cannot {action} {path}: {reason}.")
+
+
+def digest_of(value: Any) -> str:
+    """Return a digest of plain values."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def name_before(path: Path) -> Path:
+    """Return where `write_whole` writes a file before it takes its place: a name that is nobody else's."""
+    return path.with_name(f".{path.name}.wordveil-new")
+
+
+def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
+    """Write a small file so that it is there whole, or as it was before, whatever happens.
+
+    The folder is not synced, which would take as long again: the file as it was before is as good. A link stays a
+    link, and a pipe or a device, which must not be replaced by a file, is written to.
+    """
+    with file_errors("write", path):
+        path = path.resolve()
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
+        fresh = name_before(path)
+        try:
+            with open_new(fresh, mode) as file:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
+
+
+def open_new(path: Path, mode: int = 0o666) -> BinaryIO:
+    """Open a file that was not there; what has its name, left by a crash or put there by somebody, is removed."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, mode), "wb")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make sure that new names in a folder outlive a crash, where the system can do so."""
+    if os.name != "nt":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+class Lock:
+    """Holds a file or folder as long as this process lives, or until it is released.
+
+    Where the system has no such locks (Windows, some network file systems), nothing is held. A forked process lets go
+    at once: a worker must not hold the lock longer than its parent, which alone writes, or a job that was killed could
+    not be resumed until its workers have noticed.
+
+    Parameters
+    ----------
+    path : Path
+        What to hold; it must exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._handle: int | None = None
+        if sys.platform == "win32":
+            return
+        with file_errors("write", path):
+            self._handle = os.open(path, os.O_RDONLY)
+        is_taken = False
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            is_taken = isinstance(error, BlockingIOError)
+            self.release()
+        if is_taken:
+            raise FileError(f"another job is writing {path}; wait until it is done.")
+        renew_after_fork(self)
+
+    def release(self) -> None:
+        """Let go."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    after_fork = release
+
+
+def home() -> Path:
+    """Return the cache's folder: ``$WORDVEIL_CACHE``, else ``wordveil`` in the user's cache folder."""
+    explicit = os.environ.get("WORDVEIL_CACHE")
+    return Path(explicit) if explicit else platformdirs.user_cache_path("wordveil", appauthor=False)
+
+
+def found(key: str) -> Path | None:
+    """Return the folder cached under `key`, from now on the one used last, or None if there is none.
+
+    Parameters
+    ----------
+    key : str
+        As for `cached_folder`.
+    """
+    target = home() / key
+    if not _is_usable(target):
+        return None
+    with contextlib.suppress(OSError):  # the cache may be read-only
+        os.utime(target)
+    return target
+
+
+def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
+    """Return the folder cached under `key`, filled by `fill` the first time.
+
+    The folder appears under its name only when whole, so a crash leaves no half of one, and two processes
+    that fill it at once both end with a good one. Where the cache cannot be written, or holds something under that name
+    that is not to be used, a temporary folder serves this process.
+
+    Parameters
+    ----------
+    key : str
+        A name that says everything the content depends on; letters, digits, ``-`` and ``.`` only.
+    fill : callable
+        Writes the content into the empty folder it is given.
+    """
+    there = found(key)
+    if there is not None:
+        return there
+    target, size = home() / key, _most_bytes()
+    scratch = _scratch_for(target)
+    if scratch is None:
+        return _fill_aside(target, fill)
+    try:
+        fill(scratch)
+        _settle(scratch)
+        scratch.rename(target)
+    except OSError as error:
+        if not os.path.lexists(target):
+            reason = error.strerror or "no room is left"  # numpy does not say it
+            raise FileError(
+                f"the cache {home()} cannot be written ({reason}); set WORDVEIL_CACHE to a folder with enough room."
+            ) from None
+        if not _is_usable(target):  # another user was quicker
+            return _fill_aside(target, fill)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    _make_room(target, size)
+    return target
+
+
+def cached_arrays(key: str, fill: Callable[[Path], None], *names: str) -> list[NDArray[Any]]:
+    """Return arrays cached under `key`, made again where something has damaged them.
+
+    Parameters
+    ----------
+    key : str
+        As for `cached_folder`.
+    fill : callable
+        Writes the arrays, each as ``NAME.npy``, into the empty folder it is given.
+    *names : str
+        Which arrays.
+    """
+
+    def read(folder: Path) -> list[NDArray[Any]]:
+        return [np.load(folder / f"{name}.npy", allow_pickle=False) for name in names]
+
+    return read_cached(key, fill, read, DAMAGE)
+
+
+def read_cached(
+    key: str, fill: Callable[[Path], None], read: Callable[[Path], Content], damage: tuple[type[Exception], ...]
+) -> Content:
+    """Return what is read from the folder cached under `key`, made again where something has damaged it.
+
+    Parameters
+    ----------
+    key : str
+        As for `cached_folder`.
+    fill : callable
+        As for `cached_folder`.
+    read : callable
+        Reads the content of the folder it is given.
+    damage : tuple of exception types
+        What it raises if the content is damaged.
+    """
+    folder = cached_folder(key, fill)
+    try:
+        return read(folder)
+    except damage:
+        shutil.rmtree(folder, ignore_errors=True)
+    # What another user owns cannot be replaced, but this process can do without.
+    folder = _fill_aside(folder, fill) if folder.is_dir() else cached_folder(key, fill)
+    try:
+        return read(folder)
+    except damage:
+        raise FileError(f"the cached folder {folder} is damaged and cannot be replaced; delete it.") from None
+
+
+def _scratch_for(target: Path) -> Path | None:
+    """Make an empty folder that can take the name of an entry, or return None if there can be none."""
+    scratch = target.with_name(f".making-{secrets.token_hex(8)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not _is_usable(target):  # else another process was quicker, and its entry is as good
+            _clear(target)
+            if os.path.lexists(target):
+                return None
+        scratch.mkdir(0o755)  # less what the umask takes: other users may read it, if the owner lets them
+    except OSError:
+        return None
+    return scratch
+
+
+def _settle(scratch: Path) -> None:
+    """Have everything on the disk before it gets its name, and nobody else able to write it."""
+    for file in scratch.iterdir():
+        with file.open("r+b") as handle:
+            os.fsync(handle.fileno())
+        file.chmod(stat.S_IMODE(file.stat().st_mode) & ~_OTHERS_WRITE)
+
+
+def _is_usable(entry: Path) -> bool:
+    """Say whether an entry is there, can be read, and was written by nobody but this user or root."""
+    try:
+        state = entry.lstat()
+        if not (stat.S_ISDIR(state.st_mode) and _is_ours(state)):
+            return False
+        with os.scandir(entry) as files:
+            for file in files:
+                state = file.stat(follow_symlinks=False)
+                if not (stat.S_ISREG(state.st_mode) and _is_ours(state)):
+                    return False
+                with open(file.path, "rb"):  # noqa: PTH123 - not to be read here, only to see that it can be
+                    pass
+    except OSError:
+        return False
+    return True
+
+
+def _is_ours(state: os.stat_result) -> bool:
+    return not _HAS_OWNERS or (state.st_uid in (0, os.geteuid()) and not state.st_mode & _OTHERS_WRITE)
+
+
+def _clear(target: Path) -> None:
+    """Remove what has the name of an entry and is not to be used, if it is our own."""
+    with contextlib.suppress(FileNotFoundError):
+        state = target.lstat()
+        if stat.S_ISDIR(state.st_mode) and (not _HAS_OWNERS or state.st_uid == os.geteuid()):
+            shutil.rmtree(target, ignore_errors=True)
+
+
+def _fill_aside(target: Path, fill: Callable[[Path], None]) -> Path:
+    """Return a temporary folder with the content, filled the first time; it goes when the process ends."""
+    there = _aside.get(target)
+    if there is not None and there.is_dir():
+        return there
+    # Imported here since hardly anybody needs it: unlike atexit, it serves the workers of multiprocessing too, and a
+    # forked process does not remove what its parent still uses.
+    from multiprocessing.util import Finalize  # noqa: PLC0415
+
+    folder = Path(tempfile.mkdtemp(prefix="wordveil-"))
+    Finalize(None, shutil.rmtree, args=(folder, True), exitpriority=0)
+    try:
+        fill(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    _aside[target] = folder
+    return folder
+
+
+def _most_bytes() -> int:
+    """Return how much the cache may hold: ``$WORDVEIL_CACHE_SIZE`` MiB, else 2 GiB."""
+    chosen = os.environ.get(_SIZE_VARIABLE) or str(_DEFAULT_SIZE)
+    if not (chosen.isascii() and chosen.isdigit()):
+        raise OptionError(f"{_SIZE_VARIABLE} must be a whole number of MiB.")
+    return int(chosen) << 20
+
+
+def _make_room(new: Path, most: int) -> None:
+    """Remove what was not used for longest, if the cache is too full now that an entry has been written.
+
+    What was used within the last hour stays, since somebody may be about to read it; what is mapped or open already can
+    be read on after it has gone.
+    """
+    cache = new.parent
+    with contextlib.suppress(OSError):  # other processes, and people, remove things too
+        _written[cache] = _written.get(cache, most) + _size(new)
+        if _written[cache] < most // _LOOKS:
+            return
+        _written[cache] = 0
+        now, entries = time.time(), list[tuple[float, int, Path]]()
+        for path in cache.iterdir():
+            with contextlib.suppress(OSError):
+                used = path.stat().st_mtime
+                if _SCRATCH.fullmatch(path.name) and now - used > 24 * _HOUR:
+                    shutil.rmtree(path, ignore_errors=True)
+                elif _ENTRY.fullmatch(path.name) and path.is_dir():
+                    entries.append((used, _size(path), path))
+        total = sum(size for _, size, _ in entries)
+        for used, size, path in sorted(entries):
+            if total <= most or now - used < _HOUR:
+                break
+            # In one step, so that nobody sees half of an entry.
+            with contextlib.suppress(OSError), tempfile.TemporaryDirectory(prefix=".going-", dir=cache) as away:
+                path.rename(Path(away, path.name))
+            total -= size
+
+
+def _size(entry: Path) -> int:
+    return sum(file.stat().st_size for file in os.scandir(entry))  # no entry has folders inside

@@ -1,0 +1,249 @@
+"""Where the output of a job goes: unfinished files beside their targets, which get their names when they are whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from wordveil.errors import FileError
+from wordveil.files import Lock, file_errors, name_before, sync_folder
+from wordveil.io.inputs import Piece, Plan
+
+__all__ = ["Destination", "FileWriter", "StreamWriter", "Writer", "parquet_before"]
+
+
+class Writer(ABC):
+    """Takes rendered blocks, one behind the other."""
+
+    @abstractmethod
+    def append(self, data: bytes) -> None:
+        """Write some more."""
+
+    @abstractmethod
+    def sync(self) -> int:
+        """Hand on all that was written, as safely as can be, and return how many bytes that is."""
+
+
+class FileWriter(Writer):
+    """Writes an unfinished file.
+
+    Parameters
+    ----------
+    part : Path
+        The unfinished file; only `finish` gives it its final name.
+    size : int
+        How many bytes of it, as far as it is there, to keep; writing goes on behind them.
+    source : Path, optional
+        The input, for formats whose layout follows it.
+    """
+
+    def __init__(self, part: Path, size: int = 0, source: Path | None = None) -> None:
+        self.part, self._source = part, source
+        with file_errors("write", part):
+            # A link in the place of our own file would be somebody else's doing.
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+            self._file = os.fdopen(os.open(part, flags, 0o666), "r+b")
+            is_short = self._file.seek(0, os.SEEK_END) < size
+            if not is_short:
+                self._file.truncate(size)
+                self._file.seek(size)
+        if is_short:
+            self.close()
+            raise FileError(
+                f"{part} is shorter than its checkpoint says; start again with `overwrite` instead of `resume`."
+            )
+        self._size = size
+
+    def append(self, data: bytes) -> None:
+        """Write some more."""
+        with file_errors("write", self.part):
+            self._file.write(data)
+        self._size += len(data)
+
+    def sync(self) -> int:
+        """Make sure that all that was written would outlive a crash, and return how many bytes that is."""
+        with file_errors("write", self.part):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        return self._size
+
+    def finish(self, target: Path) -> None:
+        """Give the file its name."""
+        self.sync()
+        self.close()
+        with file_errors("write", target):
+            self.part.replace(target)
+            sync_folder(target.parent)
+
+    def close(self) -> None:
+        """Stop writing, and keep what was written."""
+        with suppress(OSError):  # what matters was synced, and what could not be written was told
+            self._file.close()
+
+
+class StreamWriter(Writer):
+    """Writes to standard output, a pipe or a device, which takes nothing back; it is flushed, but not closed."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._size = stream, 0
+
+    def append(self, data: bytes) -> None:
+        """Write some more."""
+        with file_errors("write to", "the output stream"):
+            self._stream.write(data)
+        self._size += len(data)
+
+    def sync(self) -> int:
+        """Hand on what was written, and return how many bytes that is."""
+        with file_errors("write to", "the output stream"):
+            self._stream.flush()
+        return self._size
+
+
+def parquet_before(part: Path) -> Path:
+    """Return where the Parquet file of a finished job is written before it takes the place of its streams."""
+    return part.with_name(part.name + ".parquet")
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A file or folder that appears under its name when it is whole.
+
+    Until then ``NAME.part`` holds what is done, and ``NAME.part.json`` how far that is; ``NAME.part.learnt.json`` holds
+    what the job learnt from its input beforehand, if it did.
+
+    Parameters
+    ----------
+    target : Path
+        The final name.
+    is_folder : bool
+        Whether a folder of files is written.
+    """
+
+    target: Path
+    is_folder: bool
+
+    @classmethod
+    def of(cls, output: Path, plan: Plan) -> Destination:
+        """Return the destination of a plan; links are followed, so that they stay links."""
+        with file_errors("write", output):
+            return cls(output.resolve(), plan.folder is not None)
+
+    @property
+    def part(self) -> Path:
+        """The unfinished output."""
+        return self._beside(".part")
+
+    @property
+    def checkpoint(self) -> Path:
+        """The checkpoint."""
+        return self._beside(".part.json")
+
+    @property
+    def learnt(self) -> Path:
+        """What was learnt from the input in a pass before."""
+        return self._beside(".part.learnt.json")
+
+    def _beside(self, ending: str) -> Path:
+        return self.target.with_name(self.target.name + ending)
+
+    def part_of(self, piece: Piece) -> Path:
+        """Return the unfinished file of one input."""
+        return self.part / f"{piece.name}.part" if self.is_folder else self.part
+
+    def whole_of(self, piece: Piece) -> Path:
+        """Return where the file of one input goes when it is whole."""
+        return self.part / piece.name if self.is_folder else self.target
+
+    def check(self, plan: Plan, *, resume: bool, overwrite: bool) -> None:
+        """Raise if nothing can or should be written."""
+        if not self.target.parent.is_dir():
+            raise FileError(f"cannot write {self.target}: its folder does not exist.")
+        self._check_apart(plan)
+        going_on = resume and _exists(self.checkpoint)
+        if self.is_folder:
+            self._check_folder()
+        elif self.target.is_dir():
+            raise FileError(f"{self.target} is a folder; give the name of a file.")
+        elif _exists(self.target) and not overwrite and (_exists(self.part) or not going_on):
+            if resume and not _exists(self.part):
+                raise FileError(
+                    f"{self.target} is complete, so there is nothing to resume; use `overwrite` to make it again."
+                )
+            raise FileError(f"{self.target} already exists; use `overwrite` to replace it.")
+        if _exists(self.part) and not going_on and not overwrite:
+            raise FileError(
+                f"{self.part} was left by a job that did not finish; continue it with `resume`, or start again with "
+                "`overwrite`."
+            )
+
+    def _check_folder(self) -> None:
+        if _exists(self.target) and not self.target.is_dir():
+            raise FileError(f"{self.target} is a file, but the output is a folder; give another name.")
+        finished = _exists(self.checkpoint) and not _exists(self.part)
+        if self.target.is_dir() and any(self.target.iterdir()) and not finished:
+            raise FileError(f"the folder {self.target} is not empty, and no folder is replaced; give another name.")
+
+    def _check_apart(self, plan: Plan) -> None:
+        names = [self.target, self.part, self.checkpoint, self.learnt, parquet_before(self.part)]
+        taken = filter(_exists, [*names, name_before(self.checkpoint), name_before(self.learnt)])
+        for path in taken:
+            for piece in plan.pieces:
+                if piece.source and path.samefile(piece.source):
+                    raise FileError(f"{piece.source} would be both read and written; give another output.")
+        if plan.folder:
+            folder = plan.folder.resolve()
+            if folder == self.target or folder in self.target.parents or self.target in folder.parents:
+                raise FileError(f"{self.target} and {plan.folder} lie one inside the other; give another output.")
+
+    def clear(self) -> None:
+        """Remove what a job left that did not finish."""
+        with file_errors("remove", self.part):
+            if self.part.is_dir():
+                if not self.checkpoint.exists():
+                    raise FileError(f"the folder {self.part} was not made by wordveil; remove it yourself.")
+                shutil.rmtree(self.part)
+            else:
+                self.part.unlink(missing_ok=True)
+                parquet_before(self.part).unlink(missing_ok=True)
+        self.forget()
+
+    def begin(self) -> Lock:
+        """Make the unfinished output, if it is not there, and hold it."""
+        with file_errors("write", self.part):
+            if self.is_folder:
+                self.part.mkdir(exist_ok=True)
+            else:
+                self.part.touch()
+        return Lock(self.part)
+
+    def begin_piece(self, piece: Piece) -> None:
+        """Make the folder for one input."""
+        if self.is_folder:
+            with file_errors("write", self.part):
+                self.part_of(piece).parent.mkdir(parents=True, exist_ok=True)
+
+    def finish(self) -> None:
+        """Give a folder its name; a file has it since it was whole."""
+        if self.is_folder and _exists(self.part):
+            with file_errors("write", self.target):
+                for folder, _, _ in os.walk(self.part):
+                    sync_folder(Path(folder))
+                self.part.replace(self.target)
+                sync_folder(self.target.parent)
+
+    def forget(self) -> None:
+        """Remove the checkpoint of a job that is done, and what it learnt."""
+        with file_errors("remove", self.checkpoint):
+            self.checkpoint.unlink(missing_ok=True)
+            self.learnt.unlink(missing_ok=True)
+
+
+def _exists(path: Path) -> bool:
+    with file_errors("write", path):
+        return path.exists()
