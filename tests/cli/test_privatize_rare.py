@@ -97,9 +97,8 @@ def test_the_summary_says_both_promises(tmp_path: Path, capfd: pytest.CaptureFix
     code, out, err = here(capfd, source, *OPTIONS)
     assert code == 0
     assert out.strip() != "the harbour"  # with one record, nothing is common
-    assert "one step apart" in err
-    assert "at most e^1" in err
-    assert "common where it stands is released as it is" in err
+    assert "e^0.1" in err  # of the words
+    assert "e^1" in err  # of the choice of words
 
 
 def test_a_stopped_job_goes_on_with_its_tree(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -117,16 +116,18 @@ def test_a_stopped_job_goes_on_with_its_tree(tmp_path: Path, capfd: pytest.Captu
     kept = learnt.read_text()
     assert "thank" not in kept
     resume: list[str | Path] = [source, "-o", out, *options, "--resume"]
-    for changed, told in ((["--tree-epsilon", "3"], "budget"), (["--rare-below", "0.5"], "choice of words")):
+    for changed in (["--tree-epsilon", "3"], ["--rare-below", "0.5"]):
         code, _, err = here(capfd, *resume, *changed)
         assert (code, err.count("\n")) == (2, 1)
-        assert told in err
+        assert "--overwrite" in err
     learnt.unlink()
     code, _, err = here(capfd, *resume)
     assert code == 2
-    assert "was removed" in err
+    assert learnt.name in err
     learnt.write_text("[]")
-    assert "is not what this version" in here(capfd, *resume)[2]
+    code, _, err = here(capfd, *resume)
+    assert code == 2
+    assert learnt.name in err
     learnt.write_text(kept)
     assert here(capfd, *resume, "--report", tmp_path / "report.json")[0] == 0
     veiled = texts_of(out)
@@ -140,12 +141,12 @@ def test_a_stopped_job_goes_on_with_its_tree(tmp_path: Path, capfd: pytest.Captu
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["-"], "reads its input twice"),
-        (["in.txt", "--select", "content", "--tree-epsilon", "1"], "--tree-epsilon goes with --select rare"),
-        (["in.txt", "--tree-epsilon", "0"], "above 0"),
-        (["in.txt", "--tree-epsilon", "inf"], "above 0"),
-        (["in.txt", "--rare-below", "2"], "at most 1"),
-        (["in.txt", "--engine", "spark", "-o", "out"], "--select rare does not go with --engine spark"),
+        (["-"], "--select rare"),
+        (["in.txt", "--select", "content", "--tree-epsilon", "1"], "--tree-epsilon"),
+        (["in.txt", "--tree-epsilon", "0"], "--tree-epsilon"),
+        (["in.txt", "--tree-epsilon", "inf"], "--tree-epsilon"),
+        (["in.txt", "--rare-below", "2"], "--rare-below"),
+        (["in.txt", "--engine", "spark", "-o", "out"], "--engine spark"),
     ],
 )
 def test_refusals(

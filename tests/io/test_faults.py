@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from benchmarks.faults import CANARY, Found, Job, kills
-from wordveil.io.lock import Lock
 
 from tests.io.test_job import StoppedError, job_for, names, stop_after
-from wordveil import WordveilError
+from wordveil.errors import FileError, InputError
+from wordveil.files import Lock
 from wordveil.io import Destination, FileJob, Reading, Tally, Veils, make_plan
 
 LINES = [f"the river carried timber {n} past the mill" for n in range(120)]
@@ -58,9 +58,11 @@ def test_an_input_that_is_cut_in_mid_record_and_put_right_again(tmp_path: Path, 
     state = source.stat()
     middle = len(content) // 2 + 17  # neither at the end of a line nor of a row group
 
-    with pytest.raises(WordveilError, match=r"kept in .*out\.\w+\.part: go on with --resume") as caught:
+    with pytest.raises(InputError) as caught:
         job(source, out).run(idle, after(2, lambda: os.truncate(source, middle)))
     assert not out.exists()
+    assert f"out.{form}.part" in str(caught.value)
+    assert "`resume`" in str(caught.value)
     assert "timber" not in str(caught.value)
     source.write_bytes(content)
     os.utime(source, ns=(state.st_atime_ns, state.st_mtime_ns))
@@ -80,7 +82,7 @@ def test_a_last_line_that_has_grown_is_not_taken_for_two(tmp_path: Path, idle: V
         job(source, out).run(idle, lambda tally, _: stop_after(1)(tally, 0) if tally.records == 120 else None)
     with source.open("ab") as file:
         file.write(b" and on\n")
-    with pytest.raises(WordveilError, match="not what it was when the job began"):
+    with pytest.raises(InputError):
         job(source, out, resume=True).run(idle)
 
 
@@ -96,7 +98,7 @@ def test_lines_that_were_added_are_read(tmp_path: Path, idle: Veils) -> None:
 @pytest.mark.parametrize("form", ["txt", "parquet"])
 def test_an_input_that_is_removed(tmp_path: Path, idle: Veils, form: str) -> None:
     source, out = files(tmp_path)[form], tmp_path / f"out.{form}"
-    with pytest.raises(WordveilError, match=r"cannot read .* No such file"):
+    with pytest.raises(FileError):
         job(source, out).run(idle, after(2, source.unlink))
 
 
@@ -194,7 +196,7 @@ def test_a_forked_process_does_not_hold_the_lock_of_its_parent(tmp_path: Path) -
         os._exit(0)
     try:
         os.read(ready[0], 1)
-        with pytest.raises(WordveilError, match="another job"):
+        with pytest.raises(FileError):
             Lock(held)
         lock.release()
         Lock(held).release()
@@ -232,7 +234,7 @@ def test_links_laid_in_the_way_are_not_written_through(
         return begin(self)
 
     monkeypatch.setattr(Destination, "begin", late)
-    with pytest.raises(WordveilError, match=r"cannot write .*other\.txt\.part"):
+    with pytest.raises(FileError):
         made.run(seeded)
     assert victim.read_text() == "mine"
     assert not other.exists()
@@ -243,8 +245,9 @@ def test_a_job_that_is_done_is_not_begun_again(tmp_path: Path, idle: Veils) -> N
     made = job(source, out)
     made.run(idle)
     made.forget()
-    with pytest.raises(WordveilError, match="whole, so there is nothing left to resume"):
+    with pytest.raises(FileError) as caught:
         job(source, out, resume=True)
+    assert "`overwrite`" in str(caught.value)
 
 
 def test_real_kills(tmp_path: Path) -> None:
@@ -296,6 +299,6 @@ def test_no_working_name_is_that_of_the_input(tmp_path: Path, name: str) -> None
     source = tmp_path / name.format("out.txt")
     source.write_text("\n".join(LINES))
     plan = make_plan(source, "text")
-    with pytest.raises(WordveilError, match="read and written at once"):
+    with pytest.raises(FileError):
         FileJob(plan, Reading(), Destination.of(tmp_path / "out.txt", plan)).check()
     assert source.read_text() == "\n".join(LINES)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from wordveil.io.offsets import moved
 
-from wordveil import WordveilError
+from wordveil.errors import InputError, OptionError
 from wordveil.io import Veils
+from wordveil.io.json_lines import moved
 from wordveil.text import Veil
 
 relaxed = settings(
@@ -109,31 +109,29 @@ def test_moved_spans_lie_in_the_text(graph: Any, case: tuple[str, list[tuple[int
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"),
+    "line",
     [
-        ('{"text": "canary"', "line 2 .* not a JSON object"),
-        ('{"text": "canary"}}', "line 2 .* not a JSON object"),
-        ('{"text": "canary",}', "line 2 .* not a JSON object"),
-        ('["canary"]', "line 2 .* not a JSON object"),
-        ('"canary"', "line 2 .* not a JSON object"),
-        ("canary", "line 2 .* not a JSON object"),
-        ("{" * 5, "line 2 .* not a JSON object"),
-        ('{"a":' * 100_000, "line 2 .* not a JSON object"),
-        ('{"a":' + "[" * 100_000, "line 2 .* not a JSON object"),
-        ('{"text": "can\tary"}', "line 2 .* not a JSON object"),
-        ('{"text": ["canary"]}', "line 2 .* other than text or null"),
-        ('{"text": 7}', "line 2 .* other than text or null"),
-        ('{"text": {"text": "canary"}}', "line 2 .* other than text or null"),
-        ('{"texts": "canary"}', "line 2 .* no key 'text'"),
-        ('{"text": "canary", "text": "b"}', "line 2 .* more than once"),
+        '{"text": "canary"',
+        '{"text": "canary"}}',
+        '{"text": "canary",}',
+        '["canary"]',
+        '"canary"',
+        "canary",
+        "{" * 5,
+        '{"a":' * 100_000,
+        '{"a":' + "[" * 100_000,
+        '{"text": "can\tary"}',
+        '{"text": ["canary"]}',
+        '{"text": 7}',
+        '{"text": {"text": "canary"}}',
+        '{"texts": "canary"}',
+        '{"text": "canary", "text": "b"}',
     ],
 )
-def test_a_bad_record_is_refused_and_not_quoted(
-    tmp_path: Path, idle: Veils, through: Any, line: str, complaint: str
-) -> None:
+def test_a_bad_record_is_refused_and_not_quoted(tmp_path: Path, idle: Veils, through: Any, line: str) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text('{"text": "fine"}\n' + line + "\n")
-    with pytest.raises(WordveilError, match=complaint) as caught:
+    with pytest.raises(InputError, match="line 2 ") as caught:
         through(idle, path, "jsonl", columns=("text",))
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -147,14 +145,14 @@ BAD_SPANS = ["7", "[7]", "[[0]]", "[[0, 99]]", "[[2, 1]]", "[[-1, 1]]", "[[0, 1.
 def test_bad_spans_are_refused(tmp_path: Path, idle: Veils, through: Any, spans: str) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text(f'{{"text": "fine", "at": {spans}}}\n')
-    with pytest.raises(WordveilError, match=r"line 1 .* something other than"):
+    with pytest.raises(InputError, match=r"line 1 .*'at'"):
         through(idle, path, "jsonl", columns=("text",), spans="at")
 
 
 def test_the_first_record_says_which_keys_there_are(tmp_path: Path, idle: Veils, through: Any) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text('{"id": 1, "body": "canary"}\n')
-    with pytest.raises(WordveilError, match="no key 'text'; it has: id, body"):
+    with pytest.raises(InputError, match=r"'text'.* id, body"):
         through(idle, path, "jsonl", columns=("text",))
-    with pytest.raises(WordveilError, match=r"--column .* its first record has: id, body"):
+    with pytest.raises(OptionError, match=r"`columns` .* id, body"):
         through(idle, path, "jsonl")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wordveil import WordveilError
+from wordveil.errors import InputError
 from wordveil.io import Reading, Veils, format_named
 
 relaxed = settings(
@@ -73,7 +73,7 @@ def test_another_beginning_is_noticed(name: str, tmp_path: Path) -> None:
     rows = rows_of(60)
     rows[0]["text"] = "a"
     write(tmp_path, name, rows)
-    with pytest.raises(WordveilError, match="not what it was"):
+    with pytest.raises(InputError):
         format_named(form).open_reader(path, how, end)
 
 
@@ -86,7 +86,7 @@ def test_an_input_that_changes_under_way_is_noticed(name: str, what: str, tmp_pa
         next(reader.blocks())
         content = path.read_bytes()
         path.write_bytes(content[:-9] if what == "truncate" else content + b"\n")
-        with pytest.raises(WordveilError, match="changed while it was read"):
+        with pytest.raises(InputError):
             reader.check_unchanged()
 
 
@@ -100,7 +100,7 @@ def test_text_survives_byte_for_byte(
     path = tmp_path / "in.txt"
     path.write_bytes(raw)
     if not raw:
-        with pytest.raises(WordveilError, match="is empty"):
+        with pytest.raises(InputError):
             through(idle, path, "text")
     else:
         assert through(idle, path, "text", batch_words=3) == raw
@@ -114,18 +114,18 @@ def test_a_long_line_is_a_record_like_any_other(tmp_path: Path, idle: Veils, thr
 
 
 @pytest.mark.parametrize(
-    ("raw", "complaint"),
+    ("raw", "place"),
     [
-        (b"fine\nca\xff\xfent\n", "line 2 .* not UTF-8 .byte 7 "),
-        (b"fine\n\0\1\2\n", "line 2 .* NUL"),
-        ("fine\n".encode("utf-16"), "NUL"),
-        (codecs.BOM_UTF8 + b"fine\xe2\x82", "line 1 .* not UTF-8 .byte 7 "),
+        (b"fine\nca\xff\xfent\n", "line 2 .*byte 7 "),
+        (b"fine\n\0\1\2\n", "line 2 "),
+        ("fine\n".encode("utf-16"), "line 1 "),
+        (codecs.BOM_UTF8 + b"fine\xe2\x82", "line 1 .*byte 7 "),
     ],
 )
-def test_what_is_no_text_is_refused(tmp_path: Path, idle: Veils, through: Any, raw: bytes, complaint: str) -> None:
+def test_what_is_no_text_is_refused(tmp_path: Path, idle: Veils, through: Any, raw: bytes, place: str) -> None:
     path = tmp_path / "in.txt"
     path.write_bytes(raw)
-    with pytest.raises(WordveilError, match=complaint) as caught:
+    with pytest.raises(InputError, match=place) as caught:
         through(idle, path, "text")
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None

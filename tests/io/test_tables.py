@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wordveil import WordveilError
+from wordveil.errors import InputError, OptionError
 from wordveil.io import Veils
 
 relaxed = settings(
@@ -73,30 +73,30 @@ def test_ten_thousand_columns_and_a_huge_field(tmp_path: Path, idle: Veils, thro
 
 
 @pytest.mark.parametrize(
-    ("raw", "columns", "complaint"),
+    ("raw", "columns", "named"),
     [
-        (b"id,text\n1,a\n2,b,c\n", ("text",), r"record 2 \(up to line 3\) .* has 3 fields"),
-        (b"id,text\n1\n", ("text",), r"record 1 \(up to line 2\) .* has 1 fields"),
-        (b'id,text\n1,"a\n2,b\n', ("text",), r"record 1 .* malformed"),
-        (b'id,text\n1,"a"b\n', ("text",), r"record 1 .* malformed"),
-        (b"id,text\r1,a\r2,b\r", ("text",), "header .* malformed: .* line ends"),
-        (b"id,text\n1,a\n", ("txt",), "no column 'txt'; it has: id, text"),
-        (b"id,text\n1,a\n", (), "--column .* it has: id, text"),
-        (b"text,text\n1,a\n", ("text",), "more than one column 'text'"),
-        (b"\n\n", ("text",), "does not begin with a header"),
-        (codecs.BOM_UTF8, ("text",), "does not begin with a header"),
-        (b"text;note,text\ncanary;b,c\n", ("text",), "more than one separator"),
-        (b'"id,text\n1,canary\n', ("text",), "header .* malformed"),
-        (b'id,"text\n1,canary\n' * 2000, ("text",), "no column 'text'"),
-        (b"te\x1b[2Jxt,i\td\n1,2\n", ("text",), r"it has: 'te\\x1b\[2Jxt', 'i\\td'\.$"),
+        (b"id,text\n1,a\n2,b,c\n", ("text",), r"record 2 \(up to line 3\) "),
+        (b"id,text\n1\n", ("text",), r"record 1 \(up to line 2\) "),
+        (b'id,text\n1,"a\n2,b\n', ("text",), "record 1 "),
+        (b'id,text\n1,"a"b\n', ("text",), "record 1 "),
+        (b"id,text\r1,a\r2,b\r", ("text",), "header"),
+        (b"id,text\n1,a\n", ("txt",), "'txt'.* id, text"),
+        (b"id,text\n1,a\n", (), "`columns` .* id, text"),
+        (b"text,text\n1,a\n", ("text",), "'text'"),
+        (b"\n\n", ("text",), "header"),
+        (codecs.BOM_UTF8, ("text",), "header"),
+        (b"text;note,text\ncanary;b,c\n", ("text",), "separator"),
+        (b'"id,text\n1,canary\n', ("text",), "header"),
+        (b'id,"text\n1,canary\n' * 2000, ("text",), "'text'"),
+        (b"te\x1b[2Jxt,i\td\n1,2\n", ("text",), r"'te\\x1b\[2Jxt', 'i\\td'\.$"),
     ],
 )
 def test_a_bad_table_is_refused(
-    tmp_path: Path, idle: Veils, through: Any, raw: bytes, columns: tuple[str, ...], complaint: str
+    tmp_path: Path, idle: Veils, through: Any, raw: bytes, columns: tuple[str, ...], named: str
 ) -> None:
     path = tmp_path / "in.csv"
     path.write_bytes(raw)
-    with pytest.raises(WordveilError, match=complaint) as caught:
+    with pytest.raises(InputError if columns else OptionError, match=named) as caught:
         through(idle, path, "csv", columns=columns)
     assert caught.value.__cause__ is None
 
@@ -104,7 +104,7 @@ def test_a_bad_table_is_refused(
 def test_a_long_list_of_columns_is_cut(tmp_path: Path, idle: Veils, through: Any) -> None:
     path = tmp_path / "in.csv"
     path.write_text(",".join(f"c{n}" * 30 for n in range(100)) + "\n")
-    with pytest.raises(WordveilError, match="and 80 more") as caught:
+    with pytest.raises(InputError) as caught:
         through(idle, path, "csv", columns=("text",))
     assert len(str(caught.value)) < 1_200
 
@@ -145,7 +145,7 @@ def test_exactly_the_header_goes_out_as_it_is(
     path.write_bytes(out.getvalue().encode())
     try:
         veiled = through(seeded, path, "csv", columns=("the text",))
-    except WordveilError:
+    except InputError:
         assert raw or "the text" in others or any(mark in "".join(others) for mark in ";|\t")
         return
     assert b"canary" not in veiled
