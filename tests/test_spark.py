@@ -139,7 +139,8 @@ def test_mistakes_are_told_before_anything_runs(local: SparkSession, tmp_path: P
 
 
 def test_what_is_not_promised_is_said(local: SparkSession, tmp_path: Path) -> None:
-    data, how = frame(local, 5).na.drop(), {"epsilon": 3.0, "space": str(tmp_path / "toy.bin")}
+    data = frame(local, 5).na.drop()
+    how: dict[str, Any] = {"epsilon": 3.0, "space": str(tmp_path / "toy.bin")}
     toy = make_space()
     write_vectors(tmp_path / "toy.bin", toy.vocabulary.words, toy.matrix, format="word2vec-binary")
     with pytest.raises(UnprovenError):

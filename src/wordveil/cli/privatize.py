@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
 import typer
 
@@ -24,19 +25,12 @@ from wordveil.cli.options import (
     parse_options,
 )
 from wordveil.cli.progress import ProgressBar
-from wordveil.cli.rare_words import (
-    RareBelow,
-    TreeEpsilon,
-    TreeHeight,
-    TreeWords,
-    common_options,
-    learn_rare_words,
-)
 from wordveil.errors import FileError, InputError, OptionError
 
 if TYPE_CHECKING:
+    from wordveil._mechanisms import Mechanism
     from wordveil.io import FileJob, Plan, Reading, StreamJob, Tally, Veils
-    from wordveil.text import Veil
+    from wordveil.text import RareWords, Veil
 
 __all__ = ["register"]
 
@@ -89,10 +83,32 @@ def privatize(
         str | None,
         typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with \\[\\[start, end], ...]."),
     ] = None,
-    rare_below: RareBelow = None,
-    tree_epsilon: TreeEpsilon = None,
-    tree_height: TreeHeight = None,
-    tree_words: TreeWords = None,
+    rare_below: Annotated[
+        float | None,
+        typer.Option(
+            "--rare-below",
+            help="For --select rare: veil words that are less likely than this in their context \\[default: 0.01].",
+        ),
+    ] = None,
+    tree_epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--tree-epsilon",
+            help="For --select rare: the ε spent on each record to learn what is likely \\[default: 1].",
+        ),
+    ] = None,
+    tree_height: Annotated[
+        int | None,
+        typer.Option(
+            "--tree-height", min=1, help="For --select rare: longest phrase to learn, in words \\[default: 3]."
+        ),
+    ] = None,
+    tree_words: Annotated[
+        int | None,
+        typer.Option(
+            "--tree-words", min=1, help="For --select rare: words of each record to learn from \\[default: 20]."
+        ),
+    ] = None,
     oov: Annotated[
         str,
         typer.Option(
@@ -163,7 +179,7 @@ def privatize(
     """
     check_epsilon(epsilon)
     select = _selection(select, spans)
-    common = common_options(select, rare_below, tree_epsilon, tree_height, tree_words)
+    common = _common_options(select, rare_below, tree_epsilon, tree_height, tree_words)
     if encoding_errors not in ("strict", "replace"):
         raise OptionError(f"unknown --encoding-errors {encoding_errors!r}; choose strict or replace.")
     if source is None and sys.stdin and sys.stdin.isatty():
@@ -178,8 +194,10 @@ def privatize(
         for name, is_given in refused.items():
             if is_given:
                 raise OptionError(f"{name} cannot be used with --engine spark.")
-        how: dict[str, Any] = {"select": select, "oov": oov, "case": case, "unproven": unproven}
-        _on_spark(source, output, column, format_name, epsilon, mechanism, space, option, how)
+        _on_spark(
+            source, output, column, format_name, epsilon=check_epsilon(epsilon), mechanism=mechanism, space=space,
+            options=parse_options(option), select=select, oov=oov, case=case, unproven=unproven,
+        )  # fmt: skip
         return
     from wordveil.io import Reading, Veils, job_report, make_plan, missing_promise
     from wordveil.text import Veil
@@ -196,7 +214,7 @@ def privatize(
         _check_report(report, plan, output, replace=resume or overwrite)
         made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index)
         Veil(made, unproven=unproven)  # refuses what is unproven before the input is read
-        rare = None if common is None else learn_rare_words(job, plan, made, common, seed, quiet=quiet)
+        rare = None if common is None else _learn_rare_words(job, plan, made, common, seed, quiet=quiet)
 
         def veil(seed: int | None) -> Veil:
             return Veil(made, select=select, words=listed, rare=rare, oov=oov, case=case, seed=seed, unproven=unproven)
@@ -236,15 +254,7 @@ def _check_engine(engine: str, index: str, workers: int) -> None:
 
 
 def _on_spark(
-    source: str | None,
-    output: str | None,
-    columns: list[str] | None,
-    format_name: str | None,
-    epsilon: float | None,
-    mechanism: str,
-    space: str,
-    option: list[str] | None,
-    how: dict[str, Any],
+    source: str | None, output: str | None, columns: list[str] | None, format_name: str | None, **how: Any
 ) -> None:
     if source in (None, _STREAM) or output in (None, _STREAM):
         raise OptionError("--engine spark reads a file or folder and writes a folder; give INPUT and -o FOLDER.")
@@ -254,10 +264,7 @@ def _on_spark(
     form = format_named(format_name) if format_name else format_of(Path(str(source)))
     if form is None:
         raise OptionError("--format is required with --engine spark unless INPUT is a file with a known extension.")
-    privatize_files(
-        str(source), str(output), columns or [], form.name, epsilon=check_epsilon(epsilon), mechanism=mechanism,
-        space=space, options=parse_options(option), tell=_warn, **how,
-    )  # fmt: skip
+    privatize_files(str(source), str(output), columns or [], form.name, tell=_warn, **how)
 
 
 def _selection(select: str | None, spans: str | None) -> str:
@@ -268,6 +275,50 @@ def _selection(select: str | None, spans: str | None) -> str:
     if select is None:
         return "content" if spans is None else "spans"
     return select
+
+
+class _Common(NamedTuple):
+    """How to learn which words are common, and below which likelihood a word is rare."""
+
+    epsilon: float
+    longest: int
+    words: int
+    below: float
+
+
+def _common_options(
+    select: str, below: float | None, epsilon: float | None, height: int | None, words: int | None
+) -> _Common | None:
+    """Return the options of ``--select rare``, or None for another selection, with which none of them may be given."""
+    if select != "rare":
+        given = {"--rare-below": below, "--tree-epsilon": epsilon, "--tree-height": height, "--tree-words": words}
+        for name, value in given.items():
+            if value is not None:
+                raise OptionError(f"{name} can only be used with --select rare.")
+        return None
+    common = _Common(1.0 if epsilon is None else epsilon, height or 3, words or 20, 0.01 if below is None else below)
+    if not (common.epsilon > 0.0 and math.isfinite(common.epsilon)):
+        raise OptionError("--tree-epsilon must be a finite number above 0.")
+    if not 0.0 < common.below <= 1.0:
+        raise OptionError("--rare-below must be above 0 and at most 1.")
+    return common
+
+
+def _learn_rare_words(
+    job: FileJob | StreamJob, plan: Plan, made: Mechanism[Any], common: _Common, seed: int | None, *, quiet: bool
+) -> RareWords:
+    """Learn from the whole input of a job which words are common, and return what finds the others."""
+    from wordveil.io import learn_common_words
+    from wordveil.noise import Entropy
+    from wordveil.text import NgramTree, RareWords
+
+    if any(piece.is_stream for piece in plan.pieces):
+        raise OptionError(
+            "--select rare reads its input twice, first to learn which words are common; give a file, not a stream."
+        )
+    tree = NgramTree(made.space.vocabulary, epsilon=common.epsilon, longest=common.longest, words=common.words)
+    with ProgressBar("learning", plan.size, quiet=quiet) as bar:
+        return RareWords(learn_common_words(job, tree, Entropy(seed), bar.move), below=common.below)
 
 
 def _words(path: Path) -> list[str]:
@@ -283,13 +334,7 @@ def _words(path: Path) -> list[str]:
 
 
 def _job(
-    plan: Plan,
-    reading: Reading,
-    output: str | None,
-    stack: ExitStack,
-    *,
-    named: bool,
-    again: tuple[bool, bool],
+    plan: Plan, reading: Reading, output: str | None, stack: ExitStack, *, named: bool, again: tuple[bool, bool]
 ) -> FileJob | StreamJob:
     from wordveil.files import file_errors
     from wordveil.io import Destination, FileJob, StreamJob, format_of

@@ -1,4 +1,4 @@
-"""Text, CSV, JSON lines and Parquet in and out: streaming, and resumable.
+"""Text, CSV, JSON lines and Parquet in and out: streaming and resumable, behind ``wordveil privatize``.
 
 `formats` says what formats there are (`lines`, `tables`, `json_lines` and `parquet` read and write them), `inputs` what
 a job reads, `job` what a job is, `workers` who veils, `checkpoint` and `output` how it survives a crash, and `report`
@@ -9,7 +9,7 @@ from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import FORMATS, Block, Format, Position, Reader, Reading, format_named, format_of
 from wordveil.io.inputs import Piece, Plan, make_plan
 from wordveil.io.job import FileJob, JobWatch, StreamJob, learn_common_words
-from wordveil.io.output import Destination, FileWriter, StreamWriter, Writer
+from wordveil.io.output import Destination, FileWriter, Writer
 from wordveil.io.report import job_report, missing_promise
 from wordveil.io.workers import Veils
 
@@ -27,7 +27,6 @@ __all__ = [
     "Reader",
     "Reading",
     "StreamJob",
-    "StreamWriter",
     "Tally",
     "Veils",
     "Writer",

@@ -23,28 +23,14 @@ _COUNTED = [counted.name for counted in fields(Counts)]
 
 @dataclass
 class Tally:
-    """Sums over all inputs of a job, including those of the runs before a resume.
-
-    Parameters
-    ----------
-    counts : Counts
-        What happened to the words.
-    records, files : int
-        How many were done.
-    worst_words : int
-        The most words that were veiled in one record: the worst case of the guarantee over a document.
-    seconds : float
-        The time it took, without loading the space.
-    runs : int
-        1, and 1 more for each resume.
-    """
+    """Sums over all inputs of a job, including those of the runs before a resume."""
 
     counts: Counts = field(default_factory=Counts)
     records: int = 0
     files: int = 0
-    worst_words: int = 0
-    seconds: float = 0.0
-    runs: int = 1
+    worst_words: int = 0  # veiled in one record, at most: the worst case of the guarantee over a document
+    seconds: float = 0.0  # without loading the space
+    runs: int = 1  # one more for each resume
 
     def add(self, block: Block, releases: Sequence[Release]) -> None:
         """Count a block that was veiled."""
@@ -70,21 +56,11 @@ class Tally:
 
 @dataclass(frozen=True)
 class Identity:
-    """What must be the same when a job goes on, as digests.
+    """What must be the same when a job goes on, as digests."""
 
-    Parameters
-    ----------
-    veil : str
-        The configuration of the veil.
-    options : str
-        The columns and how to read them.
-    inputs : str
-        The names and formats of the inputs.
-    """
-
-    veil: str
-    options: str
-    inputs: str
+    veil: str = ""  # how texts are veiled
+    options: str = ""  # the columns and how to read them
+    inputs: str = ""  # their names and formats
 
 
 @dataclass
@@ -93,34 +69,15 @@ class Checkpoint:
 
     It holds counts and digests, never text. But those who can guess the whole input can check the guess against
     its digest, so the file is readable by its owner only and is removed when the job is done.
-
-    Parameters
-    ----------
-    identity : Identity
-        What must be the same to go on.
-    piece : int
-        Which input is being read; as many inputs as there are when all are done.
-    position : Position, optional
-        How far that input is done.
-    size : int
-        How many bytes of its unfinished file belong to that.
-    batch : int
-        How many blocks of that input are done.
-    is_read : bool
-        Whether that input is done, and only its name is missing.
-    done : str
-        Digest of the names, sizes and times of the inputs before it.
-    tally : Tally
-        The sums so far.
     """
 
-    identity: Identity
-    piece: int = 0
-    position: Position | None = None
-    size: int = 0
-    batch: int = 0
-    is_read: bool = False
-    done: str = ""
+    identity: Identity = field(default_factory=Identity)
+    piece: int = 0  # which input is being read; as many as there are when all are done
+    position: Position | None = None  # how far that input is done
+    size: int = 0  # how many bytes of its unfinished file belong to that
+    batch: int = 0  # how many blocks of it are done
+    is_read: bool = False  # whether all of it is done, and only the name of its output is missing
+    done: str = ""  # digest of the names, sizes and times of the inputs before it
     tally: Tally = field(default_factory=Tally)
 
     @property

@@ -67,40 +67,20 @@ class Reading:
 
 @dataclass(frozen=True)
 class Position:
-    """A place between two records, from which reading can go on.
+    """A place between two records, from which reading can go on, by what was read so far."""
 
-    Parameters
-    ----------
-    offset : int
-        Bytes read so far (rows, for Parquet).
-    line : int
-        Lines read so far (0 for Parquet).
-    record : int
-        Records read so far.
-    fingerprint : str
-        Digest of what was read, by which it is recognised.
-    """
-
-    offset: int
-    line: int
+    offset: int  # bytes, or rows for Parquet
+    line: int  # 0 for Parquet
     record: int
-    fingerprint: str
+    fingerprint: str  # digest of what was read, by which it is recognised
 
 
 @dataclass
 class Block(ABC):
-    """Some records in a row, with what is needed to write them again around their new texts.
+    """Some records in a row, with what is needed to write them again around their new texts."""
 
-    Parameters
-    ----------
-    end : Position
-        The place behind the last of them.
-    records : list of list
-        For each record, its texts to veil: one for each column that is not null.
-    """
-
-    end: Position
-    records: list[list[str | Document]]
+    end: Position  # behind the last of them
+    records: list[list[str | Document]]  # the texts of each to veil: one for each column that is not null
 
     def texts(self) -> Iterator[str | Document]:
         """Give the texts of all records in order."""
@@ -118,8 +98,7 @@ class Reader(ABC):
     The blocks depend on the input and the options alone, not on where reading began.
     """
 
-    preamble: bytes = b""
-    """What stands before the first record and is written as it is: a byte order mark, a header."""
+    preamble: bytes = b""  # what stands before the first record and is written as it is: a byte order mark, a header
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
@@ -148,25 +127,13 @@ class Reader(ABC):
 
 @dataclass(frozen=True)
 class Format:
-    """A format in and out.
-
-    Parameters
-    ----------
-    name : str
-        What people call it.
-    extensions : tuple of str
-        How the names of its files end.
-    reader, writer : str
-        Its reader and writer, as module and class: they are imported when they are used, since some take long.
-    streams : bool
-        Whether it can be read from and written to a pipe.
-    """
+    """A format in and out; its reader and writer are imported when they are used, since some take long."""
 
     name: str
     extensions: tuple[str, ...]
     reader: str
     writer: str = "wordveil.io.output.FileWriter"
-    streams: bool = True
+    streams: bool = True  # whether it can be read from and written to a pipe
 
     @property
     def has_columns(self) -> bool:
@@ -226,15 +193,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def check_columns(source: str, asked: Iterable[str], there: Iterable[str]) -> None:
-    """Refuse columns that were not chosen, are not there or are there twice.
-
-    Parameters
-    ----------
-    source : str
-        What the input is called.
-    asked, there : iterable of str
-        The columns to veil, and all columns of the input.
-    """
+    """Refuse, of the columns `there` in an input, to veil none, one that is missing or one that is there twice."""
     asked, there = list(asked), list(there)
     if not asked:
         raise OptionError(f"use `columns` to choose which columns of {source} to veil; it has: {listed(there)}.")

@@ -16,20 +16,10 @@ __all__ = ["Piece", "Plan", "make_plan"]
 
 @dataclass(frozen=True)
 class Piece:
-    """One input of a job.
+    """One input of a job."""
 
-    Parameters
-    ----------
-    source : Path or None
-        The file; None is standard input.
-    name : str
-        Its path within the input folder; empty where the input is no folder.
-    format : Format
-        How it is read and written.
-    """
-
-    source: Path | None
-    name: str
+    source: Path | None  # None is standard input
+    name: str  # its path within the input folder; empty if the input is no folder
     format: Format
 
     @property
@@ -48,21 +38,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class Plan:
-    """The inputs of a job in order.
-
-    Parameters
-    ----------
-    pieces : tuple of Piece
-        What is read.
-    folder : Path, optional
-        The input folder, where the input is one.
-    skipped : tuple of str
-        Paths within the folder that are not read: no known extension, or empty.
-    """
+    """The inputs of a job in order."""
 
     pieces: tuple[Piece, ...]
-    folder: Path | None = None
-    skipped: tuple[str, ...] = ()
+    folder: Path | None = None  # the input, if it is a folder
+    skipped: tuple[str, ...] = ()  # paths within the folder that are not read: no known extension, or empty
 
     @property
     def size(self) -> int:

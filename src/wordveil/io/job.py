@@ -14,7 +14,7 @@ from wordveil.files import Lock, digest_of, file_errors, write_whole
 from wordveil.io.checkpoint import Checkpoint, Identity, Tally
 from wordveil.io.formats import Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan
-from wordveil.io.output import Destination, StreamWriter, Writer
+from wordveil.io.output import Destination, Writer
 from wordveil.io.workers import Crew, Veils
 from wordveil.noise import Entropy
 from wordveil.text import NgramTree
@@ -39,15 +39,7 @@ class _Run:
 
 
 class _Job:
-    """What both kinds of job share: the way of one input through the veil.
-
-    Parameters
-    ----------
-    plan : Plan
-        The inputs.
-    reading : Reading
-        How to read them.
-    """
+    """What both kinds of job share: the way of one input through the veil."""
 
     def __init__(self, plan: Plan, reading: Reading) -> None:
         self._plan, self._reading = plan, reading
@@ -66,13 +58,7 @@ class _Job:
                 self._open(piece).close()
 
     def records(self, watch: Callable[[int], None] | None = None) -> Iterator[list[str]]:
-        """Give the texts of every record, for a pass over the input before the job.
-
-        Parameters
-        ----------
-        watch : callable, optional
-            Told how many bytes of the input are done.
-        """
+        """Give the texts of every record, for a pass over the input before the job; `watch` is told the bytes done."""
         before = 0
         for piece in self._plan.pieces:
             if piece.is_stream:
@@ -115,17 +101,9 @@ class _Job:
 
 
 class StreamJob(_Job):
-    """Veils one input onto a stream, which takes nothing back.
+    """Veils one input onto a stream, which takes nothing back, and so leaves nothing behind for a resume."""
 
-    Parameters
-    ----------
-    plan : Plan
-        One input.
-    reading : Reading
-        How to read it.
-    output : binary file
-        Where to write.
-    """
+    kept = learnt = None
 
     def __init__(self, plan: Plan, reading: Reading, output: BinaryIO) -> None:
         super().__init__(plan, reading)
@@ -142,20 +120,14 @@ class StreamJob(_Job):
     def run(self, veils: Veils, watch: JobWatch | None = None, workers: int = 1) -> Tally:
         """Do the job and return its sums."""
         piece = self._plan.pieces[0]
-        state = Checkpoint(Identity("", "", ""))
+        state = Checkpoint()
         crew = Crew(veils, workers)
         try:
             with self._open(piece) as reader:
-                self._veil(piece, reader, StreamWriter(self._output), _Run(crew, state, watch, lambda: None))
+                self._veil(piece, reader, Writer(self._output), _Run(crew, state, watch, lambda: None))
         finally:
             crew.close()
         return state.tally
-
-    kept = None
-    """What a stopped job has left: nothing."""
-
-    learnt = None
-    """What a stopped job had learnt from its input: nothing is kept."""
 
     def keep_learnt(self, text: str) -> None:
         """Do nothing: the job cannot be resumed."""
@@ -167,28 +139,12 @@ class StreamJob(_Job):
 class FileJob(_Job):
     """Veils files into files, which appear under their names when they are whole.
 
-    Parameters
-    ----------
-    plan : Plan
-        The inputs.
-    reading : Reading
-        How to read them.
-    destination : Destination
-        Where to write.
-    resume : bool
-        Go on with the job that was stopped there, if there is one.
-    overwrite : bool
-        Replace a file that is there, and what is left of a job that was stopped unless it is resumed.
+    With `resume` it continues the job that was stopped there, if there is one; with `overwrite` it replaces a file that
+    is there, and what is left of a job that was stopped unless it is resumed.
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        reading: Reading,
-        destination: Destination,
-        *,
-        resume: bool = False,
-        overwrite: bool = False,
+        self, plan: Plan, reading: Reading, destination: Destination, *, resume: bool = False, overwrite: bool = False
     ) -> None:
         super().__init__(plan, reading)
         self._destination, self._resume, self._overwrite = destination, resume, overwrite
@@ -205,10 +161,7 @@ class FileJob(_Job):
     def keep_learnt(self, text: str) -> None:
         """Keep, until the job is done, what was learnt in a pass before: a resume must not learn it anew.
 
-        Parameters
-        ----------
-        text : str
-            What to keep; it must say no more of the input than may be released.
+        It must say no more of the input than may be released.
         """
         self._learnt = text
 
@@ -339,18 +292,8 @@ def learn_common_words(
 ) -> NgramTree:
     """Grow a tree on the records of a job, or return the one with which the job was begun.
 
-    To grow a second tree on the same records would spend its ε again, and choose other words.
-
-    Parameters
-    ----------
-    job : FileJob or StreamJob
-        The job; it keeps the tree for a resume, and removes it when it is done.
-    tree : NgramTree
-        The tree to grow.
-    entropy : Entropy
-        Where the noise comes from.
-    watch : callable, optional
-        Told how many bytes of the input are done.
+    To grow a second tree on the same records would spend its ε again, and choose other words. The job keeps the tree
+    for a resume, and removes it when it is done.
     """
     begun = job.learnt
     grown = tree.grow(job.records(watch), entropy) if begun is None else _begun_with(begun, tree)

@@ -157,17 +157,8 @@ def _exact(literal: str) -> Any:
 def find_places(line: str, columns: Iterable[str]) -> dict[str, list[Place]]:
     """Return, for each column, every place in the object on `line` where it has a value.
 
-    Parameters
-    ----------
-    line : str
-        One object.
-    columns : iterable of str
-        Keys; a dot leads into an object, unless the key itself has the dot.
-
-    Raises
-    ------
-    ValueError
-        If the line is not one JSON object. The error quotes nothing.
+    A dot in a column leads into an object, unless the key itself has the dot. A line that is no JSON object raises a
+    ``ValueError`` that quotes nothing.
 
     Examples
     --------

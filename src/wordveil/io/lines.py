@@ -27,26 +27,16 @@ Row = TypeVar("Row")
 
 
 class Lines:
-    r"""Read lines that end in ``\n`` (or ``\r\n``), exactly as they stand.
+    r"""Reads lines that end in ``\n`` (or ``\r\n``), exactly as they stand, from a file or (None) standard input.
 
-    Parameters
-    ----------
-    path : Path or None
-        The file; None reads standard input.
-    errors : {"strict", "replace"}
-        What to do with bytes that are not UTF-8.
-
-    Attributes
-    ----------
-    mark : bytes
-        The byte order mark, if the input begins with one; it is no part of the first line.
+    `mark` is the byte order mark, if the input begins with one; it is no part of the first line.
     """
 
     def __init__(self, path: Path | None, errors: str) -> None:
         self.name = "standard input" if path is None else str(path)
         self._errors = errors
         self._digest = hashlib.sha256()
-        self._offset = self._line = 0
+        self.offset = self.line = 0  # how many bytes and lines were read
         if path is None and sys.stdin is None:
             raise FileError("standard input is closed; give the name of a file.")
         with file_errors("read", self.name):
@@ -73,7 +63,7 @@ class Lines:
                 return b""
             self._file.read(len(peeked))
         self._digest.update(peeked)
-        self._offset = len(peeked)
+        self.offset = len(peeked)
         return peeked
 
     def _peek(self, count: int) -> bytes:
@@ -87,28 +77,13 @@ class Lines:
             seen = again
         return seen
 
-    @property
-    def size(self) -> int | None:
-        """How many bytes the file had when it was opened; None for a stream."""
-        return self._opened[0] if self._opened else None
-
-    @property
-    def offset(self) -> int:
-        """How many bytes were read."""
-        return self._offset
-
-    @property
-    def line(self) -> int:
-        """How many lines were read."""
-        return self._line
-
     def position(self, record: int) -> Position:
         """Return the place behind the last line read, which is also behind this many records."""
-        return Position(self._offset, self._line, record, self._digest.hexdigest())
+        return Position(self.offset, self.line, record, self._digest.hexdigest())
 
     def go_to(self, position: Position) -> None:
         """Go on at a position, after a check that what stands before it is what was read then."""
-        left = position.offset - self._offset
+        left = position.offset - self.offset
         last = b"\n"
         with file_errors("read", self.name):
             while left > 0 and (chunk := self._file.read(min(left, _CHUNK))):
@@ -119,23 +94,23 @@ class Lines:
             goes_on = last != b"\n" and self._peek(1)
         if left or goes_on or self._digest.hexdigest() != position.fingerprint:
             raise changed_since(self.name)
-        self._offset, self._line = position.offset, position.line
+        self.offset, self.line = position.offset, position.line
 
     def read(self) -> bytes:
         """Return the next line with its ending, or nothing at the end of the input."""
         with file_errors("read", self.name):
             line = self._file.readline(LONGEST + 1)
         if len(line) > LONGEST:
-            raise InputError(f"line {self._line + 1} of {self.name} is longer than {LONGEST >> 20} MiB.")
+            raise InputError(f"line {self.line + 1} of {self.name} is longer than {LONGEST >> 20} MiB.")
         if b"\0" in line:
             raise InputError(
-                f"line {self._line + 1} of {self.name} holds NUL bytes, so the file is binary or UTF-16; convert it to "
+                f"line {self.line + 1} of {self.name} holds NUL bytes, so the file is binary or UTF-16; convert it to "
                 "UTF-8 text."
             )
         if line:
             self._digest.update(line)
-            self._offset += len(line)
-            self._line += 1
+            self.offset += len(line)
+            self.line += 1
         return line
 
     def decode(self, line: bytes) -> str:
@@ -143,10 +118,10 @@ class Lines:
         try:
             return line.decode("utf-8", self._errors)
         except UnicodeDecodeError as error:
-            at = self._offset - len(line) + error.start
+            at = self.offset - len(line) + error.start
         # Outside of the handler, so that the error does not drag the line along as its context.
         raise InputError(
-            f"line {self._line} of {self.name} is not UTF-8 (byte {at} of the file); convert the file, or have such "
+            f"line {self.line} of {self.name} is not UTF-8 (byte {at} of the file); convert the file, or have such "
             "bytes replaced with `encoding_errors`."
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,40 +13,37 @@ from wordveil.errors import FileError
 from wordveil.files import Lock, file_errors, name_before, sync_folder
 from wordveil.io.inputs import Piece, Plan
 
-__all__ = ["Destination", "FileWriter", "StreamWriter", "Writer", "parquet_before"]
+__all__ = ["Destination", "FileWriter", "Writer", "parquet_before"]
 
 
-class Writer(ABC):
-    """Takes rendered blocks, one behind the other."""
+class Writer:
+    """Takes rendered blocks, one behind the other, to a stream: a pipe or a device, which takes nothing back."""
 
-    @abstractmethod
+    def __init__(self, stream: BinaryIO, action: str = "write to", name: Path | str = "the output stream") -> None:
+        self._file, self._size, self._told = stream, 0, (action, name)
+
     def append(self, data: bytes) -> None:
         """Write some more."""
+        with file_errors(*self._told):
+            self._file.write(data)
+        self._size += len(data)
 
-    @abstractmethod
     def sync(self) -> int:
         """Hand on all that was written, as safely as can be, and return how many bytes that is."""
+        with file_errors(*self._told):
+            self._file.flush()
+        return self._size
 
 
 class FileWriter(Writer):
-    """Writes an unfinished file.
-
-    Parameters
-    ----------
-    part : Path
-        The unfinished file; only `finish` gives it its final name.
-    size : int
-        How many bytes of it, as far as it is there, to keep; writing goes on behind them.
-    source : Path, optional
-        The input, for formats whose layout follows it.
-    """
+    """Writes an unfinished file, behind the `size` bytes of it that are kept; only `finish` gives it its final name."""
 
     def __init__(self, part: Path, size: int = 0, source: Path | None = None) -> None:
         self.part, self._source = part, source
         with file_errors("write", part):
             # A link in the place of our own file would be somebody else's doing.
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-            self._file = os.fdopen(os.open(part, flags, 0o666), "r+b")
+            super().__init__(os.fdopen(os.open(part, flags, 0o666), "r+b"), "write", part)
             is_short = self._file.seek(0, os.SEEK_END) < size
             if not is_short:
                 self._file.truncate(size)
@@ -59,18 +55,12 @@ class FileWriter(Writer):
             )
         self._size = size
 
-    def append(self, data: bytes) -> None:
-        """Write some more."""
-        with file_errors("write", self.part):
-            self._file.write(data)
-        self._size += len(data)
-
     def sync(self) -> int:
         """Make sure that all that was written would outlive a crash, and return how many bytes that is."""
-        with file_errors("write", self.part):
-            self._file.flush()
+        size = super().sync()
+        with file_errors(*self._told):
             os.fsync(self._file.fileno())
-        return self._size
+        return size
 
     def finish(self, target: Path) -> None:
         """Give the file its name."""
@@ -86,25 +76,6 @@ class FileWriter(Writer):
             self._file.close()
 
 
-class StreamWriter(Writer):
-    """Writes to standard output, a pipe or a device, which takes nothing back; it is flushed, but not closed."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._size = stream, 0
-
-    def append(self, data: bytes) -> None:
-        """Write some more."""
-        with file_errors("write to", "the output stream"):
-            self._stream.write(data)
-        self._size += len(data)
-
-    def sync(self) -> int:
-        """Hand on what was written, and return how many bytes that is."""
-        with file_errors("write to", "the output stream"):
-            self._stream.flush()
-        return self._size
-
-
 def parquet_before(part: Path) -> Path:
     """Return where the Parquet file of a finished job is written before it takes the place of its streams."""
     return part.with_name(part.name + ".parquet")
@@ -116,13 +87,6 @@ class Destination:
 
     Until then ``NAME.part`` holds what is done, and ``NAME.part.json`` how far that is; ``NAME.part.learnt.json`` holds
     what the job learnt from its input beforehand, if it did.
-
-    Parameters
-    ----------
-    target : Path
-        The final name.
-    is_folder : bool
-        Whether a folder of files is written.
     """
 
     target: Path

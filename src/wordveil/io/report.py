@@ -18,19 +18,7 @@ __all__ = ["job_report", "missing_promise"]
 
 
 def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[str, Any]:
-    """Return what a job did, what it promises and what it does not protect, as plain values.
-
-    Parameters
-    ----------
-    veil : Veil
-        What veiled the texts.
-    plan : Plan
-        The inputs.
-    reading : Reading
-        How they were read.
-    tally : Tally
-        The sums over the whole job.
-    """
+    """Return what a job did, what it promises and what it does not protect, as plain values."""
     facts = report(veil, tally.counts, tally.worst_words)
     return {
         **facts,

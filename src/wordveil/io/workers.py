@@ -32,19 +32,8 @@ class Veils:
 
     Without a seed it is one veil with fresh entropy, in every run anew. With a seed each block gets a veil of
     its own, whose seed follows from the seed, the input and the number of the block: so an experiment that
-    was interrupted and resumed comes out as if it had not been.
-
-    Parameters
-    ----------
-    make : callable
-        Makes a veil with the seed it is given, or without one.
-    seed : int, optional
-        The seed of the whole job.
-
-    Attributes
-    ----------
-    whole : Veil
-        The veil of the job, for what it says about itself.
+    was interrupted and resumed comes out as if it had not been. `whole` is the veil of the job, for what it says about
+    itself.
     """
 
     def __init__(self, make: Callable[[int | None], Veil], seed: int | None = None) -> None:
@@ -100,14 +89,8 @@ class Crew:
     """Veils blocks and gives them back in their order.
 
     Workers are forked from this process, so they share its space and hold no copy of their own; each takes fresh
-    entropy. Only a few blocks are ever under way, so a fast reader does not run ahead of the veil.
-
-    Parameters
-    ----------
-    veils : Veils
-        What veils a block.
-    workers : int
-        How many processes; with 1 the work is done here.
+    entropy. Only a few blocks are ever under way, so a fast reader does not run ahead of the veil. With one worker the
+    work is done here.
     """
 
     def __init__(self, veils: Veils, workers: int = 1) -> None:
