@@ -25,7 +25,7 @@ from wordveil.cli.options import (
     parse_options,
 )
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import FileError, InputError, OptionError
+from wordveil.errors import FileError, InputError, OptionError, UnprovenError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
@@ -213,7 +213,8 @@ def privatize(
         job.check()
         _check_report(report, plan, output, replace=resume or overwrite)
         made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index)
-        Veil(made, unproven=unproven)  # refuses what is unproven before the input is read
+        if made.shortfall and not unproven:  # before the input is read; Veil would refuse it too
+            raise UnprovenError(f"{made.shortfall} Add --unproven to use {mechanism} all the same.")
         rare = None if common is None else _learn_rare_words(job, plan, made, common, seed, quiet=quiet)
 
         def veil(seed: int | None) -> Veil:
