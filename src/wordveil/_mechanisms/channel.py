@@ -19,7 +19,7 @@ from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import Space
-from wordveil.spaces.formats.npz import ARCHIVE_DAMAGE, read_member
+from wordveil.spaces.formats.arrays import ARCHIVE_DAMAGE, read_member
 from wordveil.spaces.space import Ids
 
 __all__ = ["Channel", "FromChannel", "channel_of"]

@@ -13,17 +13,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from wordveil import parallel
 from wordveil._mechanisms.base import Mechanism, NoiseMechanism
 from wordveil._mechanisms.priors import log_prior
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.extras import needs
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Points
+from wordveil.stats import lower_bound
 
 __all__ = ["RECALL", "IndexedSpace", "approximately"]
 
@@ -48,7 +48,7 @@ class IndexedSpace(EuclideanSpace):
 
     def __init__(self, base: EuclideanSpace) -> None:
         super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise)
-        needs("faiss", "faiss", "--index approximate")
+        needs("faiss", "faiss", "an approximate index")
         import faiss  # noqa: PLC0415 - an extra
 
         self._faiss: Any = faiss
@@ -108,9 +108,9 @@ def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mech
     """
     exact = make(space)
     if not isinstance(space, EuclideanSpace) or not exact.takes_nearest:
-        raise WordveilError(f"the mechanism {exact.name} searches no single nearest word: leave out --index.")
+        raise OptionError(f"the mechanism {exact.name} does not search for a nearest vector; choose an exact search.")
     if len(space) < _LEAST_WORDS:
-        raise WordveilError("with so few words an index saves nothing: leave out --index.")
+        raise OptionError("an index saves nothing with so few words; choose an exact search.")
     indexed = IndexedSpace(space)
     made = make(indexed)
     best = 0.0
@@ -124,9 +124,9 @@ def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mech
             if recall >= RECALL:
                 indexed.certify(recall)
                 return made
-    raise WordveilError(
-        f"no index finds the nearest word often enough at this epsilon: {best:.3f} at best, {RECALL:g} is wanted, "
-        "because noisy points lie far from all words; leave out --index, or raise epsilon."
+    raise OptionError(
+        f"no index finds the nearest word often enough at this epsilon ({best:.3f} at best, {RECALL:g} is needed), "
+        "because noisy points lie far from all words; choose an exact search or a larger epsilon."
     )
 
 
@@ -144,10 +144,7 @@ def _trial(
 
 
 def _least_recall(space: IndexedSpace, samples: list[Points], nearest: list[NDArray[np.int64]]) -> float:
-    """Return a lower confidence bound on the recall, for the kind of words where it is worst (Clopper and Pearson)."""
+    """Return a lower confidence bound on the recall, for the kind of words where it is worst."""
     error = (1.0 - _CONFIDENCE) / (2 * len(_EFFORTS))  # for both kinds of words and every effort that may be tried
-    bounds = []
-    for points, truth in zip(samples, nearest, strict=True):
-        hits = int((space.nearest(points) == truth).sum())
-        bounds.append(float(scipy.special.betaincinv(hits, _TRIALS - hits + 1, error)) if hits else 0.0)
-    return min(bounds)
+    hits = [(space.nearest(points) == truth).sum() for points, truth in zip(samples, nearest, strict=True)]
+    return float(lower_bound(min(hits), _TRIALS, error))

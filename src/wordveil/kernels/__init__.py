@@ -7,9 +7,8 @@ was installed without a C compiler has none of it and is only slower; ``WORDVEIL
 
 from __future__ import annotations
 
-from wordveil.kernels.choosing import choose
-from wordveil.kernels.falls import Falls
-from wordveil.kernels.loading import compiled, kinds, plain
-from wordveil.kernels.straight import squared_distances, straight_distances, worst_error
+from wordveil.kernels.distances import squared_distances, straight_distances, worst_error
+from wordveil.kernels.native import compiled, kinds, plain
+from wordveil.kernels.weights import Falls, choose
 
 __all__ = ["Falls", "choose", "compiled", "kinds", "plain", "squared_distances", "straight_distances", "worst_error"]

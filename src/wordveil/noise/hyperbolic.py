@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from wordveil.noise.entropy import Entropy
-from wordveil.noise.gamma import log_gamma_draws
+from wordveil.noise.laplace import log_gamma_draws
 
 __all__ = [
     "hyperbolic_radii",

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import SpaceError
 from wordveil.kernels import plain, straight_distances, worst_error
 from wordveil.spaces import products
 from wordveil.spaces.space import Ids, Points, PointSpace, Rows
@@ -59,7 +59,7 @@ class EuclideanSpace(PointSpace):
     ) -> None:
         super().__init__(name, vocabulary, folder)
         if vectors.ndim != 2 or len(vectors) != len(vocabulary) or vectors.shape[1] == 0:
-            raise WordveilError("the vectors must be a matrix with a row for every word.")
+            raise SpaceError("the vectors must be a matrix with a row for every word.")
         self.vectors = vectors
         self.normalise = normalise
         self.metric = "Euclidean distance of unit vectors" if normalise else "Euclidean distance"
@@ -100,7 +100,7 @@ class EuclideanSpace(PointSpace):
         # summed in double precision, so that a square is rounded once
         squares = np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
         if squares.any() and not _SMALLEST <= squares.max() <= 1.0 / _SMALLEST:
-            raise WordveilError("the vectors are too long or too short for distances in 32-bit floats; scale them.")
+            raise SpaceError("the vectors are too long or too short for distances in 32-bit floats; scale them.")
         return squares.astype(np.float32)
 
     @cached_property

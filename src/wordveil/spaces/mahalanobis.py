@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, SpaceError
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.space import Device, Ids, Points, PointSpace, Rows
 
@@ -35,14 +35,14 @@ class MahalanobisSpace(PointSpace):
 
     def __init__(self, base: EuclideanSpace, lam: float = 1.0) -> None:
         if not 0.0 <= lam <= 1.0:
-            raise WordveilError("lam must lie between 0 (Euclidean) and 1 (Mahalanobis).")
+            raise OptionError("lam must lie between 0 (Euclidean) and 1 (Mahalanobis).")
         super().__init__(f"{base.name} mahalanobis", base.vocabulary)
         self.metric = f"Mahalanobis distance (lam={lam:g})"
         self.base = base
         self.lam = lam
         values, vectors = np.linalg.eigh(self._shape())
         if values[0] <= 1e-10 * values[-1]:
-            raise WordveilError("the vectors do not fill their dimensions, so choose a lam below 1.")
+            raise SpaceError("the vectors do not span all their dimensions; choose a lam below 1.")
         self._root = (vectors * np.sqrt(values)) @ vectors.T
         inverse = (vectors / np.sqrt(values)) @ vectors.T
         self._whitened = EuclideanSpace(self.name, base.vocabulary, (base.matrix @ inverse).astype(np.float32))

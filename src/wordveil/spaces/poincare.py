@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, SpaceError, WordveilError
 from wordveil.parallel import blocks, run
 from wordveil.spaces import hyperbolic_geometry as hyperbolic
-from wordveil.spaces.formats.checks import Places, check_words, split_words
-from wordveil.spaces.formats.npy import read_array
+from wordveil.spaces.formats.arrays import read_array
+from wordveil.spaces.formats.common import Places, check_words, split_words
 from wordveil.spaces.products import BestProduct
 from wordveil.spaces.space import Ids, Points, PointSpace, Rows, smallest
 from wordveil.spaces.vocabulary import Vocabulary
@@ -81,10 +81,10 @@ class PoincareSpace(PointSpace):
     ) -> None:
         super().__init__(name, vocabulary, folder)
         if hyperboloid.ndim != 2 or len(hyperboloid) != len(vocabulary) or hyperboloid.shape[1] == 0:
-            raise WordveilError("the coordinates must be a matrix with a row for every word.")
+            raise SpaceError("the coordinates must be a matrix with a row for every word.")
         self.hyperboloid = np.ascontiguousarray(hyperboloid, dtype=np.float64)
         if not (np.abs(self.hyperboloid) < 1.0 / hyperbolic.SMALLEST_GAP).all():
-            raise WordveilError("the coordinates of a Poincaré space must be finite, and not beyond a radius of 300.")
+            raise SpaceError("the coordinates of a Poincaré space must be finite, and not beyond a radius of 300.")
         self.is_a = None if is_a is None else np.asarray(is_a, dtype=np.int64)
         self.facts = facts or {}
 
@@ -96,7 +96,7 @@ class PoincareSpace(PointSpace):
     @classmethod
     def load(cls, folder: Path, name: str | None = None) -> PoincareSpace:
         """Open a space from the folder it was written to."""
-        damaged = WordveilError(f"the Poincaré space {folder} is cut short or damaged; train or fetch it again.")
+        damaged = FileError(f"the Poincaré space {folder} is cut short or damaged; train or fetch it again.")
         places = Places(str(folder / _WORDS), "line")
         try:
             words = split_words((folder / _WORDS).read_bytes(), places)

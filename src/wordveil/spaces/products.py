@@ -7,7 +7,6 @@ that stay in the processor's cache, and the tiles into threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -83,7 +82,6 @@ def most(
     k: int,
     *,
     own: NDArray[np.integer[Any]] | None = None,
-    done: Callable[[], None] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return for each query the `k` rows with the largest product plus bias, largest first, and those values.
 
@@ -99,8 +97,6 @@ def most(
         How many.
     own : array of int, optional
         A row for each query that is left out: the word itself.
-    done : callable, optional
-        Called after each block of queries.
     """
     where = np.empty((len(queries), k), dtype=np.int64)
     values = np.empty((len(queries), k), dtype=np.float32)
@@ -113,7 +109,7 @@ def most(
         where[part], values[part] = _largest(scores, k)
 
     if k:
-        run(search, blocks(len(queries), _QUERIES // 4), done)
+        run(search, blocks(len(queries), _QUERIES // 4))
     return where, values
 
 

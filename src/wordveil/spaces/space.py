@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.cache import cached_arrays
 from wordveil.parallel import blocks, run
 from wordveil.spaces.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from wordveil.spaces.euclidean import EuclideanSpace
 
-__all__ = ["DATA", "Device", "HopSpace", "Ids", "PointSpace", "Points", "Rows", "Space", "smallest"]
+__all__ = ["DATA", "Device", "HopSpace", "Ids", "PointSpace", "Points", "Rows", "Space", "neighbourhoods", "smallest"]
 
 #: Where the spaces lie that come with the package.
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -205,6 +206,18 @@ class PointSpace(Space):
     @abstractmethod
     def apart(self, points: Points, ids: Ids) -> NDArray[np.float64]:
         """Return the distance of each point from the word of the same row."""
+
+
+def neighbourhoods(space: Space, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the `k` nearest other words of every word, nearest first, and their distances; kept in the cache."""
+
+    def fill(folder: Path) -> None:
+        where, distances = space.neighbours(np.arange(len(space)), k)
+        np.save(folder / "where.npy", where.astype(np.int32))
+        np.save(folder / "distances.npy", distances)
+
+    where, distances = cached_arrays(f"neighbours-1-{k}-{space.checksum}", fill, "where", "distances")
+    return where, distances
 
 
 def smallest(rows: Rows, k: int) -> tuple[NDArray[np.int64], Rows]:

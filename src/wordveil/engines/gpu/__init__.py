@@ -3,8 +3,8 @@
 Everything but the two kernels also runs on PyTorch's CPU tensors, which is how the suite tests it.
 """
 
+from wordveil.engines.gpu.certified_search import CertifiedSearch, DoubleSearch
 from wordveil.engines.gpu.chacha import keystream
-from wordveil.engines.gpu.placement import check_cuda, on_device
-from wordveil.engines.gpu.search import CertifiedSearch, DoubleSearch
+from wordveil.engines.gpu.spaces import check_cuda, on_device
 
 __all__ = ["CertifiedSearch", "DoubleSearch", "check_cuda", "keystream", "on_device"]

@@ -36,7 +36,7 @@ def keystream(key: NDArray[np.uint32], blocks: int, device: str) -> Any:
     if held.is_cuda:
         import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
 
-        from wordveil.engines.gpu.kernels import chacha_words  # noqa: PLC0415
+        from wordveil.engines.gpu.triton_kernels import chacha_words  # noqa: PLC0415
 
         words = torch.empty((16, blocks), dtype=torch.int32, device=device)
         chacha_words[(triton.cdiv(blocks, 256),)](held, words, blocks, BLOCK=256, num_warps=4)

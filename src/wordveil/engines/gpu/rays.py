@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from wordveil.calibration.rays import Landing, Rays
-from wordveil.engines.gpu.search import CertifiedSearch
+from wordveil.engines.gpu.certified_search import CertifiedSearch
 from wordveil.parallel import blocks
 
 __all__ = ["DeviceRays"]

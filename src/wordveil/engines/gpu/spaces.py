@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from wordveil.engines.gpu.certified_search import CertifiedSearch, DoubleSearch
 from wordveil.engines.gpu.chacha import directions
 from wordveil.engines.gpu.rays import DeviceRays
-from wordveil.engines.gpu.search import CertifiedSearch, DoubleSearch
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, SpaceError, WordveilError
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space
 from wordveil.spaces.space import Device, Ids, Points, Rows
 
@@ -26,8 +26,8 @@ _FARTHEST = 1e30
 def check_cuda() -> None:
     """Refuse a machine whose PyTorch finds no CUDA device."""
     if not torch.cuda.is_available():
-        raise WordveilError(
-            "--engine gpu needs a CUDA device and a PyTorch built for it, and finds none: leave it out to run here."
+        raise OptionError(
+            "the engine gpu needs a CUDA device and a PyTorch built for CUDA, and finds none; choose the engine local."
         )
 
 
@@ -45,7 +45,7 @@ def on_device(space: Space, device: str) -> Space:
         return PlacedEuclidean(space, device)
     if isinstance(space, PoincareSpace):
         return PlacedPoincare(space, device)
-    raise WordveilError(f"a space of {space.metric} cannot be put on a GPU: leave out --engine gpu.")
+    raise SpaceError(f"a space of {space.metric} cannot be searched on a GPU; choose the engine local.")
 
 
 class PlacedEuclidean(EuclideanSpace):
@@ -143,7 +143,7 @@ def _told() -> Iterator[None]:
         kind = type(error).__name__
     else:
         return
-    raise WordveilError(f"the GPU failed ({kind}); hold less at once with --batch-words, or leave out --engine gpu.")
+    raise WordveilError(f"the GPU failed ({kind}); give it fewer words at once, or choose the engine local.")
 
 
 def search_among(matrix: NDArray[np.float32], device: str) -> CertifiedSearch:

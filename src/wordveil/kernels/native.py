@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 __all__ = ["compiled", "kind", "kinds", "plain"]
 
@@ -43,7 +43,7 @@ def kind() -> str:
     """Return the kind of compiled code to run: the fastest, unless another was chosen."""
     chosen = os.environ.get(SWITCH) or kinds()[0]
     if chosen not in kinds():
-        raise WordveilError(f"{SWITCH} must be off or one of {', '.join(kinds())} on this machine.")
+        raise OptionError(f"{SWITCH} must be off or one of {', '.join(kinds())} on this machine.")
     return chosen
 
 

@@ -114,7 +114,7 @@ class CertifiedSearch:
         if coarse.is_cuda and sum(self._parts) <= _WIDEST:
             import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
 
-            from wordveil.engines.gpu.kernels import group_maxima  # noqa: PLC0415
+            from wordveil.engines.gpu.triton_kernels import group_maxima  # noqa: PLC0415
 
             maxima = torch.empty((self._groups, count), dtype=torch.float32, device=coarse.device)
             largest = torch.empty(count, dtype=torch.float32, device=coarse.device)
@@ -232,7 +232,7 @@ def _pairs(maxima: Any, least: Any) -> tuple[Any, Any]:
     if maxima.is_cuda:
         import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
 
-        from wordveil.engines.gpu.kernels import list_pairs  # noqa: PLC0415
+        from wordveil.engines.gpu.triton_kernels import list_pairs  # noqa: PLC0415
 
         groups, count = maxima.shape
         room = _ROOM * count
