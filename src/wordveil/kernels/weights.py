@@ -28,12 +28,12 @@ _ENTRIES = 1 << 21  # of distances that numpy holds at once
 
 
 def choose(rows: NDArray[np.floating[Any]], starts: NDArray[np.int64], aims: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return for each aim the first place of its row at which the cumulated weights exceed so much of the whole.
+    """Return for each aim the first place of its row where the cumulative weights exceed that share of their sum.
 
     Parameters
     ----------
     rows : array of shape (n, width)
-        Weights, float32 or float64, cumulated in double precision; each row has one above 0.
+        Weights, float32 or float64, summed in double precision; each row has one above 0.
     starts : array of shape (n + 1,)
         The aims of row ``r`` are those from ``starts[r]`` to ``starts[r + 1]``.
     aims : array of float
@@ -89,18 +89,13 @@ class Falls:
 
     @property
     def blocks(self) -> int:
-        """How many blocks the words are cut into, in their order."""
+        """The number of blocks that the words are cut into, in their order."""
         return -(-len(self.matrix) // _BLOCK)
 
     def sums(self, ids: NDArray[np.integer[Any]], reach: Matrix) -> Matrix:
-        """Return the sum of the weights over each block, a row for each of these words.
+        """Return the sum of the weights over each block, one row for each of these words.
 
-        Parameters
-        ----------
-        ids : array of int
-            The words.
-        reach : array of shape (len(ids),)
-            The distance beyond which each word's weights fall no further.
+        A word's weights fall no further beyond its `reach`.
         """
         ids, reach = self._checked(ids, reach)
         out = np.empty((len(ids), self.blocks), dtype=np.float32)
@@ -120,8 +115,8 @@ class Falls:
     def table(self, begin: int, end: int, reach: float, out: Matrix) -> None:
         """Write the sums of all words of some blocks into the rows of a table of all words' sums.
 
-        Compiled code measures each pair of words once: it writes into the rows of earlier blocks too, so the table is
-        whole when this was called for all blocks, in any order and from any thread.
+        Compiled code measures each pair of words once and writes into the rows of earlier blocks too, so the table is
+        complete when this has been called for all blocks, in any order and from any thread.
         """
         if not 0 <= begin <= end <= self.blocks or out.shape != (len(self.matrix), self.blocks):
             raise ValueError("there are no such blocks, or the table has another shape")
@@ -143,14 +138,14 @@ class Falls:
     ) -> NDArray[np.int64]:
         """Finish draws inside blocks: return for each word an output of its block, with the weights there.
 
-        Fast where draws in one block stand together, and in it those of one word.
+        Fastest where draws in the same block follow one another, and among them those of the same word.
 
         Parameters
         ----------
         ids, of_block : array of int
-            For each draw the word and the block.
+            The word and the block of each draw.
         reach : array of shape (len(ids),)
-            The distance beyond which each word's weights fall no further.
+            As for `sums`.
         aims : array of float
             Between 0 and 1, both excluded: where in the block's weights.
         """
@@ -201,7 +196,7 @@ class Falls:
 
 
 def _alike(numbers: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
-    """Give each run of equal numbers."""
+    """Yield each run of equal numbers and where it is."""
     changes = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in itertools.pairwise([0, *changes.tolist(), len(numbers)]):
         if start < stop:

@@ -38,7 +38,7 @@ BUNDLED = ("glove-50k", "wordnet-poincare")
 
 
 def bundled_facts(name: str) -> dict[str, Any]:
-    """Return what is known of a bundled space without opening it: words, dimension, source, licence, checksum."""
+    """Return the facts about a bundled space without opening it: words, dimension, source, licence, checksum."""
     facts: dict[str, Any] = json.loads((DATA / name / "meta.json").read_text(encoding="utf-8"))
     return facts
 

@@ -25,17 +25,16 @@ __all__ = ["GraphSpace", "build_graph", "join"]
 Edges = NDArray[np.int64]
 
 _MOST_EDGES = 1 << 26  # so that the work on them takes gigabytes at most, and their numbers fit into 32 bits
-_NO_GRAPH = "a graph must have every edge in both directions, and a way from each word to every other."
+_NO_GRAPH = "a graph must have every edge in both directions, and a path from each word to every other."
 _LISTED = 10  # neighbours listed for the spanning tree, even where the graph itself has fewer
 
 
 class GraphSpace(HopSpace):
-    """Words joined to their nearest words; the distance is the number of edges on the shortest way.
+    """Words joined to their nearest words; the distance is the number of edges on the shortest path.
 
-    Two words are joined when either is among the `k` most similar of the other: by cosine in an
-    embedding of vectors, by distance elsewhere. Components that this leaves
-    apart are joined by spanning-tree edges, so that every word has a finite distance to every other. With ``k=0`` the
-    graph is the spanning tree alone.
+    Two words are joined when either is among the `k` most similar words of the other, by cosine in an embedding of
+    vectors, by distance elsewhere. Components that this leaves apart are joined by spanning-tree edges, so that every
+    word has a finite distance to every other. With ``k=0`` the graph is the spanning tree alone.
 
     Use `GraphSpace.of` to build (and cache) the graph of an embedding.
 
@@ -48,10 +47,10 @@ class GraphSpace(HopSpace):
     indptr, indices : array of int
         The graph in compressed sparse rows, every edge in both directions.
     sizes : array of shape (words, hops), optional
-        How many words are at each distance of each word, where it is known already. Draws follow them: with false
-        ones, no promise holds.
+        How many words are at each distance from each word, if that is known. Draws rely on it: with wrong numbers, no
+        promise holds.
     trusted : bool
-        Skip the checks that must sort all edges and search the graph; for what comes with the package.
+        Skip the checks that sort all edges and search the graph; for bundled graphs.
     """
 
     metric = "hops on the neighbour graph"
@@ -84,7 +83,7 @@ class GraphSpace(HopSpace):
         self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
 
     def _check_edges(self) -> None:
-        """Refuse a graph on which hops are no distance between any two words."""
+        """Refuse a graph on which hops are not a distance between any two words."""
         words, degrees = len(self.vocabulary), np.diff(self.indptr)
         begins, ends = np.repeat(np.arange(words), degrees), self.indices.astype(np.int64)
         both_ways = np.array_equal(np.sort(begins * words + ends), np.sort(ends * words + begins))
@@ -103,9 +102,7 @@ class GraphSpace(HopSpace):
             or (sizes.sum(axis=1, dtype=np.int64) != words).any()
             or (sizes.shape[1] > 1 and (sizes[:, 1] > np.diff(self.indptr)).any())
         ):
-            raise SpaceError(
-                "the sizes of a graph must count every word once in each row, the first being the word itself."
-            )
+            raise SpaceError("the sizes of a graph must count every word once in each row, the word itself first.")
 
     @classmethod
     def of(cls, space: PointSpace, k: int = 10) -> GraphSpace:
@@ -139,7 +136,7 @@ class GraphSpace(HopSpace):
 
     @classmethod
     def load(cls, name: str, vocabulary: Vocabulary, folder: Path, *, trusted: bool = False) -> GraphSpace:
-        """Open a graph from the folder it was written to.
+        """Open a graph from the folder it was saved to.
 
         Parameters
         ----------
@@ -148,10 +145,10 @@ class GraphSpace(HopSpace):
         vocabulary : Vocabulary
             The words.
         folder : Path
-            Where ``indptr.npy`` and ``indices.npy`` lie.
+            The folder of ``indptr.npy`` and ``indices.npy``.
         trusted : bool
-            The folder comes with the package: its ``sizes.npy`` is believed, and its edges are not sorted. Of any other
-            folder the sizes are counted anew, since draws follow them and nothing less would show that they are right.
+            Believe its ``sizes.npy`` and skip the checks of its edges; for bundled graphs. Otherwise the sizes are
+            counted again, since draws rely on them and nothing less would show that they are right.
         """
         sizes = folder / "sizes.npy"
         return cls(
@@ -183,24 +180,24 @@ class GraphSpace(HopSpace):
 
     @property
     def shells(self) -> int:
-        """How many shells a word can have at most, itself being the first; without a search where that is known."""
+        """How many shells a word can have at most, the first being the word itself; no search if that is known."""
         return int(self.diameter) + 1 if self._shells is None else self._shells
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the hops from each of these words to every word, a row each."""
+        """Return the hops from each of these words to every word, one row each."""
         return self.search.distances(np.asarray(ids)).astype(np.float64)
 
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
-        """Return the hops from each of these words to words of its own, a row each."""
+        """Return the hops from each of these words to the words in its row of `others`."""
         return self.search.distances_to(np.asarray(ids), others).astype(np.float64)
 
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
-        """Return how many words are at 0, 1, 2, … hops of each word, a row each, padded with zeros."""
+        """Return how many words are at 0, 1, 2, … hops from each word, one row each, padded with zeros."""
         missing = np.unique(ids[self._sizes[ids, 0] == 0])
         if missing.size:
             rows = self.search.sizes(missing)
             with self._lock:
-                # written into a copy, which is then put in place whole, so that no other thread sees a half
+                # written into a copy that then replaces the table, so that no other thread sees it half done
                 deeper = max(0, max(map(len, rows)) - self._sizes.shape[1])
                 sizes = np.pad(self._sizes, ((0, 0), (0, deeper)))
                 for word, row in zip(missing, rows, strict=True):
@@ -216,7 +213,7 @@ class GraphSpace(HopSpace):
         renew_after_fork(self)
 
     def after_fork(self) -> None:
-        """Take a new lock: a thread that this process does not have may hold the old one."""
+        """Take a new lock: a thread that does not exist in this process may hold the old one."""
         self._lock = threading.Lock()
 
 

@@ -26,19 +26,10 @@ _GROUPS = 64
 
 
 class BestProduct:
-    """Finds for many queries the word with the largest product plus bias.
+    """Finds for many queries the word with the largest product plus bias, in the precision of the vectors.
 
-    The words are kept as tiles, transposed, with the bias as one more row, so that a matrix product and an argmax are
-    all that is left to do.
-
-    Parameters
-    ----------
-    vectors : array of shape (words, d)
-        The words.
-    bias : array of shape (words,)
-        Added to each word's products.
-
-    The products are computed in the precision of `vectors`.
+    The words are kept as transposed tiles with the bias as one more row, so that only a matrix product and an argmax
+    are left to do.
     """
 
     def __init__(self, vectors: Floats, bias: Floats) -> None:
@@ -83,20 +74,9 @@ def most(
     *,
     own: NDArray[np.integer[Any]] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return for each query the `k` rows with the largest product plus bias, largest first, and those values.
+    """Return for each query the `k` words with the largest product plus bias, largest first, and those values.
 
-    Parameters
-    ----------
-    queries : array of shape (n, d)
-        The points.
-    vectors : array of shape (words, d)
-        The words.
-    bias : array of shape (words,)
-        Added to each word's products.
-    k : int
-        How many.
-    own : array of int, optional
-        A row for each query that is left out: the word itself.
+    If `own` is given, it holds for each query the word that is left out: the word itself.
     """
     where = np.empty((len(queries), k), dtype=np.int64)
     values = np.empty((len(queries), k), dtype=np.float32)

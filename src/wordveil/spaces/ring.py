@@ -91,7 +91,7 @@ class RingSpace(HopSpace):
         return len(self) // 2 + 1
 
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
-        """Return how many words are at 0, 1, 2, … steps of each word: the same row for all, not to be written to."""
+        """Return how many words are at 0, 1, 2, … steps from each word: the same read-only row for all."""
         sizes = np.full(self.shells, 2)
         sizes[0] = 1
         if len(self) % 2 == 0:
@@ -99,11 +99,11 @@ class RingSpace(HopSpace):
         return np.broadcast_to(sizes, (len(ids), self.shells))
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the steps from each of these words to every word, a row each."""
+        """Return the steps from each of these words to every word, one row each."""
         return self.distances_to(ids, np.arange(len(self))[None, :])
 
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
-        """Return the steps from each of these words to words of its own, a row each."""
+        """Return the steps from each of these words to the words in its row of `others`."""
         steps = np.abs(self.place[ids][:, None] - self.place[others])
         return np.minimum(steps, len(self) - steps).astype(np.float64)
 

@@ -25,8 +25,8 @@ class Vocabulary:
     words : sequence of str
         The words.
     forms : Path, optional
-        Where the words are base forms: the folder of lists of their irregular forms, through which inflected words
-        find them.
+        If the words are base forms: the folder with the lists of their irregular forms, by which inflected words are
+        looked up.
 
     Examples
     --------
@@ -65,6 +65,9 @@ class Vocabulary:
         """Return the words of these ids."""
         words = self.words
         return [words[i] for i in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self):,} words>"
 
     def __len__(self) -> int:
         return len(self.words)

@@ -1,4 +1,4 @@
-"""Spaces whose points lie on a device: mechanisms made on them run there."""
+"""Spaces whose points lie on a device, so that mechanisms made on them run there."""
 
 from __future__ import annotations
 
@@ -32,15 +32,7 @@ def check_cuda() -> None:
 
 
 def on_device(space: Space, device: str) -> Space:
-    """Return the same space with its points on a device.
-
-    Parameters
-    ----------
-    space : EuclideanSpace or PoincareSpace
-        The words.
-    device : str
-        What PyTorch calls the device: "cuda", or "cpu" to try the same code without one.
-    """
+    """Return the same space with its points on a device: "cuda", or "cpu" to try the same code without one."""
     if isinstance(space, EuclideanSpace):
         return PlacedEuclidean(space, device)
     if isinstance(space, PoincareSpace):
@@ -49,7 +41,7 @@ def on_device(space: Space, device: str) -> Space:
 
 
 class PlacedEuclidean(EuclideanSpace):
-    """An embedding whose vectors lie on a device. Points are given and taken as PyTorch's tensors or as arrays."""
+    """An embedding whose vectors lie on a device; points may be PyTorch tensors or arrays."""
 
     def __init__(self, base: EuclideanSpace, device: str) -> None:
         super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise)
@@ -57,7 +49,7 @@ class PlacedEuclidean(EuclideanSpace):
 
     @cached_property
     def device(self) -> Device:
-        """Where its points lie."""
+        """The device that holds and searches its points."""
         return _Placed(self.matrix, self._device)
 
     @cached_property
@@ -78,7 +70,7 @@ class PlacedEuclidean(EuclideanSpace):
             return np.asarray(where.cpu().numpy()), np.asarray(squares.clamp(min=0.0).sqrt().cpu().numpy())
 
     def describe(self) -> dict[str, Any]:
-        """Say what the space is, in plain values."""
+        """Describe the space in plain values."""
         return {**super().describe(), "engine": "gpu"}
 
 
@@ -94,7 +86,7 @@ class PlacedPoincare(PoincareSpace):
         return _HostSearch(DoubleSearch(self.hyperboloid, -self._times, self._device), self._device)
 
     def describe(self) -> dict[str, Any]:
-        """Say what the space is, in plain values."""
+        """Describe the space in plain values."""
         return {**super().describe(), "engine": "gpu"}
 
 
@@ -136,7 +128,7 @@ class _Placed:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Say in one sentence that a device failed, whatever the driver says: too little memory, or a fault of its own."""
+    """Report in one sentence that a device failed, by lack of memory or a fault of its own, not in the driver's words."""
     try:
         yield
     except RuntimeError as error:
@@ -153,6 +145,6 @@ def search_among(matrix: NDArray[np.float32], device: str) -> CertifiedSearch:
 
 
 def _queries(points: Any, device: str) -> Any:
-    # Noise too long for float32 is cut to what can be multiplied: it looks at the noisy point alone.
+    # Noise too long for float32 is clipped to what can be multiplied; that looks at the noisy point alone.
     queries = torch.as_tensor(points, device=device).to(torch.float32)
     return torch.nan_to_num(queries, nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST).clamp_(-_FARTHEST, _FARTHEST)
