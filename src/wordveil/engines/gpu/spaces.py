@@ -128,7 +128,7 @@ class _Placed:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Report in one sentence that a device failed, by lack of memory or a fault of its own, not in the driver's words."""
+    """Report in one sentence, not in the driver's words, that a device failed or ran out of memory."""
     try:
         yield
     except RuntimeError as error:
