@@ -127,6 +127,8 @@ class HopSpace(Space):
 
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
+    #: Whether every word sees shells of the same sizes.
+    shells_are_alike: bool = False
 
     @property
     @abstractmethod
