@@ -37,10 +37,8 @@ from wordveil.spaces.formats.common import (
 )
 
 __all__ = [
-    "ARCHIVE_DAMAGE",
     "read_array",
     "read_folder",
-    "read_member",
     "read_npz",
     "read_safetensors",
     "write_folder",
@@ -60,7 +58,7 @@ _PARSER_FAILURES = (
     RuntimeError,
     MemoryError,
 )
-ARCHIVE_DAMAGE = (*_PARSER_FAILURES, zipfile.BadZipFile, zlib.error, struct.error)
+_ARCHIVE_DAMAGE = (*_PARSER_FAILURES, zipfile.BadZipFile, zlib.error, struct.error)
 
 _VECTORS, _WORDS = "vectors.npy", "words.txt"
 _WORD_BYTES = 1 << 12  # of a word, on average: no language has such words
@@ -115,17 +113,17 @@ def read_npz(path: Path) -> tuple[list[str], Vectors]:
     with plain_file(path) as plain:
         try:
             with _without_warnings(), zipfile.ZipFile(plain) as archive:
-                words = _words_of(read_member(archive, "words", path), places)
-                vectors = narrow(read_member(archive, "vectors", path), path)
+                words = _words_of(_read_member(archive, "words", path), places)
+                vectors = narrow(_read_member(archive, "vectors", path), path)
         except WordveilError:
             raise
-        except ARCHIVE_DAMAGE:
+        except _ARCHIVE_DAMAGE:
             raise FileError(f"{path} is not a whole .npz archive; fetch or save it again.") from None
     check(words, vectors, places)
     return words, vectors
 
 
-def read_member(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
+def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
     """Read one array of an archive, after a look at its header."""
     member = f"{name}.npy"
     if member not in archive.namelist():
