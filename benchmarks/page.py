@@ -36,8 +36,8 @@ could compare every word with every vector; the limit of two workers is twice th
 
 Twice is out of reach for two workers on two cores. `--workers 2` runs three processes: the two workers veil, and the
 one that started them reads the input, hands out blocks, and writes what comes back in order
-(`src/wordveil/io/workers.py`). Reading, writing and the start are done once and not in parallel, and that process shares a
-core with a worker. How much each of these costs was not measured apart.
+(`src/wordveil/io/workers.py`). Reading, writing and the start are done once and not in parallel, and that process
+shares a core with a worker. How much each of these costs was not measured apart.
 """
 
 _GPU_TEXT = """

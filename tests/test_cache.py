@@ -19,7 +19,7 @@ import pytest
 
 import wordveil.files
 from tests.conftest import in_a_fork, make_space
-from wordveil.calibration.store import keep, kept
+from wordveil._mechanisms.laws.store import keep, kept
 from wordveil.errors import FileError, OptionError
 from wordveil.files import KINDS, cached_arrays, cached_folder, found, home
 from wordveil.spaces import GraphSpace, RingSpace

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from wordveil.calibration.surroundings import Surroundings
 
 from benchmarks.frontier_search.ground import Tensor
 from wordveil._mechanisms.rows import rate_of
-from wordveil.calibration.surroundings import Surroundings
 from wordveil.parallel import blocks
 
 __all__ = ["Candidate", "Sampler", "near_losses", "probabilities", "success"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from wordveil.calibration.surroundings import Surroundings
 
 from benchmarks.frontier_search import graphs
 from benchmarks.frontier_search.candidates import entries
@@ -13,7 +14,6 @@ from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.paths import shortest_paths
 from wordveil._mechanisms import Graph
 from wordveil.calibration import maker, meter_for
-from wordveil.calibration.surroundings import Surroundings
 
 __all__ = ["differences"]
 

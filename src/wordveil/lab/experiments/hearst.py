@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from wordveil.calibration.settings import Watch
 from wordveil.files import cached_folder, digest_of
 from wordveil.lab.experiments.result import Setting
 from wordveil.lab.training.pairs import Pairs, read_pairs
 from wordveil.lab.training.trainer import Settings, train
 from wordveil.lab.training.writing import write_trained
+from wordveil.progress import Watch
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.text import stop_words
 

@@ -1,0 +1,238 @@
+"""Which word a noisy point ends up nearest to, for many words, directions and lengths of noise at once.
+
+A word at ``x`` with noise of length ``r`` in direction ``v`` lands nearest to the word ``u`` that minimises
+``‖x+rv-u‖² - r² = D_u - 2r(P_u - P_x)``, where ``D_u`` is the squared distance of ``u`` from ``x`` and ``P`` the
+products with ``v``. So when many words share their directions, and many values of ε share both, no product of vectors
+is left in a query: the products are computed once a direction and the distances once a word.
+
+Two short lists hold nearly every winner: the words with the largest ``P`` in this direction and those with the
+smallest ``D`` from this word. No word outside both can score below the smallest ``D`` left out less ``2r`` times the
+largest ``P`` left out, which the ends of the lists tell. Where the best of the lists beats that bound it is the best of
+all. Elsewhere a longer list of the first kind is tried, and at last every word. The answer is always the exact one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.kernels import squared_distances
+from wordveil.parallel import blocks
+
+__all__ = ["Landing", "Rays"]
+
+Matrix = NDArray[np.float32]
+
+# Measured at 50,000 × 100: shorter lists leave more to the longer ones than they save.
+_FAR, _NEAR, _DEEP = 1024, 512, 4096
+_DIRECTIONS = 128
+_BLOCK_BYTES = 1 << 27
+
+
+@dataclass(frozen=True)
+class Landing:
+    """Where the noise of some words ended.
+
+    Attributes
+    ----------
+    edges : array of shape (words, directions)
+        How far the word's own cell reaches in each direction: with shorter noise it stays itself.
+    outputs : array of shape (words, scales, directions)
+        The id of the word that comes out.
+    """
+
+    edges: NDArray[np.float64]
+    outputs: NDArray[np.int32]
+
+
+class Rays:
+    """Follows noise from words to the words nearest to where it lands.
+
+    Parameters
+    ----------
+    matrix : array of shape (words, dimension)
+        The points of the words. Of words at the same point the first comes out, as in a nearest-word search.
+
+    Examples
+    --------
+    >>> rays = Rays(np.array([[0.0], [1.0], [5.0]], dtype=np.float32))
+    >>> landing = rays.follow(np.array([0]), np.array([[1.0]]), np.array([1.0]), np.array([[0.4, 2.0, 4.0]]))
+    >>> landing.edges.tolist(), landing.outputs[0, :, 0].tolist()
+    ([[0.5]], [0, 1, 2])
+    """
+
+    def __init__(self, matrix: Matrix) -> None:
+        _, first, place = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
+        self._ids = np.sort(first)  # one word for each point, in the order of the vocabulary
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        self._place = rank[place.reshape(-1)]
+        self._points = np.ascontiguousarray(matrix[self._ids], dtype=np.float32)
+        self._squares = np.einsum("ij,ij->i", self._points, self._points)
+
+    @property
+    def block(self) -> int:
+        """How many words to follow at once, for the memory and for the time that listing a direction takes."""
+        return max(1, min(1024, _BLOCK_BYTES // (4 * len(self._points))))
+
+    def follow(
+        self,
+        words: NDArray[np.integer[Any]],
+        directions: NDArray[np.floating[Any]],
+        lengths: NDArray[np.floating[Any]],
+        scales: NDArray[np.floating[Any]],
+    ) -> Landing:
+        """Find where each word lands in each direction at each scale of the noise.
+
+        Parameters
+        ----------
+        words : array of int
+            The ids of the words; see `block` for how many.
+        directions : array of shape (n, dimension)
+            The directions of the noise, which all words share.
+        lengths : array of shape (n,)
+            The length of the noise in each direction, at scale 1.
+        scales : array of shape (words, m)
+            By how much each word's noise is longer.
+        """
+        places = self._place[words]
+        squares = self._squared_distances(places)
+        near = [_smallest(row, min(_NEAR, len(row))) for row in squares]
+        edges = np.empty((len(words), len(directions)))
+        outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
+        for part in blocks(len(directions), _DIRECTIONS):
+            fan = _Fan(self._points, directions[part], lengths[part])
+            for word, place in enumerate(places):
+                look = _Look(fan, int(place), squares[word], near[word])
+                edges[word, part] = lengths[part] * look.edges
+                for column, scale in enumerate(scales[word]):
+                    outputs[word, column, part] = look.outputs(float(scale))
+        twins = self._ids[places] != words
+        edges[twins] = 0.0
+        return Landing(edges, self._ids[outputs].astype(np.int32))
+
+    def _squared_distances(self, places: NDArray[np.int64]) -> Matrix:
+        rows = np.maximum(squared_distances(self._points, self._squares, places), np.finfo(np.float32).tiny)
+        rows[np.arange(len(places)), places] = np.inf  # the word itself is compared with, not listed
+        return rows
+
+
+class _Fan:
+    """Some directions, with the words that lie farthest along each. Products are times twice the noise's length."""
+
+    def __init__(
+        self, points: Matrix, directions: NDArray[np.floating[Any]], lengths: NDArray[np.floating[Any]]
+    ) -> None:
+        self.products = (directions * (2.0 * lengths)[:, None]).astype(np.float32) @ points.T
+        self.by_point = np.ascontiguousarray(self.products.T)
+        count, words = self.products.shape
+        far, deep = min(_FAR, words), min(_DEEP, words)
+        self.far, self.far_along, self.far_bound = _lists(self.products, far)
+        self.deep, self.deep_along, self.deep_bound = _lists(self.products, deep)
+        near = min(_NEAR, words)
+        self.along = np.empty((count, far + near), dtype=np.float32)
+        self.along[:, :far] = self.far_along
+        # room to work in, for one word after the other
+        self.away, self.scores = np.empty_like(self.along), np.empty_like(self.along)
+        self.rows = np.arange(count)
+
+
+class _Look:
+    """One word looking along all directions of a fan."""
+
+    def __init__(self, fan: _Fan, place: int, squares: Matrix, near: tuple[NDArray[np.int64], float]) -> None:
+        self._fan, self._place, self._squares = fan, place, squares
+        self._near, self._near_bound = near
+        self._split = fan.far.shape[1]
+        np.take(squares, fan.far, out=fan.away[:, : self._split], mode="clip")
+        fan.away[:, self._split :] = squares[self._near]
+        fan.along[:, self._split :] = fan.by_point[self._near].T
+        self._own = fan.products[:, place]
+        self._steepest = self._find_steepest()
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """How far the word's cell reaches in each direction, as a multiple of the noise's length."""
+        with np.errstate(divide="ignore"):  # where no word lies ahead the cell has no end
+            return np.asarray(1.0 / np.maximum(self._steepest, 0.0).astype(np.float64))
+
+    def _find_steepest(self) -> Matrix:
+        # the edge is at 1/r = max 2(P_u - P_w)/D_u
+        fan, own = self._fan, self._own
+        np.subtract(fan.along, own[:, None], out=fan.scores)
+        np.divide(fan.scores, fan.away, out=fan.scores)
+        steepest = fan.scores.max(axis=1)
+        unsure = np.flatnonzero(self._slope_left(fan.far_bound, own) > steepest)
+        if unsure.size:
+            rises = fan.deep_along[unsure] - own[unsure, None]
+            rises /= self._squares[fan.deep[unsure]]
+            steepest[unsure] = np.maximum(steepest[unsure], rises.max(axis=1))
+            left = self._slope_left(fan.deep_bound[unsure], own[unsure])
+            for row in unsure[left > steepest[unsure]]:
+                steepest[row] = ((fan.products[row] - own[row]) / self._squares).max()
+        return steepest
+
+    def _slope_left(self, bound: Matrix, own: Matrix) -> Matrix:
+        """Return the most that a word left out of the lists can have."""
+        return np.maximum(bound - own, 0.0) / np.float32(self._near_bound)
+
+    def outputs(self, scale: float) -> NDArray[np.int64]:
+        """Return who comes out in each direction at one scale of the noise."""
+        fan, size = self._fan, np.float32(scale)
+        leaves = self._steepest * size >= 1.0
+        found = np.full(len(leaves), self._place)
+        going = np.flatnonzero(leaves)
+        if not going.size:
+            return found
+        if 2 * going.size > len(leaves):  # copying the rows that go would cost more than scoring them all
+            going = fan.rows
+            scores, along, away = fan.scores, fan.along, fan.away
+        else:
+            scores, along, away = fan.scores[: going.size], fan.along[going], fan.away[going]
+        np.multiply(along, -size, out=scores)
+        np.add(scores, away, out=scores)
+        best = scores.argmin(axis=1)
+        least = scores[fan.rows[: going.size], best]
+        is_far = best < self._split
+        winner = np.empty(going.size, dtype=np.int64)
+        winner[is_far] = fan.far[going[is_far], best[is_far]]
+        winner[~is_far] = self._near[best[~is_far] - self._split]
+        unsure = np.flatnonzero((self._near_bound - size * fan.far_bound[going] < least) & leaves[going])
+        if unsure.size:
+            winner[unsure] = self._deeper(going[unsure], size, winner[unsure], least[unsure])
+        found[going] = np.where(leaves[going], winner, self._place)
+        return found
+
+    def _deeper(self, rows: NDArray[np.int64], size: np.float32, winner: NDArray[np.int64], least: Matrix) -> Any:
+        """Look for better winners in these directions, in the longer lists and at last everywhere."""
+        fan = self._fan
+        scores = fan.deep_along[rows] * -size
+        scores += self._squares[fan.deep[rows]]
+        best = scores.argmin(axis=1)
+        values = scores[np.arange(len(rows)), best]
+        found = np.where(values < least, fan.deep[rows, best], winner)
+        least = np.minimum(least, values)
+        for place in np.flatnonzero(self._near_bound - size * fan.deep_bound[rows] < least):
+            found[place] = np.argmin(self._squares - size * fan.products[rows[place]])
+        return found
+
+
+def _lists(products: Matrix, count: int) -> tuple[NDArray[np.int64], Matrix, Matrix]:
+    """Return the words with the largest products in each row, those products, and what no other word exceeds."""
+    listed = np.empty((len(products), count), dtype=np.int64)
+    bounds = np.full(len(products), -np.inf, dtype=np.float32)
+    for number, row in enumerate(products):
+        least = np.partition(row, len(row) - count)[len(row) - count]
+        listed[number] = np.flatnonzero(row >= least)[:count]
+        if count < len(row):
+            bounds[number] = least
+    return listed, np.take_along_axis(products, listed, axis=1), bounds
+
+
+def _smallest(row: Matrix, count: int) -> tuple[NDArray[np.int64], float]:
+    """Return the places of the `count` smallest values, and a bound that no other value falls below."""
+    most = np.partition(row, count - 1)[count - 1]
+    return np.flatnonzero(row <= most)[:count], float(most)

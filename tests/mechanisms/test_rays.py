@@ -1,0 +1,59 @@
+"""Following noise by shared directions gives the very words that a search for the nearest gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.conftest import make_space
+from wordveil._mechanisms.laws.rays import Rays
+from wordveil.spaces import EuclideanSpace
+
+
+def noise(count: int, dimension: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    directions = generator.normal(size=(count, dimension))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return directions, generator.gamma(dimension, size=count)
+
+
+def landed(space: EuclideanSpace, word: int, directions: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    return space.nearest((space.matrix[word] + reach[:, None] * directions).astype(np.float32))
+
+
+@pytest.mark.parametrize(("words", "dimension"), [(60, 5), (4000, 20)])
+def test_outputs_are_the_nearest_words(words: int, dimension: int) -> None:
+    space = make_space(words, dimension, seed=words)
+    directions, lengths = noise(100, dimension, seed=1)
+    chosen = np.random.default_rng(2).choice(words, 12, replace=False)
+    scales = np.tile([0.02, 0.1, 0.3, 1.0, 5.0], (12, 1)) * np.linspace(0.5, 2, 12)[:, None]
+    landing = Rays(space.matrix).follow(chosen, directions, lengths, scales)
+    for place, word in enumerate(chosen):
+        for column, scale in enumerate(scales[place]):
+            expected = landed(space, int(word), directions, scale * lengths)
+            same = expected == landing.outputs[place, column]
+            assert same.mean() > 0.995  # a point halfway between two words may be rounded to either
+            stays = landing.edges[place] > scale * lengths
+            assert (stays == (landing.outputs[place, column] == word)).mean() > 0.999
+    assert 0.02 < (landing.outputs == chosen[:, None, None]).mean() < 0.98
+
+
+def test_the_edge_is_where_the_word_stops_being_the_nearest() -> None:
+    space = make_space(4000, 6, seed=3)
+    directions, lengths = noise(100, 6, seed=4)
+    landing = Rays(space.matrix).follow(np.array([7]), directions, lengths, np.empty((1, 0)))
+    ends = np.isfinite(landing.edges[0])
+    assert ends.mean() > 0.5
+    reach = landing.edges[0][ends]
+    assert (landed(space, 7, directions[ends], reach * 0.999) == 7).all()
+    assert (landed(space, 7, directions[ends], reach * 1.001) != 7).all()
+    assert (landed(space, 7, directions[~ends], np.full((~ends).sum(), 1e3)) == 7).all()
+
+
+def test_of_words_at_one_place_the_first_comes_out() -> None:
+    matrix = np.array([[0, 0], [3, 0], [0, 0], [3, 0]], dtype=np.float32)
+    directions, lengths = noise(50, 2, seed=5)
+    landing = Rays(matrix).follow(np.arange(4), directions, lengths, np.full((4, 1), 1e-3))
+    assert landing.outputs[:, 0].tolist() == [[0] * 50, [1] * 50, [0] * 50, [1] * 50]
+    assert (landing.edges[2:] == 0).all()
+    assert (landing.edges[:2] > 0).all()
