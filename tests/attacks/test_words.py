@@ -9,9 +9,9 @@ from scipy.stats import binomtest
 from tests.attacks.doubles import Bare, Blank, Table, random_rows, texts_of
 from tests.conftest import ALPHA, make_poincare, make_space, names
 from wordveil._mechanisms import mechanism
-from wordveil.attacks import Prior, Words, attack_words, likelihood_of, words_of
+from wordveil.attacks import Prior, Words, attack_words, words_of
 from wordveil.calibration import Settings, maker, meter_for
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
@@ -53,10 +53,10 @@ def test_a_prior_of_a_reference_text_is_its_frequencies() -> None:
     assert known.including(np.array([0])).ids.tolist() == [1, 2]
     three = EuclideanSpace("three", Vocabulary(["the", a, b]), space.matrix[:3])
     assert Prior.named("uniform", three, select="content").ids.tolist() == [1, 2]
-    with pytest.raises(WordveilError, match="no suspects"):
+    with pytest.raises(InputError):
         Prior.of(words_of(["the"], Vocabulary(["the"])), EuclideanSpace("one", Vocabulary(["the"]), space.matrix[:1]))
     assert np.exp(Prior.named("uniform", space).logs) == pytest.approx(np.full(6, 1 / 6))
-    with pytest.raises(WordveilError, match="uniform or frequency"):
+    with pytest.raises(OptionError):
         Prior.named("best", space)
 
 
@@ -158,11 +158,11 @@ def test_the_attack_works_on_hyperbolic_words() -> None:
     words = words_of(texts_of(space.vocabulary.words, 50, 8, 0), space.vocabulary, "all")
     found = attack_words(made, words, Prior.named("frequency", space), tokens=200, entropy=Entropy(0))
     assert 0.0 < found.best.value < 1.0
-    assert found.to_dict()["best"]["trials"] == 200
+    assert found.to_dict()["best"]["n"] == 200
 
 
 def test_a_text_without_known_words_is_refused(toy: EuclideanSpace) -> None:
-    with pytest.raises(WordveilError, match="none of the words"):
+    with pytest.raises(InputError):
         attack_words(Bare(toy), words_of(["nothing known here"], toy.vocabulary), Prior.named("uniform", toy))
 
 

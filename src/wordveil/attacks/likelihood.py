@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import ExponentialMechanism, Graph, Mechanism, Ring
-from wordveil.attacks.priors import Prior
-from wordveil.attacks.watching import run_watched
+from wordveil.attacks.knowledge import Prior
 from wordveil.calibration.learner import Learnt
-from wordveil.calibration.settings import Watch, ignore
 from wordveil.calibration.sightings import Sightings
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
+from wordveil.progress import Watch, ignore, run_watched
 
 __all__ = ["Likelihood", "likelihood_of"]
 
@@ -50,6 +49,9 @@ class Likelihood(ABC):
         watch : callable
             Told how far it is.
         """
+
+    def log_columns(self, outputs, inputs=None, *, prior=None, watch=ignore):  # type: ignore
+        return self.columns(outputs, watch).T.copy()
 
 
 def likelihood_of(
