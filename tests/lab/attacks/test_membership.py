@@ -59,7 +59,7 @@ def test_members_of_a_clean_model_are_found_and_those_of_a_blind_one_are_not() -
     assert (clean.plan, static.plan, adaptive.plan) == ("clean", "static", "adaptive")
     assert clean.accuracy.value > 0.9
     assert clean.auc.value > 0.95
-    assert clean.recall.trials == 8
+    assert clean.recall.n == 8
     for hidden in (static, adaptive):
         assert hidden.auc.low < 0.5 < hidden.auc.high
         assert hidden.accuracy.low < 0.5 < hidden.accuracy.high

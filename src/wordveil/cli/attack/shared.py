@@ -212,7 +212,7 @@ def as_number(figure: Estimate | Mapping[str, Any]) -> str:
 
 
 def _formatted(figure: Estimate | Mapping[str, Any], write: Callable[[float], str], unit: str) -> str:
-    facts = figure if isinstance(figure, Mapping) else figure.to_dict()
+    facts: Mapping[str, Any] = figure if isinstance(figure, Mapping) else figure.to_dict()
     if facts["value"] is None:
         return "none"
     return f"{write(facts['value'])}{unit} ({write(facts['low'])}–{write(facts['high'])})"
