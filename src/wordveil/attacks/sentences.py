@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms import Effort, Mechanism
 from wordveil.attacks.knowledge import Prior, Words
 from wordveil.attacks.language import BigramDecoder, NgramModel, decode_trigrams
-from wordveil.attacks.likelihood import likelihood_of
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore
@@ -115,7 +114,7 @@ def attack_sentences(
     seen = np.unique(outputs[hidden])
     prior = prior.including(seen)
     weights = np.exp(prior.logs)
-    law = likelihood_of(mechanism, prior, draws=draws, entropy=learning, watch=watch)
+    law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
     table = law.log_columns(seen, prior.ids, prior=weights, watch=watch)
     table = np.exp(table - table.max(axis=1, keepdims=True))
     decoder, trials, held = BigramDecoder(model), [], []

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import Mechanism, NoiseMechanism
+from wordveil._mechanisms import Mechanism
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -83,8 +83,6 @@ def attack_vectors(
     watch : callable
         Told how far the work is.
     """
-    if not isinstance(mechanism, NoiseMechanism):
-        raise OptionError(f"the mechanism {mechanism.name} draws words and has no noisy vectors; choose laplace.")
     points = mechanism.perturb(np.asarray(ids), entropy or Entropy())
     return attack_released(mechanism.space, ids, points, neighbours=neighbours, watch=watch)
 

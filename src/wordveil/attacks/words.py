@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms import Effort, Law, Mechanism
 from wordveil.attacks.knowledge import Prior, Words
-from wordveil.attacks.likelihood import Likelihood, likelihood_of
 from wordveil.errors import InputError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -110,7 +109,7 @@ def attack_words(
     outputs = mechanism.draw(originals, veiling)
     seen, place = np.unique(outputs, return_inverse=True)
     prior = prior.including(seen)
-    law = likelihood_of(mechanism, prior, draws=draws, entropy=learning, watch=watch)
+    law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
     best, central = _guesses(law, mechanism.space, prior, seen, watch)
     guesses = {"kept": outputs, "best": best[place], "central": central[place]}
     right = {name: _share(guess == originals) for name, guess in guesses.items()}
@@ -140,7 +139,7 @@ def _sample_targets(words: Words, count: int, entropy: Entropy) -> NDArray[np.in
 
 
 def _guesses(
-    law: Likelihood, space: Space, prior: Prior, outputs: NDArray[np.int64], watch: Watch
+    law: Law, space: Space, prior: Prior, outputs: NDArray[np.int64], watch: Watch
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the likeliest suspect and the one of least expected distance, for each output."""
     best, central = np.empty(len(outputs), dtype=np.int64), np.empty(len(outputs), dtype=np.int64)

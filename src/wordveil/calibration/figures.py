@@ -12,7 +12,7 @@ import numpy as np
 
 from wordveil import canvas
 from wordveil.calibration.geometry import PERCENTILES, Geometry, plural
-from wordveil.calibration.statistics import Measurement
+from wordveil.calibration.measurement import Measurement
 from wordveil.errors import InputError
 from wordveil.extras import check_can_draw
 

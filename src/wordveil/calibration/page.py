@@ -31,7 +31,7 @@ def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:
     meter, curve = calibration.meter, Curve.from_dict(calibration.to_dict())
     shown = calibration.at(calibration.recommended or calibration.measurements[-1].epsilon)
     pictures = (
-        histograms(calibration.measurements, meter.settings.draws),
+        histograms(calibration.measurements, meter.effort.draws),
         averages([curve, *others]),
         panels([curve, *others]),
     )
@@ -52,11 +52,11 @@ def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:
         examples=sorted(calibration.examples.items()),
         found=calibration,
         label=curve.label,
-        meaning=meaning(shown, meter.vocabulary, meter.settings.draws),
+        meaning=meaning(shown, meter.vocabulary, meter.effort.draws),
         meter=meter,
         pictures=[Markup(inline(figure)) for figure in pictures],  # noqa: S704 - drawn here, with its texts escaped
         promise=meter.make(shown.epsilon).guarantee,
-        settings=meter.settings,
+        settings=meter.effort,
         shown=shown,
         today=datetime.now(timezone.utc).date().isoformat(),
         version=__version__,

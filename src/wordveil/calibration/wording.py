@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wordveil.calibration.statistics import Adversary, Measurement, PerWord
+from wordveil._mechanisms.laws import PerWord
+from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.targets import Target
 from wordveil.spaces import Vocabulary
+from wordveil.stats import Estimate
 
 __all__ = ["ATTACKER", "advice", "meaning", "near_loss", "percent", "success"]
 
@@ -56,16 +58,16 @@ def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[s
         f"the fewest, {distinct.worst:,.0f}.",
         f"An attacker who knows the mechanism guesses the original word right {success(measured.uniform)} of the time "
         f"if all words are equally likely, and {success(measured.frequency)} if they know word frequencies, looking at "
-        f"one word at a time (among {measured.uniform.words:,} words); context and repetition would help them.",
+        f"one word at a time (among {measured.uniform.n:,} words); context and repetition would help them.",
         _loss(measured),
         f"Of all words, {percent(measured.kept.value)} are kept, {percent(measured.near.value)} become one of their "
         f"most similar words, and {percent(measured.far.value)} become another word.",
     ]
 
 
-def success(attacker: Adversary) -> str:
-    """Write how often the best guess is right: as a range where the two bounds differ by more than their error."""
-    if attacker.high - attacker.low <= max(2.0 * attacker.error, 5e-4):
+def success(attacker: Estimate) -> str:
+    """Write how often the best guess is right: as a range where the interval is wide."""
+    if attacker.high - attacker.low <= max(0.05 * attacker.value, 5e-4):
         return percent(attacker.value)
     return f"{percent(attacker.low)} to {percent(attacker.high)}"
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
+from wordveil.progress import Watch, ignore
 from wordveil.stats import Estimate, plain
 
 __all__ = ["KINDS", "Attribution", "Attributor", "Corpus", "attack_authors", "attribute"]
