@@ -161,6 +161,10 @@ class Mechanism(ABC, Generic[SpaceT]):
         ids = None if words is None else np.array([self.space.vocabulary.id(word) for word in words], dtype=np.int64)
         return channel_of(self, ids, draws=draws, entropy=entropy)
 
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options().items())
+        return f"{type(self).__name__}({self.space.name!r}, epsilon={self.epsilon:g}{options})"
+
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""
         return {}

@@ -51,6 +51,9 @@ class Space(ABC):
     def __len__(self) -> int:
         return len(self.vocabulary)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {len(self):,} words, distance: {self.metric})"
+
     @property
     @abstractmethod
     def checksum(self) -> str:

@@ -66,6 +66,10 @@ class Vocabulary:
         words = self.words
         return [words[i] for i in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
 
+    def __repr__(self) -> str:
+        first = ", ".join(map(repr, self.words[:3])) + (", …" if len(self) > 3 else "")
+        return f"Vocabulary([{first}], {len(self):,} words)"
+
     def __len__(self) -> int:
         return len(self.words)
 
