@@ -14,10 +14,8 @@ import wordveil
 from wordveil.lac import Histogram, Localizer, Pipeline, Record, Shuffle
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
-ANSWERS = (
-    "school hospital traffic housing jobs parks crime taxes noise water "
-    "buses energy food internet roads climate rent schools police health"
-).split()
+ANSWERS = ["school", "hospital", "traffic", "housing", "jobs", "parks", "crime", "taxes", "noise", "water"]
+ANSWERS += ["buses", "energy", "food", "internet", "roads", "climate", "rent", "schools", "police", "health"]
 PEOPLE = 100_000
 
 

@@ -69,7 +69,7 @@ def test_ways_to_make_a_veil(tmp_path: Path) -> None:
     assert Veil("exponential", epsilon=1, space=vectors, select="all")("sea").text.lower() in {"sea", "ship"}
     for wrong in ({"mechanism": MADE, "epsilon": 1.0}, {"mechanism": MADE, "space": SPACE}, {"space": SPACE}, {}):
         with pytest.raises(OptionError):
-            Veil(**wrong)  # type: ignore[arg-type]
+            Veil(**wrong)
     with pytest.raises(OptionError):
         Veil("nothing", epsilon=1.0, space=SPACE)
     with pytest.raises(OptionError, match="epsilon is required"):  # the guidance that every first error gives
@@ -116,7 +116,7 @@ class Coin(Mechanism[Space]):
     def guarantee(self) -> Guarantee:
         return self.make_guarantee(Notion.NONE)
 
-    def draw(self, ids: NDArray[np.integer], entropy: Entropy | None = None) -> NDArray[np.int64]:  # type: ignore[type-arg]
+    def draw(self, ids: NDArray[np.integer], entropy: Entropy | None = None) -> NDArray[np.int64]:
         entropy = entropy or Entropy()
         keeps = entropy.uniform(len(ids)) < self.stay
         return np.where(keeps, ids, entropy.below(np.full(len(ids), len(self.space))))

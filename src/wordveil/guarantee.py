@@ -88,8 +88,8 @@ class Guarantee:
         factor = f"e^{self.epsilon:g} (about {_in_digits(self.epsilon)})"
         if self.notion is Notion.APPROXIMATE:
             return (
-                "Exchanging one candidate word for another changes the probability of any set of outputs by a factor of "
-                f"at most {factor}, plus {self.delta:.2g} (covered: {self.pairs})."
+                "Exchanging one candidate word for another changes the probability of any set of outputs by a factor "
+                f"of at most {factor}, plus {self.delta:.2g} (covered: {self.pairs})."
             )
         return (
             "Seeing an output changes the odds between two candidate words by a factor of at most "

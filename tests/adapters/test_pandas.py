@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+# ruff: noqa: E402 - without the library there is nothing to import
+
 pd = pytest.importorskip("pandas", reason="the pandas adapter is not tested: pandas is not installed")
 
 from wordveil import InputError, OptionError, Veil

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from numbers import Real
 from typing import Any
@@ -47,12 +48,12 @@ def _small_space(toy: EuclideanSpace, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore")  # the checks warn of what they skip
 def test_the_checks_of_estimators(monkeypatch: pytest.MonkeyPatch) -> None:
     """They fit on numbers, so numbers are read as words here; everything else is as in use."""
-    validate = adapter.validate_data
+    validate = vars(adapter)["validate_data"]
 
     def in_words(estimator: Any, X: Any, **how: Any) -> Any:
         cells = validate(estimator, X, **how)
         words = np.empty(cells.size, dtype=object)
-        words[:] = [str(one) if isinstance(one, Real) and np.isfinite(one) else one for one in cells.ravel()]
+        words[:] = [str(one) if isinstance(one, Real) and math.isfinite(one) else one for one in cells.ravel()]
         return words.reshape(cells.shape)
 
     monkeypatch.setattr(adapter, "validate_data", in_words)

@@ -130,7 +130,7 @@ class VeilText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         cells = self._check(X, reset=False)
         veiled = np.empty(cells.size, dtype=object)
-        veiled[:] = veil_cells(self.veil_, cells.ravel(), "X")
+        veiled[:] = veil_cells(self.veil_, cells.ravel().tolist(), "X")
         return veiled.reshape(cells.shape)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -158,7 +158,7 @@ class VeilText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         elif not reset and is_table != hasattr(self, "n_features_in_"):
             raise InputError("fit and transform must both be given a table, or both be given texts one after another.")
         cells = validate_data(self, X, reset=reset, dtype=object, ensure_2d=is_table, ensure_all_finite=False)
-        check_texts(cells.ravel(), "X")
+        check_texts(cells.ravel().tolist(), "X")
         return cells
 
     def __sklearn_is_fitted__(self) -> bool:

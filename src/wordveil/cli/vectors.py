@@ -52,8 +52,8 @@ def vectors(
     itself every vector stands beside its word, so protect the file as you would the text.
 
     Floating point weakens the promise: only some inputs can produce a given noisy coordinate, so its last bits can give
-    the original away (Mironov 2012). The default rounding, far coarser than those bits, stops the known attacks, but the
-    proof is for real numbers. `privatize` is not affected, because it releases words and no numbers.
+    the original away (Mironov 2012). The default rounding, far coarser than those bits, stops the known attacks, but
+    the proof is for real numbers. `privatize` is not affected, because it releases words and no numbers.
 
     Examples:
 

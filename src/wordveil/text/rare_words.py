@@ -15,12 +15,12 @@ counts, on every level, for one node of the tree: those of one path from the roo
 rate ``ε_v/L`` at node ``v``, the probabilities of all noisy counts together differ by at most
 ``exp(Σ_v ε_v·|Δ_v|/L)``, which is at most ``exp(Σ_places Σ_{v on its path} ε_v/L) <= exp(L·ε/L)`` as long as the
 ``ε_v`` of every path sum to at most ε. They do: each child takes part of what its parent has left. Which nodes are
-read depends on noisy counts and the public vocabulary alone. ∎ The noise is a whole number, so no low digits
-give the counts away.
+read depends on noisy counts and the public vocabulary alone. ∎ The noise is a whole number, so there are no low digits
+to give the counts away.
 
-How the remaining ε is shared out follows the paper: the height that the tree below a node will have is estimated from its
-noisy count and the largest transition probability of its longest released suffix (the Markov assumption), and each
-level takes an equal share. The threshold lets one of all words that do not occur pass by chance, on average.
+How the remaining ε is shared out follows the paper: the height of the tree below a node is estimated from its noisy
+count and the largest transition probability of its longest released suffix (the Markov assumption), and each level
+takes an equal share. The threshold lets, on average, one of the words that do not occur pass by chance.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Report(dict[str, Any]):
                 "counts": counts.to_dict(),
                 "coverage": counts.coverage,
                 "not_protected": _not_protected(veil),
-                "about_this_report": "The counts are exact and are not private: keep this report with the data's owner.",
+                "about_this_report": "The counts are exact and not private: keep this report with the data's owner.",
             }
         )
 
@@ -82,7 +82,8 @@ class Report(dict[str, Any]):
         if self["document"]["worst_case_loss"] is not None:
             worst = self["document"]["worst_case_loss"]
             lines.append(
-                f"Over the longest text ({longest:,} veiled words) the losses add up to a factor of at most e^{worst:,.6g}."
+                f"Over the longest text ({longest:,} veiled words) the losses add up to a factor of at most "
+                f"e^{worst:,.6g}."
             )
         replaced = counts["drawn"] + counts["outside"] + counts["numbers"]
         lines.append(

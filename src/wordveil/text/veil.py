@@ -111,11 +111,11 @@ class Veil:
         self.selection = Selection(select, words, rare)
         self.oov = _one_of("oov", oov, POLICIES)
         self.case = _one_of("case", case, CASES)
+        self.entropy = Entropy(seed)
         self.mechanism = _made(mechanism, epsilon, space)
         self.shortfall = self.mechanism.shortfall
         if self.shortfall and not unproven:
             raise UnprovenError(f"{self.shortfall} Set unproven=True to release texts all the same.")
-        self.entropy = Entropy(seed)
         self._vocabulary = self.mechanism.space.vocabulary
         self.lookup = Lookup(self._vocabulary)
 
@@ -251,8 +251,8 @@ def _made(
         return mechanism
     if epsilon is None:
         raise OptionError(
-            "epsilon is required; 4 is a good start for the default mechanism, and `wordveil calibrate` finds the value "
-            "for your own target."
+            "epsilon is required; 4 is a good start for the default mechanism, and `wordveil calibrate` finds the "
+            "value for your own target."
         )
     opened = space if isinstance(space, Space) else load_space(_DEFAULT_SPACE if space is None else space)
     return make_mechanism(DEFAULT if mechanism is None else mechanism, opened, epsilon=epsilon)
