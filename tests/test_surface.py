@@ -159,23 +159,24 @@ def test_what_cannot_be_registered() -> None:
 
 def test_everything_says_what_it_is() -> None:
     veil = Veil(MADE, select="words", words=["canary"], seed=3)
-    assert repr(SPACE) == "EuclideanSpace('toy-60-5-0', 60 words, distance: Euclidean distance)"
-    assert repr(SPACE.vocabulary) == "Vocabulary(['zqa', 'zqb', 'zqc', …], 60 words)"
-    assert repr(MADE) == "Exponential('toy-60-5-0', epsilon=0.5, prior='uniform', clip=None)"
-    assert repr(veil) == f"Veil({MADE!r}, select='words', oov='replace', case='sentence', seeded)"
-    assert repr(Veil(MADE).guarantee).startswith("Guarantee(metric differential privacy, ε=0.5 per ")
-    assert repr(veil.guarantee).startswith("Guarantee(no privacy, ")
+    assert repr(SPACE) == "<EuclideanSpace 'toy-60-5-0': 60 words, Euclidean distance>"
+    assert repr(SPACE.vocabulary) == "<Vocabulary: 60 words>"
+    assert repr(MADE) == "<Exponential on 'toy-60-5-0': epsilon=0.5, prior='uniform', clip=None>"
+    assert repr(veil) == f"<Veil: {MADE!r}, select='words', oov='replace', case='sentence', seeded>"
+    assert "Law" in repr(MADE.law())
+    assert repr(Veil(MADE).guarantee).startswith("<Guarantee: metric differential privacy, ε=0.5 per ")
+    assert repr(veil.guarantee).startswith("<Guarantee: no privacy, ")
     near = Guarantee(Notion.APPROXIMATE, 1.0, "distance", "unit", delta=1e-6, caveats=("one",))
-    assert repr(near) == "Guarantee(approximate differential privacy, ε=1, δ=1e-06, 1 caveat)"
+    assert repr(near) == "<Guarantee: approximate differential privacy, ε=1, δ=1e-06, 1 caveat>"
     assert str(near) == near.sentence()
-    assert repr(Veil(MADE).report()).startswith("Report(metric differential privacy, ε=0.5 per ")
-    assert repr(veil.report()) == "Report(none, 0 words)"
+    assert repr(Veil(MADE).report()).startswith("<Report: metric differential privacy, ε=0.5 per ")
+    assert repr(veil.report()) == "<Report: no privacy, 0 words>"
     assert str(veil.report()).startswith("No privacy is promised.")
 
 
 def test_a_release_shows_counts_and_what_was_released() -> None:
     release = Veil(MADE, select="all", seed=1)("canary " * 50)
-    assert repr(release).endswith("50 of 50 words veiled)")
+    assert repr(release).startswith("<Release: 50 of 50 words veiled, '")
     assert len(repr(release)) < 120
     for shown in (repr(release), release._repr_html_()):
         assert "canary" not in shown

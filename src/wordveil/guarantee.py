@@ -51,7 +51,7 @@ class Guarantee:
     --------
     >>> promise = Guarantee(Notion.METRIC, 2.0, "hops on the neighbour graph", "hop")
     >>> promise
-    Guarantee(metric differential privacy, ε=2 per hop)
+    <Guarantee: metric differential privacy, ε=2 per hop>
     >>> promise.loss(3)
     6.0
     >>> promise.void("a seed was given").notion.value
@@ -103,7 +103,7 @@ class Guarantee:
         per = f" per {self.unit}" if self.notion is Notion.METRIC else f", δ={self.delta:.2g}"
         loss = "" if self.notion is Notion.NONE else f", ε={self.epsilon:g}{per}"
         limits = f", {len(self.caveats)} caveat{'s' * (len(self.caveats) > 1)}" if self.caveats else ""
-        return f"Guarantee({self.notion.value if loss else 'no privacy'}{loss}{limits})"
+        return f"<Guarantee: {self.notion.value if loss else 'no privacy'}{loss}{limits}>"
 
     def formula(self) -> str:
         """Say the promise in one formula for an expert."""

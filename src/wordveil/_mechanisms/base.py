@@ -162,7 +162,7 @@ class Mechanism(ABC, Generic[SpaceT]):
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options().items())
-        return f"{type(self).__name__}({self.space.name!r}, epsilon={self.epsilon:g}{options})"
+        return f"<{type(self).__name__} on {self.space.name!r}: epsilon={self.epsilon:g}{options}>"
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""

@@ -130,7 +130,7 @@ class Release:
 
     def __repr__(self) -> str:
         shown = self.text if len(self.text) <= _SHOWN else self.text[:_SHOWN] + "…"
-        return f"Release({shown!r}, {self.counts.veiled:,} of {self.counts.words:,} words veiled)"
+        return f"<Release: {self.counts.veiled:,} of {self.counts.words:,} words veiled, {shown!r}>"
 
     def _repr_html_(self) -> str:
         kinds = [kind for kind in _MARKS for _ in range(getattr(self.counts, kind))]

@@ -101,7 +101,8 @@ class Report(dict[str, Any]):
     def __repr__(self) -> str:
         guarantee = self["guarantee"]
         loss = "" if guarantee["epsilon"] is None else f", ε={guarantee['epsilon']:g} per {guarantee['unit']}"
-        return f"Report({guarantee['notion']}{loss}, {self['counts']['words']:,} words)"
+        promised = guarantee["notion"] if loss else "no privacy"
+        return f"<Report: {promised}{loss}, {self['counts']['words']:,} words>"
 
 
 def _document(veil: Veil, longest: int) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Veil:
     >>> import wordveil
     >>> veil = wordveil.Veil(epsilon=4)
     >>> veil
-    Veil(Graph('glove-50k graph k=10', epsilon=4, k=10, first=0.5), select='content', oov='replace', case='sentence')
+    <Veil: <Graph on 'glove-50k graph k=10': epsilon=4, k=10, first=0.5>, select='content', oov='replace', case='sentence'>
     >>> release = veil("The ship left the harbour.")
     >>> release.text.startswith("The "), release.guarantee.unit
     (True, 'hop')
@@ -122,7 +122,7 @@ class Veil:
     def __repr__(self) -> str:
         told = f"{self.mechanism!r}, select={self.selection.kind!r}, oov={self.oov!r}, case={self.case!r}"
         told += "" if self.entropy.secure else ", seeded"
-        return f"Veil({told}, unproven: {self.shortfall})" if self.shortfall else f"Veil({told})"
+        return f"<Veil: {told}, unproven: {self.shortfall}>" if self.shortfall else f"<Veil: {told}>"
 
     @cached_property
     def guarantee(self) -> Guarantee:
