@@ -131,13 +131,15 @@ def _registry() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_registry")
-def test_a_registered_mechanism_is_made_by_name() -> None:
+@pytest.mark.parametrize("annotation", ["float", float, "str | float"])
+def test_a_registered_mechanism_is_made_by_name(annotation: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Coin.__init__.__annotations__, "stay", annotation)
     assert wordveil.register(Coin) is Coin
     assert wordveil.register(Coin) is Coin  # the same one again does no harm
     made = wordveil.mechanism("coin", SPACE, epsilon=1.0, stay=1.0)
     assert Veil(made, unproven=True, select="all", case="lower")("zqa zqb").text == "zqa zqb"
     with pytest.raises(OptionError):
-        wordveil.mechanism("coin", SPACE, epsilon=1.0, stay="often")
+        wordveil.mechanism("coin", SPACE, epsilon=1.0, stay=True)
 
 
 @pytest.mark.usefixtures("_registry")

@@ -82,11 +82,11 @@ class Veil:
     --------
     >>> import wordveil
     >>> veil = wordveil.Veil(epsilon=4)
-    >>> veil
-    <Veil: <Graph on 'glove-50k graph k=10': epsilon=4, k=10, first=0.5>, select='content', oov='replace', case='sentence'>
+    >>> veil.mechanism
+    <Graph on 'glove-50k graph k=10': epsilon=4, k=10, first=0.5>
     >>> release = veil("The ship left the harbour.")
-    >>> release.text.startswith("The "), release.guarantee.unit
-    (True, 'hop')
+    >>> release.text.startswith("The "), release.guarantee
+    (True, <Guarantee: metric differential privacy, ε=4 per hop, 1 caveat>)
 
     A mechanism with options of its own is made first:
 
