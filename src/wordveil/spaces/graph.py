@@ -185,7 +185,11 @@ class GraphSpace(HopSpace):
 
     def distances(self, ids: Ids) -> Rows:
         """Return the hops from each of these words to every word, one row each."""
-        return self.search.distances(np.asarray(ids)).astype(np.float64)
+        return self.hops(ids).astype(np.float64)
+
+    def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
+        """Return the same as `distances`, as small integers."""
+        return self.search.distances(np.asarray(ids))
 
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
         """Return the hops from each of these words to the words in its row of `others`."""

@@ -104,8 +104,23 @@ class HopSearch:
             np.bitwise_and(reached, unseen, out=shell)
             np.bitwise_and(unseen, ~shell, out=unseen)
 
-    def distances(self, sources: NDArray[Any]) -> NDArray[np.int32]:
+    def distances(self, sources: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
         """Return the hops from each source to every word, one row each; -1 where there is no path."""
+        native = compiled()
+        if native is None or not len(sources):
+            return self._distances_by_shells(sources)
+        words, found = plain(sources, np.int64), np.empty((len(sources), len(self)), dtype=np.int16)
+
+        def search(part: slice) -> None:
+            native.all_hops(self._native_form, words[part], part.stop - part.start, found[part])
+
+        try:
+            run(search, blocks(len(words), SOURCES))
+        except OverflowError:  # a chain of more words than 16 bits can count
+            return self._distances_by_shells(sources)
+        return found
+
+    def _distances_by_shells(self, sources: NDArray[Any]) -> NDArray[np.int32]:
         rows = np.full((len(sources), len(self)), -1, dtype=np.int32)
 
         def search(part: slice) -> None:

@@ -101,7 +101,12 @@ class RingSpace(HopSpace):
 
     def distances(self, ids: Ids) -> Rows:
         """Return the steps from each of these words to every word, one row each."""
-        return self.distances_to(ids, np.arange(len(self))[None, :])
+        return self.hops(ids).astype(np.float64)
+
+    def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
+        """Return the same as `distances`, as small integers."""
+        steps = np.abs(self.place[ids].astype(np.int32)[:, None] - self.place.astype(np.int32))
+        return np.minimum(steps, len(self) - steps, out=steps)
 
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
         """Return the steps from each of these words to the words in its row of `others`."""

@@ -140,6 +140,10 @@ class HopSpace(Space):
         """Return how many words are at distance 0, 1, 2, … of each word, a row each, padded with zeros."""
 
     @abstractmethod
+    def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
+        """Return the same as `distances`, as small integers."""
+
+    @abstractmethod
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
         """Return the distances from each of these words to the words in its row of `others`."""
 
