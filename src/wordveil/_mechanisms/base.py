@@ -166,6 +166,10 @@ class Mechanism(ABC, Generic[SpaceT]):
         """
         return self.law_kind(self, effort, watch)
 
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options().items())
+        return f"<{type(self).__name__} on {self.space.name!r}: epsilon={self.epsilon:g}{options}>"
+
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""
         return {}
