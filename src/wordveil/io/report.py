@@ -12,14 +12,14 @@ from wordveil.guarantee import Notion
 from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import Reading
 from wordveil.io.inputs import Plan
-from wordveil.text import Veil, report
+from wordveil.text import Report, Veil
 
 __all__ = ["job_report", "missing_promise"]
 
 
 def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[str, Any]:
     """Return what a job did, what it promises and what it does not protect, as plain values."""
-    facts = report(veil, tally.counts, tally.worst_words)
+    facts = Report.of(veil, tally.counts, tally.worst_words)
     return {
         **facts,
         "policies": _policies(facts),
@@ -49,7 +49,7 @@ def missing_promise(veil: Veil) -> str:
     shortfall, promise = veil.mechanism.shortfall, veil.guarantee
     if promise.notion is not Notion.NONE:
         return shortfall
-    own = veil.mechanism.guarantee.caveats
+    own = (*veil.mechanism.guarantee.caveats, shortfall)
     added = [caveat for caveat in promise.caveats if caveat not in own]
     return " ".join([shortfall or promise.sentence(), *added])
 
