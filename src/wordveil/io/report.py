@@ -49,9 +49,10 @@ def missing_promise(veil: Veil) -> str:
     shortfall, promise = veil.mechanism.shortfall, veil.guarantee
     if promise.notion is not Notion.NONE:
         return shortfall
-    own = (*veil.mechanism.guarantee.caveats, shortfall)
-    added = [caveat for caveat in promise.caveats if caveat not in own]
-    return " ".join([shortfall or promise.sentence(), *added])
+    bare = veil.mechanism.guarantee
+    said = [] if bare.notion is Notion.NONE and shortfall else [promise.sentence()]  # else the shortfall says so
+    said += [shortfall, *(caveat for caveat in promise.caveats if caveat not in (*bare.caveats, shortfall))]
+    return " ".join(filter(None, said))
 
 
 def _policies(facts: dict[str, Any]) -> dict[str, dict[str, int]]:
