@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordveil import canvas
+from wordveil import extras
 from wordveil.calibration.geometry import PERCENTILES, Geometry, plural
 from wordveil.calibration.measurement import Measurement
 from wordveil.errors import InputError
@@ -139,7 +139,7 @@ def growth(geometry: Geometry) -> Figure:
 
 def _figure(rows: int, columns: int, *, width: float, height: float) -> tuple[Figure, Any]:
     check_can_draw()
-    figure = canvas.new_figure(width, height)
+    figure = extras.new_figure(width, height)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
@@ -152,8 +152,8 @@ def _finish(axes: Axes, title: str) -> None:
 
 def save(figure: Figure, path: Path) -> None:
     """Write a plot as PNG or SVG, depending on the file's name."""
-    canvas.check_target(path)
-    canvas.save(figure, path)
+    extras.check_target(path)
+    extras.save(figure, path)
 
 
 def inline(figure: Figure) -> str:
