@@ -380,7 +380,7 @@ def test_a_mechanism_that_takes_long_to_make_is_made_once_and_holds_up_no_other(
             assert ready.wait(PATIENCE)
         return mechanism(name, *how, **options)
 
-    monkeypatch.setattr("wordveil.service.veils.mechanism", slow)
+    monkeypatch.setattr("wordveil.service.state.mechanism", slow)
     ask = {"word": names(60)[5], "epsilon": 2.0}
     with running(Settings(spaces=(str(toy_file),))) as one, ThreadPoolExecutor(40) as pool:
         others = in_progress(one)

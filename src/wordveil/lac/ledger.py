@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 
-from wordveil.errors import WordveilError
+from wordveil.errors import BudgetError, WordveilError
 
 __all__ = ["Ledger", "OverBudgetError"]
 
@@ -24,7 +24,7 @@ _UNITS = 10**9
 _WAIT = 60.0  # seconds for other writers to finish
 
 
-class OverBudgetError(WordveilError):
+class OverBudgetError(BudgetError):
     """A spend that would have gone past the budget; nothing was written."""
 
 

@@ -28,12 +28,10 @@ def find_word(space: EuclideanSpace | PoincareSpace, word: str) -> int:
     """Return the id of a word as a text would be looked up, or say that the space lacks it."""
     found = Lookup(space.vocabulary).id(word, lookup_key(word))
     if found is None and is_number(word):
-        raise Problem(
-            404, "this number is not in the space: in a text it is replaced by random digits, as many as it has."
-        )
+        raise Problem(404, "this number is not in the space: in a text it is replaced by as many random digits.")
     if found is None:
         raise Problem(
-            404, "this word is not in the space: in a text it is replaced by a draw that does not depend on it."
+            404, "this word is not in the space: in a text a word that does not depend on it takes its place."
         )
     return found
 

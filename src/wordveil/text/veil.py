@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wordveil._mechanisms import Mechanism
+from wordveil.errors import UnprovenError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
 from wordveil.text.case import capitals_of, check_case, copy_case, starts_sentence
@@ -50,6 +51,8 @@ class Veil:
         Capitals at the beginnings of sentences, none, or those of the original, which reveals them.
     seed : int, optional
         Makes the draws reproducible, for experiments; leaves no guarantee.
+    unproven : bool
+        Whether to accept a mechanism that guarantees nothing, or leaves some words without noise.
 
     Examples
     --------
@@ -71,7 +74,13 @@ class Veil:
         oov: str = "replace",
         case: str = "sentence",
         seed: int | None = None,
+        unproven: bool = False,
     ) -> None:
+        if not unproven and mechanism.shortfall:
+            raise UnprovenError(
+                f"the mechanism {mechanism.name} does not protect every word ({mechanism.shortfall.rstrip('.')}); "
+                "pass unproven=True to use it all the same."
+            )
         self.mechanism = mechanism
         self.selection = Selection(select, words, rare)
         self.oov = check_policy(oov)
