@@ -2,7 +2,7 @@
 
 pydantic, which fastapi brings, checks the values. pydantic-settings was tried and declined: it ignores a misspelt
 variable, which is refused here, reads lists as JSON only, and looks at the environment even where settings are made in
-Python; undoing that took more lines than `Settings.load`.
+Python; undoing that would take more lines than `Settings.load` has.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["PREFIX", "Key", "Settings", "Traits", "kind_of", "traits_of"]
+__all__ = ["PREFIX", "Key", "Settings", "Traits", "kind_of", "shortfall_on", "traits_of"]
 
 #: What the names of environment variables begin with: WORDVEIL_SERVE_PORT sets `port`.
 PREFIX = "WORDVEIL_SERVE_"
@@ -56,6 +56,11 @@ def kind_of(space: Space) -> str:
     return "hyperbolic" if isinstance(space, PoincareSpace) else "vectors"
 
 
+def shortfall_on(name: str, space: Space) -> str:
+    """Say what a mechanism with default options would lack on a space; nothing if it is proven there."""
+    return mechanism(name, space, epsilon=_TRIED).shortfall
+
+
 @cache
 def traits_of(name: str) -> Traits:
     """Say which kinds of space a mechanism takes, and whether it is unproven: it is tried on the smallest of each."""
@@ -63,11 +68,10 @@ def traits_of(name: str) -> Traits:
     kinds, is_unproven = [], False
     for space in (EuclideanSpace("plane", words, points), PoincareSpace("disk", words, points)):
         try:
-            made = mechanism(name, space, epsilon=_TRIED)
+            is_unproven |= bool(shortfall_on(name, space))
         except WordveilError:
             continue
         kinds.append(kind_of(space))
-        is_unproven |= bool(made.shortfall)
     return Traits(kinds, is_unproven)
 
 
