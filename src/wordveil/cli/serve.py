@@ -41,9 +41,7 @@ def serve(
         str | None,
         typer.Option("--new-key", metavar="NAME", help="Make a key, print it once with its settings, and exit."),
     ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check the settings, open what they name, and exit.")
-    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check the settings, open what they name, and exit.")] = False,
 ) -> None:
     """Serve the HTTP API and the page, by default to this machine only.
 
