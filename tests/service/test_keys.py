@@ -49,9 +49,9 @@ def test_a_known_key_opens_the_api_and_nothing_else_does(toy_file: Path) -> None
         described = one.get("/openapi.json").json
         assert described["paths"]["/v1/privatize"]["post"]["security"] == [{"key": []}]
         assert Client(one.address, bob).privatize("zqa", epsilon=2.0).guarantee.epsilon == 2.0
-        with pytest.raises(ServiceError) as refused:
+        with pytest.raises(ServiceError) as keyless:
             Client(one.address).call("/v1/mechanisms")
-        assert refused.value.status == 401
+        assert keyless.value.status == 401
 
 
 def test_figures_of_callers_are_for_the_operator_alone(toy_file: Path) -> None:

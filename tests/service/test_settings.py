@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def test_what_is_said_last_counts(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(chosen: dict[str, Any], named: str) -> None:
-    for make in (Settings, lambda **values: Settings.load(environment={}, **values)):
+    for make in (Settings, partial(Settings.load, environment={})):
         with pytest.raises(OptionError) as refused:
             make(**chosen)
         assert named in str(refused.value)

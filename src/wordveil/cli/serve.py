@@ -63,7 +63,7 @@ def serve(
         return
     from wordveil.service import Settings
 
-    chosen = {"host": host, "port": port, "workers": workers, "unproven": unproven or None}
+    chosen: dict[str, Any] = {"host": host, "port": port, "workers": workers, "unproven": unproven or None}
     settings = Settings.load(config, **chosen)
     _check(settings)
     if check:

@@ -262,17 +262,18 @@ def _from_text(variable: str, text: str) -> Any:
     known = Settings.model_fields.get(variable.lower())
     if known is None:
         raise OptionError(f"unknown variable {PREFIX}{variable}; see docs/service.md.")
+    kind: Any = known.annotation
     listed = tuple(one.strip() for one in text.split(",") if one.strip())
-    if known.annotation == tuple[str, ...]:
+    if kind == tuple[str, ...]:
         return listed
     try:
-        if known.annotation == tuple[Key, ...]:
+        if kind == tuple[Key, ...]:
             return tuple(map(_key_of, listed))
-        return TypeAdapter(known.annotation).validate_strings(text or ("0" if known.annotation is bool else ""))
+        return TypeAdapter(kind).validate_strings(text or ("0" if kind is bool else ""))
     except OptionError:
         raise
     except ValueError:
-        wanted = "true or false" if known.annotation is bool else "a number"
+        wanted = "true or false" if kind is bool else "a number"
         raise OptionError(f"{PREFIX}{variable} must be {wanted}.") from None
 
 
