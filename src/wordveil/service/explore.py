@@ -10,7 +10,7 @@ from fastapi.responses import PlainTextResponse
 
 from wordveil._mechanisms import DEFAULT
 from wordveil.audit.catalogue import catalogue
-from wordveil.calibration.tradeoffs import shipped_tradeoff
+from wordveil.calibration.measurement import shipped_tradeoff
 from wordveil.service.guard import exposition
 from wordveil.service.problems import PROBLEMS, Problem
 from wordveil.service.schemas import (
