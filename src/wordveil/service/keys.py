@@ -8,9 +8,9 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from wordveil.errors import WordveilError
+from wordveil.errors import BudgetError, WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.lac import Ledger, OverBudgetError
+from wordveil.lac import Ledger
 from wordveil.service.problems import Problem
 from wordveil.service.settings import Key, Settings
 
@@ -98,7 +98,7 @@ class Keys:
             return None
         try:
             return ledger.spend(key.name, guarantee.epsilon * words) if words else ledger.left(key.name)
-        except OverBudgetError:
+        except BudgetError:
             raise Problem(
                 403, "the budget of this key does not suffice: nothing was released and nothing was counted."
             ) from None

@@ -6,7 +6,7 @@ import asyncio
 
 from fastapi import APIRouter, Request, Response
 
-from wordveil.audit.catalogue import catalogue
+from wordveil.audit import list_mechanisms
 from wordveil.service.fitting import kind_of, kinds_for
 from wordveil.service.problems import PROBLEMS
 from wordveil.service.routes.shared import json_response, state_of
@@ -27,7 +27,7 @@ async def mechanisms(request: Request) -> Response:
     """List the mechanisms that may be asked for, with what each promises and what the audit found."""
     allowed = state_of(request).settings
     span = {"smallest_epsilon": allowed.smallest_epsilon, "largest_epsilon": allowed.largest_epsilon}
-    listed = [facts for facts in catalogue() if facts["name"] in allowed.mechanisms]
+    listed = [facts for facts in list_mechanisms() if facts["name"] in allowed.mechanisms]
     return json_response([{**facts, "kinds": kinds_for(facts["name"]), **span} for facts in listed])
 
 
