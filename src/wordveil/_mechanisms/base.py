@@ -32,6 +32,7 @@ __all__ = [
     "RadialMechanism",
     "RadiusLaw",
     "drawn_finely",
+    "nearest_pairs",
     "needs_vectors",
 ]
 
@@ -143,9 +144,9 @@ class Mechanism(ABC, Generic[SpaceT]):
 
     # What a mechanism states of itself beyond its guarantee, for the audit to test.
 
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points | None:  # noqa: ARG002 - most draw no points
-        """Return a noisy point for each word; None where words are drawn directly."""
-        return None
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
+        """Return a noisy point for each word, where draws go through one."""
+        raise NotImplementedError
 
     def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
         """Return the distribution function of the distance between a word and its noisy point, where it is known."""
@@ -157,8 +158,7 @@ class Mechanism(ABC, Generic[SpaceT]):
 
     def covered_pairs(self, ids: Ids) -> NDArray[np.int64]:
         """Return pairs of words that the guarantee covers, a row each, such as these words and their nearest words."""
-        near = self.space.neighbours(ids, 1)[0]  # of a single word there are none
-        return np.stack([ids[: near.size], near.ravel()], axis=1).astype(np.int64)
+        return nearest_pairs(self.space, ids)
 
     def true_delta(self, left: int, right: int) -> float | None:  # noqa: ARG002 - known for Gaussian noise
         """Return the smallest δ that holds between two words at this mechanism's ε, where it is known exactly."""
@@ -304,6 +304,12 @@ class ExponentialMechanism(Mechanism[SpaceT]):
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its probabilities; a word's row is computed once for all its places."""
         return self.rows.draw(ids, entropy or Entropy())
+
+
+def nearest_pairs(space: Space, ids: Ids) -> NDArray[np.int64]:
+    """Return each of these words with its nearest word, a row each; nothing where there is only one word."""
+    near = space.neighbours(ids, 1)[0]
+    return np.stack([ids[: near.size], near.ravel()], axis=1).astype(np.int64)
 
 
 def needs_vectors(name: str, space: Space) -> EuclideanSpace:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism, mechanism
+from wordveil._mechanisms.base import nearest_pairs
 from wordveil.audit.draws import draws_follow_law, fresh_draws, noise_follows_law
 from wordveil.audit.exact import allowed_loss, exact_deltas, exact_losses
 from wordveil.audit.sampled import Sampling, choose_pairs, choose_words, compare_points, compare_words, search_pairs
@@ -85,46 +86,46 @@ class Auditor:
         """
         started = time.perf_counter()
         ids = choose_words(made.space, self.words, self.seed)
-        guarantee, claim = made.guarantee, made.claim
-        found: list[Evidence] = []
-        on_claim: list[Evidence] = []
-        if guarantee.notion is Notion.APPROXIMATE:
-            found += exact_deltas(made, guarantee, made.covered_pairs(ids))
-            found += self._drawn_words(remake(made.space.restrict(ids)))
-            if claim is not None:
-                on_claim += exact_deltas(made, claim, Mechanism.covered_pairs(made, ids))
-        elif made.law().exact:
-            found += exact_losses(made, guarantee, ids)
-            found += draws_follow_law(made, ids[:: max(1, len(ids) // 4)][:4], self.draws, self._main, self.entropy)
-            if claim is not None:
-                on_claim += exact_losses(made, claim, ids)
-        else:
-            for about, space in self._smaller(made, ids):
-                small = remake(space)
-                if claim is None:
-                    found += self._sampled(small, small.guarantee, about)
-                else:
-                    on_claim += self._sampled(small, small.claim or claim, about)
+        found = self._against(made, made.guarantee, remake, ids)
+        if made.law().exact:
+            found += draws_follow_law(made, ids[:: max(1, len(ids) // 4)][:4], self.draws, self._main / 2, self.entropy)
         found += noise_follows_law(made, ids, self.draws // 4, self._side, self.entropy)
         found += fresh_draws(made, ids, self._side, self.entropy)
+        on_claim = [] if made.claim is None else self._against(made, made.claim, remake, ids)
         return Verdict(
             made.describe(),
-            guarantee,
-            claim,
-            _strongest_first(found),
-            _strongest_first(on_claim),
+            made.guarantee,
+            made.claim,
+            sorted(found, key=_by_strength),
+            sorted(on_claim, key=_by_strength),
             self.error,
             time.perf_counter() - started,
         )
 
-    def _sampling(self, error: float) -> Sampling:
-        return Sampling(self.draws // 3, self.draws, error, self.entropy)
+    def _against(
+        self, made: Mechanism[Any], held: Guarantee, remake: Callable[[Space], Mechanism[Any]], ids: NDArray[np.int64]
+    ) -> list[Evidence]:
+        """Look for what refutes the guarantee or the claim."""
+        is_claim = held != made.guarantee
+        if held.notion is Notion.NONE:
+            return []
+        if held.notion is Notion.APPROXIMATE:
+            if is_claim:
+                return exact_deltas(made, held, nearest_pairs(made.space, ids))
+            return exact_deltas(made, held, made.covered_pairs(ids)) + self._drawn(remake(made.space.restrict(ids)))
+        if made.law().exact:
+            return exact_losses(made, held, ids)
+        found = []
+        for about, space in self._smaller(made, ids):
+            small = remake(space)
+            found += self._sampled(small, (small.claim or held) if is_claim else small.guarantee, about)
+        return found
 
-    def _drawn_words(self, small: Mechanism[Any]) -> list[Evidence]:
+    def _drawn(self, small: Mechanism[Any]) -> list[Evidence]:
         """Compare the words drawn for some pairs that an (ε, δ) guarantee covers."""
         held, covered = small.guarantee, small.covered_pairs(np.arange(len(small.space)))
         pairs = covered[:: max(1, len(covered) // 3)][:3]
-        sampling = self._sampling(self._main / max(1, len(pairs)))
+        sampling = self._sampling(self._main / 2 / max(1, len(pairs)))
         about = f"drawn words, {len(small.space)} words"
         return [
             compare_words(small, (left, right), held, held.delta, about, sampling) for left, right in pairs.tolist()
@@ -140,27 +141,27 @@ class Auditor:
             smaller.append((f"the {len(ids)} most general words", base.restrict(np.argsort(base.radii)[: len(ids)])))
         return smaller
 
+    def _sampling(self, error: float) -> Sampling:
+        return Sampling(self.draws // 3, self.draws, error, self.entropy)
+
     def _sampled(self, small: Mechanism[Any], held: Guarantee, where: str) -> list[Evidence]:
-        if held.notion is not Notion.METRIC:
-            return []
         allowed = partial(allowed_loss, small, held)
         groups = choose_pairs(small.space, self.each, self.seed)
         groups["searched for"] = search_pairs(small, allowed, self.each + 2, 2000, self.entropy)
         count = sum(map(len, groups.values()))
         sampling = self._sampling(self._main / max(1, 4 * count))  # points and words, here and in the other space
-        has_points = small.perturb(np.array([0]), Entropy(0)) is not None
         found = []
         for kind, pairs in groups.items():
             for pair in pairs:
                 loss = float(allowed(np.array([pair[0]]), np.array([pair[1]]))[0])
                 found.append(compare_words(small, pair, held, loss, f"drawn words, {where}, {kind}", sampling))
-                if has_points:
+                if small.searches_points:
                     found.append(compare_points(small, pair, loss, f"noisy points, {where}, {kind}", sampling))
         return found
 
 
-def _strongest_first(found: list[Evidence]) -> list[Evidence]:
-    return sorted(found, key=lambda evidence: -evidence.share)
+def _by_strength(evidence: Evidence) -> float:
+    return -evidence.share
 
 
 def audit(name: str, space: Space, *, epsilon: float, **options: Any) -> Verdict:

@@ -105,5 +105,7 @@ def exact_deltas(made: Mechanism[Any], held: Guarantee, pairs: NDArray[np.int64]
     edge = made.delta_at_reach() if held == made.guarantee else None
     if edge is not None:
         about = "two words as far apart as is covered"
-        found.append(Evidence(about, words[0], words[0], edge[0], held.delta, edge[1], "delta", "a half-space", exact=True))
+        found.append(
+            Evidence(about, words[0], words[0], edge[0], held.delta, edge[1], "delta", "a half-space", exact=True)
+        )
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -137,9 +138,8 @@ def compare_points(made: Mechanism[Any], pair: Pair, allowed: float, about: str,
     def bound(ours: int, theirs: int) -> float:
         return float(loss_bound(ours, theirs, (sampling.measured_on,) * 2, sampling.error / 4))
 
-    found, event, told = _tell_apart(
-        pair, statistics, lambda ours, theirs: _best_threshold(ours, theirs, sampling.error), _Event.count, bound, sampling
-    )
+    choose = partial(_best_threshold, error=sampling.error)
+    found, event, told = _tell_apart(pair, statistics, choose, _Event.count, bound, sampling)
     what = ("difference of distances", "distance from the first", "distance from the second")[event.statistic]
     where = f"{what} {'≥' if event.at_least else '≤'} {event.threshold:.4g}"
     return _evidence(made, told, allowed, found, about, where)

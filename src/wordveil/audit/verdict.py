@@ -116,7 +116,7 @@ class Verdict:
 
     @property
     def claim_verdict(self) -> str:
-        """What becomes of the paper's claim: ``not refuted``, ``broken``, or nothing where it claims no more than is guaranteed."""
+        """What became of the paper's claim: ``not refuted`` or ``broken``; empty where no more is claimed."""
         if self.claim is None:
             return ""
         return "broken" if any(evidence.breaks for evidence in self.on_claim) else "not refuted"
@@ -154,7 +154,9 @@ def list_mechanisms() -> list[dict[str, Any]]:
             "family": kind.family,
             "promises": kind.in_brief,
             "source": kind.source,
-            "audit": audited[name]["verdict"] if name in audited else "only by the test suite; it needs a space of your own",
+            "audit": audited[name]["verdict"]
+            if name in audited
+            else "only by the test suite; it needs a space of your own",
             "claim": audited[name]["claim_verdict"] if name in audited else "",
             "options": option_names(kind),
         }

@@ -118,7 +118,9 @@ def _show(verdicts: list[Verdict], skipped: list[tuple[str, str]]) -> None:
     from rich.table import Table
 
     console = stdout()
-    table = Table(title="Audit (an honest mechanism is found broken with probability at most 1e-6)", title_justify="left")
+    table = Table(
+        title="Audit (an honest mechanism is found broken with probability at most 1e-6)", title_justify="left"
+    )
     for heading in ("mechanism", "promise", "verdict", "paper's claim", "allowed", "found", "by"):
         table.add_column(heading, overflow="fold")
     colours = {"holds": "green", "broken": "red", "no promise": "yellow", "not refuted": "green", "": "white"}

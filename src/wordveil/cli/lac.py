@@ -159,8 +159,8 @@ def _show_stages(found: dict[int, list[Stage]], *, as_json: bool) -> None:
     console.print(
         "The shape of a record is all that is released of it unchanged: words left alone, what lies between words, "
         "which words are veiled or outside the vocabulary, lengths of numbers, copied capitals. A record hides only "
-        "among those of its shape and label: if there are several shapes, ask with the number of records of the rarest, "
-        "and without --sample."
+        "among those of its shape and label: if there are several shapes, ask with the number of records of the "
+        "rarest, and without --sample."
     )
 
 

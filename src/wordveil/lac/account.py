@@ -2,8 +2,8 @@
 
 Every guarantee is about neighbours that keep their shapes: see `records`. A record is shuffled among those of its
 shape. A sample of records of several shapes adds nothing: how many of the record's own shape are in it is left to
-chance, and it is seen whether any is. It takes nothing away either, because a random part of the reports in random order
-can be made from all of them shuffled.
+chance, and it is seen whether any is. It takes nothing away either, because a random part of the reports in random
+order can be made from all of them shuffled.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ _WAIT = 60.0  # seconds for other writers to finish
 class Ledger:
     """Counts what every user has spent of an ε budget.
 
-    Users are kept as keyed digests, not by name. The key lies in the same file, so anyone who holds the file can test whether
-    a name is in it.
+    Users are kept as keyed digests, not by name. The key lies in the same file, so anyone who holds the file can
+    test whether a name is in it.
 
     Parameters
     ----------
@@ -51,7 +51,9 @@ class Ledger:
         self.path = Path(path)
         self._budget = _units(budget, math.floor)
         with suppress(OSError):  # a file that cannot be made is reported when it is opened
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))  # it holds the key, so it is the owner's alone
+            os.close(
+                os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            )  # it holds the key, so it is the owner's alone
         with self._changing() as database:
             database.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
             database.execute("CREATE TABLE IF NOT EXISTS spent (user BLOB PRIMARY KEY, units INTEGER) WITHOUT ROWID")
@@ -136,7 +138,9 @@ class Ledger:
             reason = type(error).__name__
         else:
             return
-        raise FileError(f"{self.path} cannot be used ({reason}); check that it is a ledger and that you may write to it.")
+        raise FileError(
+            f"{self.path} cannot be used ({reason}); check that it is a ledger and that you may write to it."
+        )
 
 
 def _units(epsilon: float, rounded: Callable[[Decimal], int]) -> int:

@@ -30,8 +30,8 @@ _CHUNK = 4096  # records that the ledger counts at once: one write to the disk f
 class Localizer:
     """Veils the text of every record, and notes its shape: all that is released of it unchanged, label included.
 
-    Records hide only among those of their shape, so the guarantee is for as many as the rarest shape has. Records of one
-    shape are best: one word of a known list each, ``select="all"``, ``case="lower"``, no labels.
+    Records hide only among those of their shape, so the guarantee is for as many as the rarest shape has. Records of
+    one shape are best: one word of a known list each, ``select="all"``, ``case="lower"``, no labels.
 
     Parameters
     ----------

@@ -3,8 +3,8 @@
 All n reports come from one randomiser R: from records of one shape.
 
 Clones (Feldman, McMillan & Talwar, "Hiding Among the Clones", FOCS 2021). Every report of an ε₀-private randomiser is,
-with probability at least ``e^{-ε₀}``, drawn as if it came from one of the two inputs that are to be told apart: a clone.
-So what an observer of the shuffled reports learns is at most what the numbers of both kinds of clones tell:
+with probability at least ``e^{-ε₀}``, drawn as if it came from one of the two inputs that are to be told apart: a
+clone. So what an observer of the shuffled reports learns is at most what the numbers of both kinds of clones tell:
 ``(A + Δ, C - A + 1 - Δ)`` against ``(A + 1 - Δ, C - A + Δ)`` with ``C ~ Bin(n-1, e^{-ε₀})``, ``A ~ Bin(C, ½)``,
 ``Δ ~ Bern(e^{ε₀}/(e^{ε₀}+1))`` (their Theorem 3.2). `clones_delta` computes the divergence of that pair: for each ``C``
 the ratio grows with the first count, so the set that tells them apart best is a tail, and its excess is a difference of
@@ -275,7 +275,9 @@ def _rows_and_floor(
     """Return the probabilities of every output for two words, and the smallest for any word: the blanket γ·ω."""
     law = mechanism.law()
     if not law.exact:
-        raise OptionError(f"a bound for a pair of words needs a mechanism with exact probabilities, and {mechanism.name} has none.")
+        raise OptionError(
+            f"a bound for a pair of words needs a mechanism with exact probabilities, and {mechanism.name} has none."
+        )
     one, other = law.rows(np.array([left, right]))
     floor = one
     for part in blocks(len(mechanism.space), 256):
