@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from wordveil.calibration.surroundings import Surroundings
 
 from benchmarks.frontier_search.candidates import DEFAULT, FORMER, Entry
 from benchmarks.frontier_search.channels import Candidate, near_losses, probabilities, success
 from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.scoring import Scorer
-from wordveil.calibration.settings import sample
-from wordveil.calibration.surroundings import Surroundings
+from wordveil._mechanisms.laws import sample
 from wordveil.lab.experiments.adversary import word_chances
 from wordveil.lab.experiments.matched import matched
 from wordveil.lab.tasks import Interval, Outcome, Task, lead, mean_of

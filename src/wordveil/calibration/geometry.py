@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.calibration.settings import Watch, ignore, sample
-from wordveil.calibration.store import keep, kept
+from wordveil._mechanisms.laws import sample
+from wordveil._mechanisms.laws.store import keep, kept
 from wordveil.parallel import blocks, run
+from wordveil.progress import Watch, ignore
 from wordveil.spaces import EuclideanSpace, GraphSpace, Space, Vocabulary
 
 __all__ = ["NEIGHBOURS", "PERCENTILES", "Geometry", "geometry_of", "plural"]

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms.laws import Effort
 from wordveil.errors import InputError, OptionError, SpaceError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -79,11 +80,11 @@ def dense_law(
             f"recovery needs a matrix of {words:,} × {words:,} probabilities, which is too large; use a space of at "
             f"most {int(_MOST_CELLS**0.5):,} words."
         )
-    law = mechanism.law() if draws is None else mechanism.law(draws=draws)
+    law = mechanism.law(None if draws is None else Effort(draws=draws))
     if draws is None and not law.exact:
         raise OptionError(f"the probabilities of {mechanism.name} are not known exactly; pass draws to count them.")
     matrix = np.empty((words, words), dtype=dtype)
-    for part in blocks(words, 256):
+    for part in blocks(words, 256 if law.exact else words):  # counted together, so that no two rows share draws
         matrix[part] = law.rows(np.arange(part.start, part.stop))
     return matrix
 

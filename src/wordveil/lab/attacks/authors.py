@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.attacks.intervals import Rate, plain
-from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
+from wordveil.progress import Watch, ignore
 
 __all__ = ["KINDS", "Attribution", "Attributor", "Corpus", "attack_authors", "attribute"]
 

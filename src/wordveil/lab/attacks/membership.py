@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.attacks.intervals import Mean, Rate, plain
-from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
 from wordveil.extras import needs
 from wordveil.lab.attacks.authors import Corpus
 from wordveil.lab.attacks.word_model import Lexicon, ModelSettings, WordModel
+from wordveil.progress import Watch, ignore
 
 __all__ = ["AUDITS", "PLANS", "Membership", "MembershipAuditor", "attack_membership", "rank_features"]
 

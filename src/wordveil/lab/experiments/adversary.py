@@ -14,14 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.laws.learner import Learnt, Sightings, success_of
 from wordveil.attacks import words_of
-from wordveil.calibration import Adversary, Meter, Settings, meter_for
-from wordveil.calibration.learner import Learnt, success_of
-from wordveil.calibration.meter import Maker
-from wordveil.calibration.settings import Watch, ignore
-from wordveil.calibration.sightings import Sightings
+from wordveil.calibration import Effort, Maker, Meter, meter_for
 from wordveil.errors import WordveilError
 from wordveil.noise import Entropy
+from wordveil.progress import Watch, ignore
 from wordveil.spaces import Space
 
 __all__ = ["PRIORS", "TokenAdversary", "word_chances"]
@@ -83,7 +81,7 @@ class TokenAdversary:
 
     def meter(self) -> Meter:
         """Return what else measures the mechanism, told of the same prior."""
-        meter = meter_for(self.make, self.space, Settings(seed=self.seed), self.watch)
+        meter = meter_for(self.make, self.space, Effort(seed=self.seed), self.watch)
         if meter.exact and self.prior == "text":
             meter.tell("text", self.chances)
         return meter

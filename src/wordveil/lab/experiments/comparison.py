@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from wordveil.calibration import Adversary, Meter
-from wordveil.calibration.meter import Maker
-from wordveil.calibration.settings import Watch, ignore
+from wordveil.calibration import Maker, Meter
 from wordveil.lab.experiments.adversary import TokenAdversary, word_chances
 from wordveil.lab.experiments.matched import matched
 from wordveil.lab.tasks import Interval, Model, Outcome, Task, evaluate, random_words, share_of_the_way, veiled
 from wordveil.parallel import check_workers, cores, use
+from wordveil.progress import Watch, ignore
 from wordveil.spaces import Space
 
 __all__ = ["Contender", "Frontier", "Point", "compare"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.calibration import Settings, meter_for
+from wordveil.calibration import Effort, meter_for
 from wordveil.lab.experiments.comparison import Contender, Frontier, Point, compare
 from wordveil.lab.experiments.contenders import entrant
 from wordveil.lab.experiments.frontier_figure import draw_frontier
@@ -102,7 +102,7 @@ def _privacy(contender: Contender, point: Point, epsilon: float) -> list[Cell]:
         return [None, point.kept, None if point.near_loss is None else f"≤ {point.near_loss:.1f}", None, None]
     losses = []
     for similar in _NEAR:
-        among = meter_for(contender.make, contender.space, Settings(similar=similar))
+        among = meter_for(contender.make, contender.space, Effort(similar=similar))
         losses.append(f"{np.median(among.near_loss([epsilon])[0].values):.1f}")
     return [meter.adversary([epsilon], "uniform")[0].low, point.kept, *losses]
 

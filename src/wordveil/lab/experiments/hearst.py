@@ -6,12 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from wordveil.cache import cached_folder
-from wordveil.calibration.settings import Watch
 from wordveil.io.checkpoint import digest_of
 from wordveil.lab.experiments.result import Setting
 from wordveil.lab.training.pairs import Pairs, read_pairs
 from wordveil.lab.training.trainer import Settings, train
 from wordveil.lab.training.writing import write_trained
+from wordveil.progress import Watch
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.text import stop_words
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.calibration import Meter, Settings, Side, maker, match, meter_for, side
+from wordveil.calibration import Effort, Meter, Side, maker, match, meter_for, side
 from wordveil.errors import WordveilError
 from wordveil.lab.experiments.hearst import DIMENSION, hearst_ball
 from wordveil.lab.experiments.result import Cell, Result, Setting, Table
@@ -32,7 +32,7 @@ _FLAT = 50  # the second dimension of GloVe
 def run(setting: Setting) -> Result:
     """Match laplace on GloVe to the hyperbolic mechanisms by the word that stays most."""
     words = setting.pick(100, 1000)
-    settings = Settings(words=words, near_words=100, seed=setting.seed)
+    settings = Effort(words=words, near_words=100, seed=setting.seed)
     rows: list[list[Cell]] = []
     facts = []
     sizes = []
@@ -79,7 +79,7 @@ def _balls(setting: Setting) -> Iterator[tuple[str, PoincareSpace]]:
         yield f"Hearst, {DIMENSION}-d", hearst_ball(setting)
 
 
-def _matched(ball: PoincareSpace, settings: Settings, setting: Setting) -> Iterator[dict[str, Any]]:
+def _matched(ball: PoincareSpace, settings: Effort, setting: Setting) -> Iterator[dict[str, Any]]:
     """Give for each mechanism and ε the worst and the mean N_w, and the means of laplace at the same worst."""
     meters = [meter_for(maker("laplace", flat), flat, settings, setting.watch) for flat in _same_words(ball)]
     plans: list[tuple[str, dict[str, float], tuple[float, ...]]] = [("hyperbolic-icdm19", {}, tuple(_PAPER))]

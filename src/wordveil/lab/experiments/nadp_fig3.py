@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from wordveil._mechanisms.laws import sample
 from wordveil.attacks import attack_vectors
-from wordveil.calibration.settings import sample
 from wordveil.canvas import new_figure
 from wordveil.lab.experiments.noisy_vectors import noise_mechanism
 from wordveil.lab.experiments.result import Cell, Result, Setting, Table

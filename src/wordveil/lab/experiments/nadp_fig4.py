@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from wordveil._mechanisms.laws import sample
 from wordveil.attacks import attack_released
-from wordveil.calibration.settings import sample
 from wordveil.canvas import new_figure
 from wordveil.lab.experiments.result import Result, Setting, Table
 from wordveil.spaces import load_space

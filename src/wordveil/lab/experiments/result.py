@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
 from wordveil.lab.tasks import DataFolder
+from wordveil.progress import Watch, ignore
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.calibration import Calibration, Settings, calibrate, maker, meter_for
+from wordveil.calibration import Calibration, Effort, calibrate, maker, meter_for
 from wordveil.calibration.figures import Curve
 from wordveil.lab.experiments.result import Setting, Table
 from wordveil.spaces import EuclideanSpace, Space
@@ -46,7 +46,7 @@ def calibrated(
         Of the mechanism.
     """
     # None of these figures shows the adversary, who would take most of the time.
-    settings = Settings(words=words, near_words=min(words, 100), adversary_words=100, seed=setting.seed)
+    settings = Effort(words=words, near_words=min(words, 100), adversary_words=100, seed=setting.seed)
     meter = meter_for(maker(mechanism, space, **options), space, settings, setting.watch)
     return calibrate(meter, list(epsilons), points=points)
 

@@ -42,5 +42,5 @@ def run(setting: Setting) -> Result:
         changed="The paper's 50-d GloVe is not in the data; the 50 main directions of the bundled 100-d GloVe stand "
         f"for it, with {words:,} words.",
         facts={"paper": _PAPER, "ours": found.to_dict()["measurements"]},
-        figures={"": histograms(found.measurements, found.meter.settings.draws)},
+        figures={"": histograms(found.measurements, found.meter.effort.draws)},
     )

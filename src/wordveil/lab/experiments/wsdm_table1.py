@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wordveil._mechanisms import mechanism
-from wordveil.calibration import Settings, Target, maker, meter_for, solve, span_of
+from wordveil.calibration import Effort, Target, maker, meter_for, solve, span_of
 from wordveil.lab.experiments.result import Cell, Result, Setting, Table
 from wordveil.noise import Entropy
 from wordveil.spaces import load_space
@@ -35,7 +35,7 @@ def run(setting: Setting) -> Result:
     facts = []
     for name in ("laplace", "graph"):
         words = setting.pick(300, 2000)
-        meter = meter_for(maker(name, space), space, Settings(words=words, seed=setting.seed), setting.watch)
+        meter = meter_for(maker(name, space), space, Effort(words=words, seed=setting.seed), setting.watch)
         span = span_of(meter)
         for stays in _STAYS:
             epsilon = solve(meter, Target("stays-mean", stays / 1000), span, sure=0.0)
