@@ -48,7 +48,7 @@ def main() -> None:
     table: dict[str, dict[str, str]] = {}
     for mechanism, name, mutant in [*((*cell, mutant) for cell, mutant in WRONG_BUILDS.items()), *named]:
         verdict = convict(mutant)
-        worst = next((one for one in verdict.on_promise if one.breaks), verdict.worst)
+        worst = next((one for one in verdict.on_guarantee if one.breaks), verdict.worst)
         assert worst is not None
         survivors += verdict.verdict != "broken"
         if name in MISTAKES:

@@ -43,7 +43,7 @@ def test_a_good_index_is_used_and_told_of(clustered: EuclideanSpace) -> None:
     assert made.space.recall >= RECALL
     # On fresh noisy points it is as good as it says, or the bound would be wrong more often than ALPHA.
     ids = np.random.default_rng(5).integers(0, 5000, 20_000)
-    points = mechanism("laplace", clustered, epsilon=30.0).perturb(ids, Entropy(9))  # type: ignore[attr-defined]
+    points = mechanism("laplace", clustered, epsilon=30.0).perturb(ids, Entropy(9))
     recall = (made.space.nearest(points) == clustered.nearest(points)).mean()
     assert recall > made.space.recall - 4.0 * np.sqrt(0.01 / 20_000) > 1.0 - 0.02 - ALPHA
     veil = Veil(made)

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from wordveil import parallel
@@ -24,6 +23,7 @@ from wordveil.extras import needs
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Points
+from wordveil.stats import lower_bound
 
 __all__ = ["RECALL", "IndexedSpace", "approximately"]
 
@@ -149,5 +149,5 @@ def _least_recall(space: IndexedSpace, samples: list[Points], nearest: list[NDAr
     bounds = []
     for points, truth in zip(samples, nearest, strict=True):
         hits = int((space.nearest(points) == truth).sum())
-        bounds.append(float(scipy.special.betaincinv(hits, _TRIALS - hits + 1, error)) if hits else 0.0)
+        bounds.append(float(lower_bound(hits, _TRIALS, error)))
     return min(bounds)

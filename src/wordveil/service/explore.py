@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from wordveil._mechanisms import DEFAULT
-from wordveil.audit.catalogue import catalogue
+from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
 from wordveil.service.guard import exposition
 from wordveil.service.problems import PROBLEMS, Problem
@@ -47,7 +47,7 @@ async def mechanisms(request: Request) -> Response:
     """List the mechanisms that may be asked for, with what each guarantees and what the audit found."""
     allowed = state_of(request).settings
     span = {"smallest_epsilon": allowed.smallest_epsilon, "largest_epsilon": allowed.largest_epsilon}
-    listed = [(facts, traits_of(facts["name"])) for facts in catalogue() if facts["name"] in allowed.allowed]
+    listed = [(facts, traits_of(facts["name"])) for facts in list_mechanisms() if facts["name"] in allowed.allowed]
     return json_response(
         [{**facts, "kinds": traits.kinds, "unproven": traits.is_unproven, **span} for facts, traits in listed]
     )
