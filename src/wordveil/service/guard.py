@@ -79,17 +79,7 @@ def exposition() -> bytes:
 
 
 class Guard:
-    """Wraps the application.
-
-    Parameters
-    ----------
-    app : ASGIApp
-        The application.
-    settings : Settings
-        The limits.
-    keys : Keys
-        Who may call.
-    """
+    """Wraps the application."""
 
     def __init__(self, app: ASGIApp, settings: Settings, keys: Keys) -> None:
         self._app = app

@@ -27,17 +27,7 @@ _TOLD_EVERY = 0.2
 
 
 class Jobs:
-    """Runs calibrations one after the other.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to keep their state.
-    most : int
-        How many may wait.
-    timeout : float
-        Seconds after which one is given up.
-    """
+    """Runs calibrations one after the other."""
 
     def __init__(self, folder: Path, most: int, timeout: float) -> None:
         self._timeout = timeout
@@ -104,15 +94,7 @@ def _calibrate(request: dict[str, Any], path: Path) -> None:
 
 
 def calibrate_into(request: dict[str, Any], path: Path) -> None:
-    """Calibrate, and write the progress and the result to a file.
-
-    Parameters
-    ----------
-    request : dict
-        The fields of a `CalibrationRequest`, the space as its path.
-    path : Path
-        The file.
-    """
+    """Calibrate, and write the progress and the result to a file."""
     from wordveil import calibration  # noqa: PLC0415 - only the new process needs it
     from wordveil.spaces import load_space  # noqa: PLC0415
 

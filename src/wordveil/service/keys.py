@@ -28,13 +28,7 @@ def hash_key(key: str) -> str:
 
 
 class Keys:
-    """Knows who is calling, and what is left of their budgets.
-
-    Parameters
-    ----------
-    settings : Settings
-        The keys, and the folder of the ledgers.
-    """
+    """Knows who is calling, and what is left of their budgets."""
 
     def __init__(self, settings: Settings) -> None:
         self._keys = settings.keys

@@ -47,15 +47,7 @@ _STATUSES: dict[type[WordveilError], int] = {
 
 
 class Problem(Exception):  # noqa: N818 - the name that the standard gives it
-    """Something that the caller is told.
-
-    Parameters
-    ----------
-    status : int
-        The HTTP status.
-    sentence : str
-        What is wrong and what to do.
-    """
+    """Something that the caller is told."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)

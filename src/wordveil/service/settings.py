@@ -269,11 +269,13 @@ def _from_text(variable: str, text: str) -> Any:
     try:
         if kind == tuple[Key, ...]:
             return tuple(map(_key_of, listed))
-        return TypeAdapter(kind).validate_strings(text or ("0" if kind is bool else ""))
+        return TypeAdapter(kind).validate_python(text or ("0" if kind is bool else ""))
     except OptionError:
         raise
     except ValueError:
-        wanted = "true or false" if kind is bool else "a number"
+        wanted = {bool: "true or false", tuple[Key, ...]: "a list of name:hash or name:hash:budget"}.get(
+            kind, "a number"
+        )
         raise OptionError(f"{PREFIX}{variable} must be {wanted}.") from None
 
 

@@ -71,13 +71,6 @@ class Batcher:
     """Veils documents of several requests at once, in order of their arrival.
 
     While one batch is drawn for, the next gathers; there is no timer, so a lone request never waits.
-
-    Parameters
-    ----------
-    veil : Veil
-        What veils them.
-    executor : Executor
-        Where the drawing runs.
     """
 
     def __init__(self, veil: Veil, executor: Executor) -> None:
@@ -170,17 +163,7 @@ class _Kept(Generic[Thing]):
 
 
 class State:
-    """Everything that lives as long as the application, and makes what requests ask for within its settings.
-
-    Parameters
-    ----------
-    settings : Settings
-        What is allowed.
-    keys : Keys
-        Who may call.
-    folder : Path
-        The run folder, for the state of jobs.
-    """
+    """Everything that lives as long as the application, and makes what requests ask for within its settings."""
 
     def __init__(self, settings: Settings, keys: Keys, folder: Path) -> None:
         self.settings = settings
