@@ -262,6 +262,6 @@ def _named(status: int) -> str:
 
 
 def _cut(sock: socket.socket) -> None:
-    """End a connection under whoever waits for it."""
+    """End a connection while another thread waits for it."""
     with suppress(OSError):
         socket.socket.shutdown(sock, socket.SHUT_RDWR)  # a TLS socket's own would take its state away from the reader

@@ -119,7 +119,7 @@ class Guard:
                 message["headers"] = [*message["headers"], *_ALWAYS]
             await send(message)
 
-        is_counted = scope["path"].startswith(_API)  # whoever watches it, and the page, must not be turned away
+        is_counted = scope["path"].startswith(_API)  # monitoring and the page must not be turned away
         self._busy += is_counted
         self._streams += is_stream
         _IN_PROGRESS.inc()

@@ -139,7 +139,7 @@ class Settings(BaseModel):
     mechanisms: _Names = Field(default_factory=lambda: tuple(name for name in MECHANISMS if name != _SLOW))
     """The mechanisms that may be asked for; by default all but elastic, which takes minutes to set up."""
     unproven: bool = False
-    """Whether mechanisms may be used that promise nothing, or leave some words without noise."""
+    """Whether mechanisms may be used that guarantee nothing, or leave some words without noise."""
     smallest_epsilon: _Amount = 0.01
     """The smallest ε that may be asked for."""
     largest_epsilon: _Amount = 1000.0

@@ -39,7 +39,7 @@ async function measure(mechanism, redraw) {
       kept: kept.value,
       near: near.value,
     }));
-    points.suspects = result.measurements[0].adversary.uniform.words;
+    points.suspects = result.measurements[0].adversary.uniform.n;
     curves.set(key, points);
   } finally {
     measuring.delete(key);
