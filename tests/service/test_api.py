@@ -18,7 +18,7 @@ import pytest
 from scipy.stats import chisquare
 
 from tests.conftest import make_space, names
-from tests.service.conftest import PATIENCE, Service, running, until
+from tests.service.conftest import PATIENCE, Service, running, until, write_space
 from wordveil import mechanism
 from wordveil._mechanisms import MECHANISMS, Mechanism
 from wordveil.guarantee import Guarantee, Notion
@@ -444,6 +444,15 @@ def test_only_what_the_settings_allow(toy_file: Path) -> None:
             answer = one.post("/v1/privatize", {**ask, **how})
             assert (answer.status, named in answer.sentence) == (status, True)
         assert one.post("/v1/calibrate", {"mechanism": "graph"}).status == 422
+
+
+def test_a_space_that_went_away_is_a_fault_that_names_no_file(tmp_path: Path) -> None:
+    gone = write_space(tmp_path)
+    with running(Settings(spaces=("glove-50k", str(gone)))) as one:
+        gone.unlink()
+        for answer in (one.get("/v1/spaces"), one.post("/v1/words", {"word": "a", "epsilon": 2.0, "space": gone.name})):
+            assert answer.status == 500
+            assert str(tmp_path) not in answer.sentence
 
 
 UNPROVEN = {"nadp", "jaccard", "remapped"}

@@ -18,7 +18,7 @@ from wordveil.errors import UnprovenError, WordveilError
 from wordveil.service.guard import BATCH
 from wordveil.service.jobs import Jobs
 from wordveil.service.keys import Keys
-from wordveil.service.problems import Problem, problem_of
+from wordveil.service.problems import Problem, fault, log_fault, problem_of
 from wordveil.service.schemas import MechanismChoice, Way
 from wordveil.service.settings import Key, Settings, kind_of, traits_of
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
@@ -191,7 +191,7 @@ class State:
     async def space(self, name: str | None) -> EuclideanSpace | PoincareSpace:
         """Open a space by its name."""
         path = self.path(name)
-        return await self._spaces.get(path, partial(load_space, path))
+        return await self._spaces.get(path, partial(_opened, path))
 
     def check_mechanism(self, name: str, options: dict[str, Any]) -> None:
         """Refuse a mechanism, or options, that the settings do not allow."""
@@ -273,6 +273,14 @@ class State:
         self.is_ready = False
         await self.jobs.close()
         self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _opened(path: str) -> EuclideanSpace | PoincareSpace:
+    try:
+        return load_space(path)
+    except WordveilError as error:  # it could be opened when the service started; the sentence would name the file
+        log_fault(error)
+        raise fault() from None
 
 
 def _key_of(choice: MechanismChoice) -> tuple[Any, ...]:
