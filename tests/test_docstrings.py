@@ -11,7 +11,7 @@ import pytest
 import wordveil
 
 #: Modules that only a machine with CUDA can import.
-ELSEWHERE = {"wordveil.lab.training.kernels", "wordveil.engines.gpu.kernels", "wordveil.__main__"}
+ELSEWHERE = {"wordveil.lab.training.kernels", "wordveil.engines.gpu.triton_kernels", "wordveil.__main__"}
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(wordveil.__path__, "wordveil.") if module.name not in ELSEWHERE
 )

@@ -26,7 +26,7 @@ import numpy as np
 
 from tests.conftest import make_space
 from tests.fuzz.api import CANARY, Api, api, check_problem
-from wordveil._mechanisms import MECHANISMS, Channel, FromChannel, Mechanism, mechanism
+from wordveil._mechanisms import MECHANISMS, Mechanism, mechanism
 from wordveil.cli.options import build_mechanism, parse_options
 from wordveil.errors import WordveilError
 from wordveil.io import Destination, FileJob, Reading, Veils, format_named, make_plan
@@ -190,21 +190,6 @@ def poincare(data: bytes) -> None:
     assert np.isfinite(distances).all()
     assert (distances >= 0).all()
     assert space.is_a is None or ((space.is_a >= 0) & (space.is_a < len(space))).all()
-
-
-def channel(data: bytes) -> None:
-    """A saved channel, and draws from it."""
-    members = ("channel.json", "words.npy", "data.npy", "indices.npy", "indptr.npy")
-    path = _written(_archive(data[1:], members) if data[:1] == b"\x02" else data, "channel")
-    try:
-        read = Channel.load(path)
-        made = FromChannel(_space(), read)
-        drawn = made.draw(np.arange(len(_space())), Entropy(1))
-        read.row(0)
-    except WordveilError as error:
-        _one_sentence(error)
-        return
-    assert ((drawn >= 0) & (drawn < len(_space()))).all()
 
 
 def _reader(form: str) -> Target:
@@ -408,7 +393,6 @@ TARGETS: dict[str, Target] = {
     "detected": _vectors(None, "file.vec"),
     "folder": folder,
     "poincare": poincare,
-    "channel": channel,
     "text": _reader("text"),
     "csv": _reader("csv"),
     "tsv": _reader("tsv"),

@@ -30,8 +30,7 @@ def spaces(
 
       wordveil spaces vectors.txt.gz
     """
-    from wordveil.spaces import BUNDLED, load_space
-    from wordveil.spaces.opening import bundled_facts
+    from wordveil.spaces import BUNDLED, bundled_facts, load_space
 
     facts: list[dict[str, Any]]
     if space is None:

@@ -12,7 +12,7 @@ from wordveil.lab.training.pairs import Pairs
 from wordveil.lab.training.trainer import Trained
 from wordveil.lab.training.wordnet import WordNet
 from wordveil.spaces import PoincareSpace, Vocabulary
-from wordveil.spaces.formats.folder import write_folder
+from wordveil.spaces.formats.arrays import write_folder
 
 __all__ = ["to_space", "write_forms", "write_trained"]
 

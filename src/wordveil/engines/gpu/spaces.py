@@ -1,4 +1,4 @@
-"""Spaces whose points lie on a device: mechanisms made on them run there."""
+"""Spaces whose points lie on a device, so that mechanisms made on them run there."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from wordveil.engines.gpu.certified_search import CertifiedSearch, DoubleSearch
 from wordveil.engines.gpu.chacha import directions
 from wordveil.engines.gpu.rays import DeviceRays
-from wordveil.engines.gpu.search import CertifiedSearch, DoubleSearch
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, SpaceError, WordveilError
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space
 from wordveil.spaces.space import Device, Ids, Points, Rows
 
@@ -26,30 +26,22 @@ _FARTHEST = 1e30
 def check_cuda() -> None:
     """Refuse a machine whose PyTorch finds no CUDA device."""
     if not torch.cuda.is_available():
-        raise WordveilError(
-            "--engine gpu needs a CUDA device and a PyTorch built for it, and finds none: leave it out to run here."
+        raise OptionError(
+            "the engine gpu needs a CUDA device and a PyTorch built for CUDA, and finds none; choose the engine local."
         )
 
 
 def on_device(space: Space, device: str) -> Space:
-    """Return the same space with its points on a device.
-
-    Parameters
-    ----------
-    space : EuclideanSpace or PoincareSpace
-        The words.
-    device : str
-        What PyTorch calls the device: "cuda", or "cpu" to try the same code without one.
-    """
+    """Return the same space with its points on a device: "cuda", or "cpu" to try the same code without one."""
     if isinstance(space, EuclideanSpace):
         return PlacedEuclidean(space, device)
     if isinstance(space, PoincareSpace):
         return PlacedPoincare(space, device)
-    raise WordveilError(f"a space of {space.metric} cannot be put on a GPU: leave out --engine gpu.")
+    raise SpaceError(f"a space of {space.metric} cannot be searched on a GPU; choose the engine local.")
 
 
 class PlacedEuclidean(EuclideanSpace):
-    """An embedding whose vectors lie on a device. Points are given and taken as PyTorch's tensors or as arrays."""
+    """An embedding whose vectors lie on a device; points may be PyTorch tensors or arrays."""
 
     def __init__(self, base: EuclideanSpace, device: str) -> None:
         super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise)
@@ -57,7 +49,7 @@ class PlacedEuclidean(EuclideanSpace):
 
     @cached_property
     def device(self) -> Device:
-        """Where its points lie."""
+        """The device that holds and searches its points."""
         return _Placed(self.matrix, self._device)
 
     @cached_property
@@ -78,7 +70,7 @@ class PlacedEuclidean(EuclideanSpace):
             return np.asarray(where.cpu().numpy()), np.asarray(squares.clamp(min=0.0).sqrt().cpu().numpy())
 
     def describe(self) -> dict[str, Any]:
-        """Say what the space is, in plain values."""
+        """Describe the space in plain values."""
         return {**super().describe(), "engine": "gpu"}
 
 
@@ -94,7 +86,7 @@ class PlacedPoincare(PoincareSpace):
         return _HostSearch(DoubleSearch(self.hyperboloid, -self._times, self._device), self._device)
 
     def describe(self) -> dict[str, Any]:
-        """Say what the space is, in plain values."""
+        """Describe the space in plain values."""
         return {**super().describe(), "engine": "gpu"}
 
 
@@ -136,14 +128,14 @@ class _Placed:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Say in one sentence that a device failed, whatever the driver says: too little memory, or a fault of its own."""
+    """Report in one sentence, not in the driver's words, that a device failed or ran out of memory."""
     try:
         yield
     except RuntimeError as error:
         kind = type(error).__name__
     else:
         return
-    raise WordveilError(f"the GPU failed ({kind}); hold less at once with --batch-words, or leave out --engine gpu.")
+    raise WordveilError(f"the GPU failed ({kind}); give it fewer words at once, or choose the engine local.")
 
 
 def search_among(matrix: NDArray[np.float32], device: str) -> CertifiedSearch:
@@ -153,6 +145,6 @@ def search_among(matrix: NDArray[np.float32], device: str) -> CertifiedSearch:
 
 
 def _queries(points: Any, device: str) -> Any:
-    # Noise too long for float32 is cut to what can be multiplied: it looks at the noisy point alone.
+    # Noise too long for float32 is clipped to what can be multiplied; that looks at the noisy point alone.
     queries = torch.as_tensor(points, device=device).to(torch.float32)
     return torch.nan_to_num(queries, nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST).clamp_(-_FARTHEST, _FARTHEST)

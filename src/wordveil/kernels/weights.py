@@ -1,7 +1,7 @@
-"""Weights that fall with the straight-line distance, added up over blocks of words.
+"""Draws from weights: from whole rows of them, or from weights that fall with the straight-line distance.
 
-A draw from such weights needs no row of them. It finds a block by the blocks' sums, which are few enough to be kept,
-and then measures the words of that block alone.
+A draw from the latter needs no row: it finds a block of words by the blocks' sums, which are few enough to be kept, and
+then measures the words of that block alone.
 """
 
 from __future__ import annotations
@@ -15,16 +15,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.kernels.loading import compiled, kind, plain
-from wordveil.kernels.straight import straight_distances
+from wordveil.kernels.distances import straight_distances
+from wordveil.kernels.native import compiled, kind, plain
 from wordveil.parallel import blocks
 
-__all__ = ["Falls"]
+__all__ = ["Falls", "choose"]
 
 Matrix = NDArray[np.float32]
 
 _BLOCK = 64  # as in native.c
 _ENTRIES = 1 << 21  # of distances that numpy holds at once
+
+
+def choose(rows: NDArray[np.floating[Any]], starts: NDArray[np.int64], aims: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return for each aim the first place of its row where the cumulative weights exceed that share of their sum.
+
+    Parameters
+    ----------
+    rows : array of shape (n, width)
+        Weights, float32 or float64, summed in double precision; each row has one above 0.
+    starts : array of shape (n + 1,)
+        The aims of row ``r`` are those from ``starts[r]`` to ``starts[r + 1]``.
+    aims : array of float
+        Between 0 and 1, both excluded.
+    """
+    count, width = rows.shape
+    if len(starts) != count + 1 or starts[0] != 0 or starts[-1] != len(aims) or (np.diff(starts) < 0).any():
+        raise ValueError("the starts must rise from 0 to the number of aims, one for each row and one more")
+    found = np.empty(len(aims), dtype=np.int64)
+    native = compiled()
+    if native:
+        wide = rows.dtype != np.float32
+        rows = plain(rows, np.float64 if wide else np.float32)
+        starts = plain(starts, np.int64)
+        aims = plain(aims, np.float64)
+        native.choose(rows, wide, count, width, starts, aims, len(aims), found)
+        return found
+    for row, start, stop in zip(rows, starts[:-1], starts[1:], strict=True):
+        if start < stop:
+            sums = np.cumsum(row, dtype=np.float64)
+            found[start:stop] = np.searchsorted(sums[:-1], aims[start:stop] * sums[-1], side="right")
+    return found
 
 
 @dataclass(frozen=True)
@@ -58,18 +89,13 @@ class Falls:
 
     @property
     def blocks(self) -> int:
-        """How many blocks the words are cut into, in their order."""
+        """The number of blocks that the words are cut into, in their order."""
         return -(-len(self.matrix) // _BLOCK)
 
     def sums(self, ids: NDArray[np.integer[Any]], reach: Matrix) -> Matrix:
-        """Return the sum of the weights over each block, a row for each of these words.
+        """Return the sum of the weights over each block, one row for each of these words.
 
-        Parameters
-        ----------
-        ids : array of int
-            The words.
-        reach : array of shape (len(ids),)
-            The distance beyond which each word's weights fall no further.
+        A word's weights fall no further beyond its `reach`.
         """
         ids, reach = self._checked(ids, reach)
         out = np.empty((len(ids), self.blocks), dtype=np.float32)
@@ -89,8 +115,8 @@ class Falls:
     def table(self, begin: int, end: int, reach: float, out: Matrix) -> None:
         """Write the sums of all words of some blocks into the rows of a table of all words' sums.
 
-        Compiled code measures each pair of words once: it writes into the rows of earlier blocks too, so the table is
-        whole when this was called for all blocks, in any order and from any thread.
+        Compiled code measures each pair of words once and writes into the rows of earlier blocks too, so the table is
+        complete when this has been called for all blocks, in any order and from any thread.
         """
         if not 0 <= begin <= end <= self.blocks or out.shape != (len(self.matrix), self.blocks):
             raise ValueError("there are no such blocks, or the table has another shape")
@@ -112,14 +138,14 @@ class Falls:
     ) -> NDArray[np.int64]:
         """Finish draws inside blocks: return for each word an output of its block, with the weights there.
 
-        Fast where draws in one block stand together, and in it those of one word.
+        Fastest where draws in the same block follow one another, and among them those of the same word.
 
         Parameters
         ----------
         ids, of_block : array of int
-            For each draw the word and the block.
+            The word and the block of each draw.
         reach : array of shape (len(ids),)
-            The distance beyond which each word's weights fall no further.
+            As for `sums`.
         aims : array of float
             Between 0 and 1, both excluded: where in the block's weights.
         """
@@ -170,7 +196,7 @@ class Falls:
 
 
 def _alike(numbers: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
-    """Give each run of equal numbers."""
+    """Yield each run of equal numbers and where it is."""
     changes = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in itertools.pairwise([0, *changes.tolist(), len(numbers)]):
         if start < stop:

@@ -34,14 +34,7 @@ _SCORES = 1 << 27  # entries of a block of double-precision products
 class CertifiedSearch:
     """Finds for many queries the words with the largest products plus bias, exactly.
 
-    Parameters
-    ----------
-    vectors : array of shape (words, d)
-        The words, as float32.
-    bias : array of shape (words,)
-        Added to each word's products, in double precision.
-    device : str
-        What PyTorch calls the device.
+    The vectors are float32 of shape (words, d), the bias of each word is in double precision.
     """
 
     def __init__(self, vectors: NDArray[np.float32], bias: NDArray[np.float64], device: str) -> None:
@@ -99,7 +92,7 @@ class CertifiedSearch:
         return coarse
 
     def _error(self, queries: Any, coarse: Any) -> Any:
-        """Return by how much the scan may be wrong about a product with each query."""
+        """Return how far off the scan's products with each query may be."""
         rounded = coarse[:, : self.dimension].to(torch.float32)
         length = rounded.to(torch.float64).norm(dim=1)
         lost = (queries - rounded).to(torch.float64).norm(dim=1)  # exact: the two are close
@@ -114,7 +107,7 @@ class CertifiedSearch:
         if coarse.is_cuda and sum(self._parts) <= _WIDEST:
             import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
 
-            from wordveil.engines.gpu.kernels import group_maxima  # noqa: PLC0415
+            from wordveil.engines.gpu.triton_kernels import group_maxima  # noqa: PLC0415
 
             maxima = torch.empty((self._groups, count), dtype=torch.float32, device=coarse.device)
             largest = torch.empty(count, dtype=torch.float32, device=coarse.device)
@@ -135,7 +128,7 @@ class CertifiedSearch:
         return found, found.amax(dim=0)
 
     def _first(self, queries: Any, row: Any, group: Any) -> tuple[Any, Any]:
-        """Return the best word of the groups that each query is to look at."""
+        """Return the best word of the groups that may hold it, for each query."""
         where = torch.full((len(queries),), self.words, dtype=torch.int64, device=queries.device)
         values = torch.full((len(queries),), -torch.inf, dtype=torch.float64, device=queries.device)
         for part in blocks(len(row), _PAIRS):
@@ -150,7 +143,7 @@ class CertifiedSearch:
         return where[:, None], values[:, None]
 
     def _several(self, queries: Any, row: Any, group: Any, k: int) -> tuple[Any, Any]:
-        """Return the best `k` words of the groups that each query is to look at."""
+        """Return the best `k` words of the groups that may hold them, for each query."""
         order = torch.argsort(row, stable=True)
         row, group = row[order], group[order]
         ends = torch.cumsum(torch.bincount(row, minlength=len(queries)), dim=0).cpu()
@@ -199,15 +192,6 @@ class DoubleSearch:
 
     For spaces whose words differ in size by many powers of ten, as in hyperbolic space, where a scan in few bits would
     say nothing.
-
-    Parameters
-    ----------
-    vectors : array of shape (words, d)
-        The words.
-    bias : array of shape (words,)
-        Added to each word's products.
-    device : str
-        What PyTorch calls the device.
     """
 
     def __init__(self, vectors: NDArray[np.float64], bias: NDArray[np.float64], device: str) -> None:
@@ -226,13 +210,12 @@ class DoubleSearch:
 
 
 def _pairs(maxima: Any, least: Any) -> tuple[Any, Any]:
-    """Return the queries and groups that are to be looked at, in the order of the groups."""
-    # Not those whose maximum is at least so large, but all others than those whose maximum is smaller: where a product
-    # is too large for float32, every group is looked at.
+    """Return the pairs of a query and a group that may hold its best word, in the order of the groups."""
+    # Written as all but those whose maximum is smaller, so that a NaN, from a product too large for float32, counts.
     if maxima.is_cuda:
         import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
 
-        from wordveil.engines.gpu.kernels import list_pairs  # noqa: PLC0415
+        from wordveil.engines.gpu.triton_kernels import list_pairs  # noqa: PLC0415
 
         groups, count = maxima.shape
         room = _ROOM * count

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 __all__ = ["compiled", "kind", "kinds", "plain"]
 
@@ -29,34 +29,27 @@ def _module() -> ModuleType | None:
 
 
 def kinds() -> list[str]:
-    """Return the kinds of compiled code that run here, the fastest first; none where nothing was compiled."""
+    """Return the kinds of compiled code that run here, the fastest first; none if nothing was compiled."""
     module = _module()
     return module.kinds() if module else []
 
 
 def compiled() -> ModuleType | None:
-    """Return the compiled code, or None where numpy is to do the work."""
+    """Return the compiled code, or None if numpy is to do the work."""
     return None if os.environ.get(SWITCH) == "off" else _module()
 
 
 def kind() -> str:
-    """Return the kind of compiled code to run: the fastest, unless another was chosen."""
+    """Return the kind of compiled code to run: the fastest, unless another is chosen."""
     chosen = os.environ.get(SWITCH) or kinds()[0]
     if chosen not in kinds():
-        raise WordveilError(f"{SWITCH} must be off or one of {', '.join(kinds())} on this machine.")
+        raise OptionError(f"{SWITCH} must be off or one of {', '.join(kinds())} on this machine.")
     return chosen
 
 
 def plain(numbers: NDArray[Any], dtype: type[Number]) -> NDArray[Number]:
-    """Return an array as compiled code reads it: in one piece, in order, aligned; a copy only where it is not.
+    """Return an array as compiled code reads it, contiguous and aligned; a copy only if it is not so already.
 
     An array that is mapped from a file begins wherever its header ends.
-
-    Parameters
-    ----------
-    numbers : array
-        The numbers.
-    dtype : type
-        What they are to be.
     """
     return np.require(numbers, dtype, ["C_CONTIGUOUS", "ALIGNED", "ENSUREARRAY"])
