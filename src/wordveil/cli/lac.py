@@ -77,10 +77,9 @@ def lac(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Show what users' words are worth when many are mixed: the privacy promised (promise) or the error too (simulate).
+    """Show what mixing many users' records is worth: in privacy (promise), and in accuracy too (simulate).
 
-    Each user's words are randomised, the records shuffled, sampled or thresholded, and the statistics recovered. No
-    data is needed.
+    Each user's words are randomised, and the records are shuffled, sampled or thresholded. No data is needed.
 
     Examples:
 
