@@ -21,7 +21,7 @@ from wordveil.lab.training.writing import to_space
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.spaces.poincare import is_poincare_folder
 from wordveil.text import stop_words
-from wordveil.text.lemmas import BaseForms
+from wordveil.text.lookup import BaseForms
 
 __all__ = ["GRID", "SPARE", "rows", "training_pairs"]
 

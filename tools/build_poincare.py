@@ -23,7 +23,7 @@ from wordveil.lab.training.wordnet import WordNet
 from wordveil.lab.training.writing import to_space, write_forms
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.text import stop_words
-from wordveil.text.lemmas import BaseForms
+from wordveil.text.lookup import BaseForms
 
 PACKAGE = "wordnet-base=1:3.0-37"
 NAME = "wordnet-poincare"

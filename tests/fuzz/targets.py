@@ -37,8 +37,7 @@ from wordveil.service.schemas import Job, PrivatizeResponse, WordFacts
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary
 from wordveil.spaces.files import read_vectors
 from wordveil.text import SELECTIONS, Document, Veil, tokenise
-from wordveil.text.case import CASES
-from wordveil.text.outside import POLICIES
+from wordveil.text.replacing import CASES, POLICIES
 
 __all__ = ["TARGETS", "Target", "scratch"]
 

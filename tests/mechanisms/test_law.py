@@ -130,7 +130,8 @@ def test_what_makes_no_sense_is_refused() -> None:
     for counts in (np.zeros(WORDS), np.ones(3), -np.ones(WORDS)):
         with pytest.raises(OptionError):
             law.explain_counts(counts)
-    for wrong in ({"words": -1}, {"draws": 0}, {"eta": 1.0}, {"gamma": 0.5}, {"seed": -1}, {"adversary_draws": 1}):
+    refused = {"words": -1, "draws": 0, "eta": 1.0, "gamma": 0.5, "seed": -1, "adversary_draws": 1, "column_draws": 0}
+    for wrong in ({name: value} for name, value in refused.items()):
         with pytest.raises(OptionError):
             Effort(**wrong)  # type: ignore[arg-type]
 

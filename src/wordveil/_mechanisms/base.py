@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Effort, Law, RadialLaw, RowLaw, SampledLaw, UnitLength
 from wordveil._mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, rate_of, weights_of
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, WordveilError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy, directions
 from wordveil.parallel import ahead, blocks
@@ -132,6 +132,12 @@ class Mechanism(ABC, Generic[SpaceT]):
             Where the randomness comes from; a fresh cryptographic stream if not given.
         """
 
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:  # noqa: ARG002 - for those that add noise to a point
+        """Return a noisy point for each word; a mechanism that draws words without one refuses."""
+        raise OptionError(
+            f"the mechanism {self.name} has no noisy vectors; choose one that adds noise, such as laplace."
+        )
+
     def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
         """Return the largest log-ratio that is promised between the words of each pair; infinite where none is."""
         words, row = np.unique(left, return_inverse=True)
@@ -145,10 +151,6 @@ class Mechanism(ABC, Generic[SpaceT]):
         return float(self.space.diameter)
 
     # What a mechanism states of itself beyond its guarantee, for the audit to test.
-
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        """Return a noisy point for each word, where draws go through one."""
-        raise NotImplementedError
 
     def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
         """Return the distribution function of the distance between a word and its noisy point, where it is known."""
@@ -191,6 +193,10 @@ class Mechanism(ABC, Generic[SpaceT]):
             Told how far long work is.
         """
         return self.law_kind(self, effort, watch)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options().items())
+        return f"<{type(self).__name__} on {self.space.name!r}: epsilon={self.epsilon:g}{options}>"
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""

@@ -199,7 +199,7 @@ def _from_wordnet(
 ) -> Pairs:
     from wordveil.lab.training.hierarchies import synset_pairs, word_pairs
     from wordveil.lab.training.wordnet import PARTS
-    from wordveil.text.lemmas import BaseForms
+    from wordveil.text.lookup import BaseForms
 
     for part in parts:
         if part not in PARTS:

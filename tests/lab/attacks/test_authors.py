@@ -28,7 +28,7 @@ def corpus(texts: int = 40, seed: int = 0) -> Corpus:
     return Corpus(found, [f"author {number}" for number in range(3) for _ in range(texts)])
 
 
-BLANK = Veil(Blank(make_space(60, 3)), select="all", seed=1)
+BLANK = Veil(Blank(make_space(60, 3)), select="all", seed=1, unproven=True)
 
 
 def blanked(texts: Sequence[str]) -> list[str]:
@@ -65,7 +65,7 @@ def test_clean_texts_give_their_authors_away_and_blind_ones_do_not(method: Calla
     assert adaptive.right.low < 1 / 3 < adaptive.right.high
     assert clean.blind.value == pytest.approx(1 / 3)
     assert clean.authors == 3
-    assert clean.to_dict()["right"]["trials"] == 60
+    assert clean.to_dict()["right"]["n"] == 60
     assert [one.kind for one in (clean, static, adaptive)] == ["clean", "static", "adaptive"]
     (alone,) = attack_authors(method(), known, unknown, lambda _: pytest.fail("nothing to veil"), kinds=["clean"])
     assert alone == clean
@@ -115,7 +115,7 @@ def test_a_threshold_trades_answers_for_precision() -> None:
     words = [" ".join(text.split()[:4]) for text in unknown.texts]  # too short to be sure
     always = attribute(Koppel(times=40), known, unknown.with_texts(words))
     careful = attribute(Koppel(times=40, threshold=0.9), known, unknown.with_texts(words))
-    assert careful.precision.trials < always.precision.trials == 60
+    assert careful.precision.n < always.precision.n == 60
     assert careful.precision.value > always.precision.value
     assert careful.right.value <= always.right.value
 

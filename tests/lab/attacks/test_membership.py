@@ -59,7 +59,7 @@ def test_members_of_a_clean_model_are_found_and_those_of_a_blind_one_are_not() -
     assert (clean.plan, static.plan, adaptive.plan) == ("clean", "static", "adaptive")
     assert clean.accuracy.value > 0.9
     assert clean.auc.value > 0.95
-    assert clean.recall.trials == 8
+    assert clean.recall.n == 8
     for hidden in (static, adaptive):
         assert hidden.auc.low < 0.5 < hidden.auc.high
         assert hidden.accuracy.low < 0.5 < hidden.accuracy.high
@@ -69,7 +69,7 @@ def test_what_a_model_was_trained_on_is_known_again_even_if_it_is_noise() -> Non
     (released,) = attack_membership(persons(), blind, plans=["adaptive"], asked="released", shadows=2, settings=SMALL)
     assert released.asked == "released"
     assert released.auc.value > 0.9
-    assert released.to_dict()["auc"]["count"] == 16
+    assert released.to_dict()["auc"]["n"] == 16
 
 
 def test_both_questions_at_once_have_the_same_answers_as_each_alone() -> None:

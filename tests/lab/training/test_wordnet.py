@@ -12,7 +12,7 @@ from wordveil.errors import WordveilError
 from wordveil.lab.training.hierarchies import synset_pairs, word_pairs
 from wordveil.lab.training.pairs import Pairs
 from wordveil.lab.training.wordnet import Synset, WordNet
-from wordveil.text.lemmas import BaseForms
+from wordveil.text.lookup import BaseForms
 
 
 def named(pairs: Pairs) -> set[tuple[str, str]]:

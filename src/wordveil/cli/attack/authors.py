@@ -21,17 +21,17 @@ from wordveil.cli.attack.shared import (
     maker_of,
     print_json,
     print_table,
+    read_corpus,
     veiling,
 )
-from wordveil.cli.attack.texts import read_corpus
 from wordveil.cli.calibrate import ProgressOf, Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
 from wordveil.errors import WordveilError
 
 if TYPE_CHECKING:
-    from wordveil.attacks import Mean, Rate
     from wordveil.lab.attacks import Corpus
+    from wordveil.stats import Estimate
 
 __all__ = ["authors"]
 
@@ -79,7 +79,7 @@ def authors(
     check_figure(figure, table, unknown, space, overwrite=overwrite)
     attributors = [_attributor(name, threshold, seed or 0) for name in methods]
     found: list[dict[str, Any]] = []
-    curves: dict[str, list[Rate | Mean]] = {}
+    curves: dict[str, list[Estimate]] = {}
     with ProgressOf("attacking", quiet=quiet) as progress:
         _, make = maker_of(mechanism, space, normalise, option)
         known, asked = _corpora(table, unknown, column, author_column, share, seed or 0)

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.attacks.intervals import Rate, plain
 from wordveil.errors import WordveilError
 from wordveil.progress import Watch, ignore
+from wordveil.stats import Estimate, plain
 
 __all__ = ["KINDS", "Attribution", "Attributor", "Corpus", "attack_authors", "attribute"]
 
@@ -108,11 +108,11 @@ class Attribution:
         Whose method it was.
     trained_on, tested_on : {"clean", "veiled"}
         What the adversary knew the authors by, and what he had to attribute.
-    right : Rate
+    right : Estimate
         The share of all texts that were attributed to their author.
-    precision : Rate
+    precision : Estimate
         The same among those for which an author was named.
-    blind : Rate
+    blind : Estimate
         How often the author with most known texts would be right, for whoever reads nothing.
     authors : int
         How many authors there were to choose from.
@@ -121,9 +121,9 @@ class Attribution:
     method: str
     trained_on: str
     tested_on: str
-    right: Rate
-    precision: Rate
-    blind: Rate
+    right: Estimate
+    precision: Estimate
+    blind: Estimate
     authors: int
 
     @property
@@ -164,9 +164,9 @@ def attribute(
         method=attributor.name,
         trained_on=trained_on,
         tested_on=tested_on,
-        right=Rate.of(int(right.sum()), len(unknown)),
-        precision=Rate.of(int(right.sum()), int(named.sum())),
-        blind=Rate.of(list(unknown.authors).count(usual), len(unknown)),
+        right=Estimate.share(int(right.sum()), len(unknown)),
+        precision=Estimate.share(int(right.sum()), int(named.sum())),
+        blind=Estimate.share(list(unknown.authors).count(usual), len(unknown)),
         authors=len(attributor.authors),
     )
 

@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.attacks.intervals import Mean, Rate, plain
 from wordveil.errors import WordveilError
 from wordveil.extras import needs
 from wordveil.lab.attacks.authors import Corpus
 from wordveil.lab.attacks.word_model import Lexicon, ModelSettings, WordModel
 from wordveil.progress import Watch, ignore
+from wordveil.stats import Estimate, plain
 
 __all__ = ["AUDITS", "PLANS", "Membership", "MembershipAuditor", "attack_membership", "rank_features"]
 
@@ -47,13 +47,13 @@ class Membership:
         What the models were trained on.
     asked : {"original", "released"}
         What the auditor asked about.
-    precision : Rate
+    precision : Estimate
         The share of members among those he took for members; NaN if he took nobody for one.
-    recall : Rate
+    recall : Estimate
         The share of the members that he found.
-    accuracy : Rate
+    accuracy : Estimate
         The share of all persons that he was right about; ½ is what a coin gives.
-    auc : Mean
+    auc : Estimate
         How often a member scores above another person; ½ is chance.
     shadows : int
         How many shadow models he trained.
@@ -61,10 +61,10 @@ class Membership:
 
     plan: str
     asked: str
-    precision: Rate
-    recall: Rate
-    accuracy: Rate
-    auc: Mean
+    precision: Estimate
+    recall: Estimate
+    accuracy: Estimate
+    auc: Estimate
     shadows: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -270,9 +270,9 @@ def _measure(plan: str, asked: str, scores: NDArray[np.float64], members: int, s
     return Membership(
         plan=plan,
         asked=asked,
-        precision=Rate.of(hits, hits + false),
-        recall=Rate.of(hits, members),
-        accuracy=Rate.of(hits + len(scores) - members - false, len(scores)),
-        auc=Mean.of_ranks(scores[is_member], scores[~is_member]),
+        precision=Estimate.share(hits, hits + false),
+        recall=Estimate.share(hits, members),
+        accuracy=Estimate.share(hits + len(scores) - members - false, len(scores)),
+        auc=Estimate.area(scores[is_member], scores[~is_member]),
         shadows=shadows,
     )

@@ -9,10 +9,9 @@ import pytest
 
 from wordveil import Veil
 from wordveil._mechanisms import Exponential
-from wordveil.errors import WordveilError
+from wordveil.errors import SpaceError
 from wordveil.spaces import PoincareSpace, Vocabulary, load_space
-from wordveil.text import report
-from wordveil.text.lemmas import BaseForms, Lemmas
+from wordveil.text.lookup import BaseForms, Lookup
 
 WORDS = ["child", "city", "leaf", "run", "see", "box", "woman", "make", "plan", "watch", "die", "bus"]
 
@@ -48,7 +47,7 @@ def forms(tmp_path: Path) -> Path:
     ],
 )
 def test_forms(form: str, base: str | None, forms: Path) -> None:
-    found = Lemmas(Vocabulary(WORDS, forms=forms)).id(form)
+    found = Lookup(Vocabulary(WORDS, forms=forms)).id(form, form)
     assert (None if found is None else WORDS[found]) == base
 
 
@@ -58,10 +57,9 @@ def test_irregular_forms_come_first(forms: Path) -> None:
 
 
 def test_missing_lists_are_told(tmp_path: Path) -> None:
-    with pytest.raises(WordveilError, match=r"noun\.exc"):
+    with pytest.raises(SpaceError):
         BaseForms(tmp_path)
-    with pytest.raises(WordveilError, match="base forms"):
-        Lemmas(Vocabulary(WORDS))
+    assert Lookup(Vocabulary(WORDS)).id("cities", "cities") is None
 
 
 def test_a_veil_on_a_space_of_base_forms(forms: Path) -> None:
@@ -70,7 +68,7 @@ def test_a_veil_on_a_space_of_base_forms(forms: Path) -> None:
     veil = Veil(Exponential(space, 1e4), oov="drop", select="all")
     release = veil("Children saw cities; beautiful women ran.")
     assert release.text == "Child see city; woman run."
-    facts = report(veil, release.counts, release.counts.veiled)
+    facts = veil.report(release)
     assert facts["counts"]["drawn"] == 5
     assert facts["coverage"] == pytest.approx(5 / 6)
     without = PoincareSpace("full", Vocabulary(WORDS), points)

@@ -13,11 +13,11 @@ from scipy.stats import binomtest, chisquare
 
 import wordveil
 from tests.conftest import ALPHA, make_space, names
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
 from wordveil.spaces import Vocabulary
-from wordveil.text import NgramTree, RareWords, plain_words, report
+from wordveil.text import NgramTree, RareWords
 
 WORDS = ["the", "sea", "ship", "left", "harbour", "whale"]
 
@@ -183,25 +183,23 @@ def test_the_veil_says_both_promises_and_goes_by_them() -> None:
     veil = wordveil.Veil(mechanism, select="rare", rare=RareWords(grown))
     assert veil.guarantee.notion is Notion.METRIC
     assert "e^0.5" in " ".join(veil.guarantee.caveats)
-    facts = report(veil, veil("one").counts, 1)
+    facts = veil.report(veil("one"))
     assert facts["rare"]["tree_epsilon_per_record"] == 0.5
     assert any("released as it is" in line for line in facts["not_protected"])
-    assert facts["rare"]["promise"] in plain_words(facts)
+    assert facts["rare"]["promise"] in facts.sentences()
     seeded = NgramTree(space.vocabulary, epsilon=0.5).grow([space.vocabulary[0]] * 10, Entropy(1))
     assert wordveil.Veil(mechanism, select="rare", rare=RareWords(seeded)).guarantee.notion is Notion.NONE
     other = NgramTree(space.vocabulary, epsilon=0.5).grow([space.vocabulary[1]] * 1000)
     assert wordveil.Veil(mechanism, select="rare", rare=RareWords(other)).fingerprint != veil.fingerprint
-    with pytest.raises(WordveilError, match="model of all texts"):
+    with pytest.raises(OptionError):
         wordveil.Veil(mechanism, select="rare")
 
 
-@pytest.mark.parametrize(
-    ("options", "told"), [({"epsilon": 0.0}, "epsilon"), ({"epsilon": 1.0, "longest": 0}, "at least 1")]
-)
-def test_bad_options_are_refused(options: dict[str, float], told: str) -> None:
-    with pytest.raises(WordveilError, match=told):
+@pytest.mark.parametrize("options", [{"epsilon": 0.0}, {"epsilon": 1.0, "longest": 0}, {"epsilon": 1.0, "words": 0}])
+def test_bad_options_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(OptionError):
         NgramTree(Vocabulary(WORDS), **options)  # type: ignore[arg-type]
-    with pytest.raises(WordveilError, match="above 0"):
+    with pytest.raises(OptionError):
         RareWords(tree(["the"]), below=0.0)
 
 
