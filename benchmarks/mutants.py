@@ -1,6 +1,6 @@
-"""Deliberately wrong builds of every mechanism, held against the audit: ``python -m benchmarks.mutants``.
+"""Deliberately wrong builds of every mechanism, which the audit must find: ``python -m benchmarks.mutants``.
 
-A mutant that survives is a fault the audit would not find; the command then ends with 1.
+A mutant that survives is a fault the audit misses; the command then exits with 1.
 """
 
 from __future__ import annotations

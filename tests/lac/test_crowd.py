@@ -160,7 +160,7 @@ def test_sampled_records_hide_as_well_as_is_promised(name: str, rate: float, shu
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_sample_with_a_seed_is_no_sample(seed: int) -> None:
-    """Whoever knows the seed knows which records are in it, so only these hide each other."""
+    """Anyone who knows the seed knows which records are in it, so only these hide each other."""
     records = SETS["one shape"]
     held = guarantee_of(records, [Subsample(0.1, seed=seed), Shuffle()], words=1)
     taken = [int(one.text) for one in Subsample(0.1, seed=seed)([Record(str(n)) for n in range(len(records))])]

@@ -152,10 +152,6 @@ class Mechanism(ABC, Generic[SpaceT]):
 
     # What a mechanism states of itself beyond its guarantee, for the audit to test.
 
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        """Return a noisy point for each word, where draws go through one."""
-        raise NotImplementedError
-
     def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
         """Return the distribution function of the distance between a word and its noisy point, where it is known."""
         return None

@@ -19,7 +19,7 @@ from wordveil.audit.verdict import Evidence, Verdict
 from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy
-from wordveil.spaces import EuclideanSpace, PoincareSpace, Space
+from wordveil.spaces import EuclideanSpace, Space
 
 __all__ = ["ERROR", "Auditor", "audit"]
 
@@ -81,8 +81,8 @@ class Auditor:
         Where the law is exact, the mechanism itself is audited, on the words of a sub-vocabulary and every output, and
         an (ε, δ) guarantee on the exact δ of pairs. Where draws must be counted, the same mechanism is made on that
         sub-vocabulary alone, and once more where losses show that are hidden there: on its projection to two
-        dimensions, because in a hundred all words are far apart; for a Poincaré space, on the words nearest to the
-        origin, because all others are far apart.
+        dimensions, because in a hundred all words are far apart; for a hierarchy, on its most general words, because
+        all others are far apart.
         """
         started = time.perf_counter()
         ids = choose_words(made.space, self.words, self.seed)
@@ -132,13 +132,13 @@ class Auditor:
         ]
 
     def _smaller(self, made: Mechanism[Any], ids: NDArray[np.int64]) -> list[tuple[str, Space]]:
-        base = getattr(made.space, "base", made.space)
+        base = getattr(made.space, "base", made.space)  # of a graph: the points that it was made from
         small: Space = base.restrict(ids)
         smaller = [(f"{len(ids)} words", small)]
         if isinstance(small, EuclideanSpace):
             smaller.append((f"{len(ids)} words in 2-d", small.projected(2)))
-        if isinstance(base, PoincareSpace):
-            smaller.append((f"the {len(ids)} most general words", base.restrict(np.argsort(base.radii)[: len(ids)])))
+        if base.depths is not None:
+            smaller.append((f"the {len(ids)} most general words", base.restrict(np.argsort(base.depths)[: len(ids)])))
         return smaller
 
     def _sampling(self, error: float) -> Sampling:

@@ -85,7 +85,7 @@ def exact_deltas(made: Mechanism[Any], held: Guarantee, pairs: NDArray[np.int64]
     made : Mechanism
         What is audited.
     held : Guarantee
-        The (ε, δ) guarantee or claim that its δ is held against.
+        The (ε, δ) guarantee or claim to test.
     pairs : array of shape (pairs, 2)
         Pairs of words that it covers.
     """

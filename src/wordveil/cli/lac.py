@@ -77,10 +77,9 @@ def lac(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Show what users' words are worth when many are mixed: the privacy promised (promise) or the error too (simulate).
+    """Show what mixing many users' records is worth: in privacy (promise), and in accuracy too (simulate).
 
-    Each user's words are randomised, the records shuffled, sampled or thresholded, and the statistics recovered. No
-    data is needed.
+    Each user's words are randomised, and the records are shuffled, sampled or thresholded. No data is needed.
 
     Examples:
 
@@ -105,7 +104,7 @@ def lac(
         amplifiers: list[Amplifier] = [] if sample is None else [Subsample(sample)]
         amplifiers += [] if no_shuffle else [Shuffle()]
         amplifiers += [] if threshold is None else [KThreshold(threshold, threshold_rate)]
-        localizer = Localizer(Veil(made), words=record_words or 1)
+        localizer = Localizer(Veil(made, unproven=True), words=record_words or 1)  # nothing is released
         pipeline = Pipeline(localizer, amplifiers, Plain(), delta=delta, per_user=per_user)
         _show_stages({count: pipeline.stages(count) for count in records or [1_000_000]}, as_json=as_json)
         return
