@@ -17,10 +17,8 @@ import tempfile
 from pathlib import Path
 
 from wordveil.lab.training.evaluation import reconstruction
-from wordveil.lab.training.hierarchies import word_pairs
-from wordveil.lab.training.trainer import Progress, Settings, train
-from wordveil.lab.training.wordnet import WordNet
-from wordveil.lab.training.writing import to_space, write_forms
+from wordveil.lab.training.trainer import Progress, Training, to_space, train, write_forms
+from wordveil.lab.training.wordnet import WordNet, word_pairs
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.text import stop_words
 from wordveil.text.lemmas import BaseForms
@@ -29,7 +27,7 @@ PACKAGE = "wordnet-base=1:3.0-37"
 NAME = "wordnet-poincare"
 TARGET = Path(__file__).parent.parent / "src/wordveil/data" / NAME
 #: Chosen by `python -m benchmarks.poincare dimensions`; see docs/hyperbolic.md.
-SETTINGS = Settings(dimension=3, sharpness=2.0, epochs=1000)
+SETTINGS = Training(dimension=3, sharpness=2.0, epochs=1000)
 
 
 def fetch(scratch: Path) -> Path:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from wordveil.bootstrap import CONFIDENCE, interval
+from wordveil.stats import CONFIDENCE, resampled
 
 __all__ = ["Mean", "Rate", "area_interval", "plain"]
 
@@ -72,7 +72,7 @@ class Rate:
         if total == 0:
             return cls(math.nan, 0.0, 1.0, 0)
         share = float(hits.sum() / total)
-        low, high = _resampled(lambda chosen: hits[chosen].sum() / max(1, trials[chosen].sum()), len(hits), seed)
+        low, high = resampled(lambda chosen: hits[chosen].sum() / max(1, trials[chosen].sum()), len(hits), seed)
         if low == high:
             alone = cls.of(round(share * len(hits)), len(hits))
             low, high = min(share, alone.low), max(share, alone.high)
@@ -118,7 +118,7 @@ class Mean:
         if not len(values):
             return cls(math.nan, math.nan, math.nan, 0)
         compute = statistic or (lambda some: float(some.mean()))
-        low, high = _resampled(lambda chosen: compute(values[chosen]), len(values), seed)
+        low, high = resampled(lambda chosen: compute(values[chosen]), len(values), seed)
         return cls(float(compute(values)), low, high, len(values))
 
     @classmethod
@@ -169,11 +169,6 @@ def area_interval(area: float, ours: int, theirs: int) -> tuple[float, float]:
         return inside
 
     return edge(0.0), edge(1.0)
-
-
-def _resampled(compute: Callable[[NDArray[np.int64]], float], count: int, seed: int) -> tuple[float, float]:
-    """Return the interval of a statistic of items, given by their places."""
-    return interval(lambda generator: compute(generator.integers(0, count, count)), seed=seed)
 
 
 def plain(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,8 +50,8 @@ def disk(
       wordveil plot disk ohio texas paris techno jazz --cloud ohio --epsilon 1.5 -o cloud.png
     """
     from wordveil.canvas import save
-    from wordveil.lab.plots.disk import draw_disk
-    from wordveil.lab.plots.layout import family, in_two_dimensions
+    from wordveil.lab.plots import draw_disk
+    from wordveil.lab.plots import family, in_two_dimensions
     from wordveil.noise import Entropy
     from wordveil.spaces import PoincareSpace, load_space
 
@@ -86,7 +86,7 @@ def density(
       wordveil plot density --law hyperbolic --dimension 5 -e 4.5 -e 6 -e 10 -o ours.svg
     """
     from wordveil.canvas import save
-    from wordveil.lab.plots.density import draw_density
+    from wordveil.lab.plots import draw_density
 
     check_writable(*pictures_of(output), overwrite=overwrite)
     usual = [0.125, 0.5, 1.0, 2.0, 8.0] if law == "icdm19" else [dimension - 1 + more for more in (0.5, 1, 2, 4)]

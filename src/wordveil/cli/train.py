@@ -105,7 +105,7 @@ def train(
     from wordveil.lab.training.trainer import Settings
     from wordveil.lab.training.trainer import train as learn
     from wordveil.lab.training.wordnet import WordNet
-    from wordveil.lab.training.writing import write_forms, write_trained
+    from wordveil.lab.training.trainer import write_forms, write_trained
 
     if (source is None) == (wordnet is None):
         raise WordveilError("give either a file of pairs or --wordnet FOLDER.")
@@ -197,7 +197,7 @@ def _from_file(
 def _from_wordnet(
     wordnet: WordNet, nodes: str, parts: list[str], vocabulary: list[str] | None, left_out: Collection[str]
 ) -> Pairs:
-    from wordveil.lab.training.hierarchies import synset_pairs, word_pairs
+    from wordveil.lab.training.wordnet import synset_pairs, word_pairs
     from wordveil.lab.training.wordnet import PARTS
     from wordveil.text.lemmas import BaseForms
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wordveil._mechanisms import Mechanism
+from wordveil.errors import UnprovenError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
 from wordveil.text.case import capitals_of, check_case, copy_case, starts_sentence
@@ -50,6 +51,8 @@ class Veil:
         Capitals at the beginnings of sentences, none, or those of the original, which reveals them.
     seed : int, optional
         Makes the draws reproducible, for experiments; leaves no guarantee.
+    unproven : bool
+        Accept a mechanism that promises nothing or leaves some words bare.
 
     Examples
     --------
@@ -71,7 +74,10 @@ class Veil:
         oov: str = "replace",
         case: str = "sentence",
         seed: int | None = None,
+        unproven: bool = False,
     ) -> None:
+        if mechanism.shortfall and not unproven:
+            raise UnprovenError(f"{mechanism.shortfall} Pass unproven=True to use {mechanism.name} all the same.")
         self.mechanism = mechanism
         self.selection = Selection(select, words, rare)
         self.oov = check_policy(oov)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.tasks.made_data import write
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError
 from wordveil.lab.experiments import corpora
 from wordveil.lab.tasks import DataFolder
 
@@ -65,5 +65,5 @@ def test_the_largest_authors_and_a_limit(data: DataFolder) -> None:
 
 def test_an_empty_collection_is_refused(data: DataFolder) -> None:
     write(data.path, "pan11/SmallTrain.xml", "<training></training>")
-    with pytest.raises(WordveilError, match=r"SmallTrain\.xml"):
+    with pytest.raises(InputError, match=r"SmallTrain\.xml"):
         corpora.pan11(data, "SmallTrain.xml")

@@ -10,7 +10,7 @@ from scipy.stats import pearsonr, spearmanr
 
 import wordveil
 from tests.lab.tasks.made_data import sentence
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.lab.tasks import (
     ODD,
     SIMILARITY,
@@ -87,9 +87,9 @@ def test_the_same_seed_gives_the_same_answers(data: Path, topics: EuclideanSpace
 
 
 def test_what_makes_no_sense_is_refused(data: Path, model: AveragedVectors) -> None:
-    with pytest.raises(WordveilError, match="train, test, both"):
+    with pytest.raises(OptionError):
         evaluate(load_task("mr", data), model, when="never")
-    with pytest.raises(WordveilError, match="nothing is learnt"):
+    with pytest.raises(OptionError):
         evaluate(load_task("stsb", data), model, when="train")
 
 
@@ -156,5 +156,5 @@ def test_a_bilstm_learns_what_averages_cannot_see(topics: EuclideanSpace) -> Non
     task = Task("order", "classes", (texts,), gold, np.arange(300) >= 200)
     assert evaluate(task, BiLstm(Reader(topics), hidden=8, epochs=12)).score > 0.95
     assert evaluate(task, AveragedVectors(Reader(topics))).score < 0.7
-    with pytest.raises(WordveilError, match="single texts"):
+    with pytest.raises(OptionError):
         BiLstm(Reader(topics)).features((["a"], ["b"]))
