@@ -68,7 +68,7 @@ def test_what_a_model_was_trained_on_is_known_again_even_if_it_is_noise() -> Non
     (released,) = attack_membership(persons(), blind, plans=["adaptive"], asked="released", shadows=2, size=SMALL)
     assert released.asked == "released"
     assert released.auc.value > 0.9
-    assert released.to_dict()["auc"]["count"] == 16
+    assert released.to_dict()["auc"]["n"] == 16
 
 
 def test_both_questions_at_once_have_the_same_answers_as_each_alone() -> None:
