@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from wordveil.kernels import straight_distances, worst_error
+from wordveil.kernels import squared_distances, straight_distances, worst_error
 
 
 @settings(max_examples=60, deadline=None)
@@ -25,4 +25,6 @@ def test_no_distance_is_off_by_more_than_the_bound(dimension: int, spread: float
     squares = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64)
     found = straight_distances(matrix, squares.astype(np.float32), np.arange(40))
     exact = cdist(matrix.astype(np.float64), matrix.astype(np.float64))
+    square = squared_distances(matrix, squares.astype(np.float32), np.arange(40))
+    assert np.array_equal(np.sqrt(square), found)
     assert np.abs(found - exact).max() <= worst_error(dimension, float(np.sqrt(squares.max())))

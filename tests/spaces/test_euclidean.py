@@ -41,6 +41,19 @@ def test_similar_is_by_cosine() -> None:
     assert np.allclose(value, -np.sort(-cosine, axis=1)[:, :5], atol=1e-5)
 
 
+def test_a_projection_keeps_the_directions_that_vary_most() -> None:
+    generator = np.random.default_rng(0)
+    flat = generator.normal(size=(200, 2)) @ generator.normal(size=(2, 6)) * 10 + 5.0
+    space = EuclideanSpace("flat", Vocabulary(names(200)), flat)
+    found = space.projected(2)
+    assert found.dimension == 2
+    assert np.allclose(found.matrix.mean(axis=0), 0.0, atol=1e-4)
+    assert found.matrix[:, 0].var() >= found.matrix[:, 1].var()
+    ids = np.arange(20)
+    assert np.allclose(found.distances(ids), space.distances(ids), atol=1e-3)
+    assert space.projected(7) is space
+
+
 def test_nearest_over_many_tiles_and_blocks() -> None:
     space = make_space(3000, 4, seed=3)
     queries = np.random.default_rng(1).normal(size=(5000, 4)) * 3

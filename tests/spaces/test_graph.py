@@ -67,6 +67,10 @@ def test_distances_and_shell_sizes_agree_with_brute_force(k: int) -> None:
     where, hops = graph.neighbours(ids[:5], 7)
     assert np.array_equal(hops, np.sort(np.where(np.eye(400, dtype=bool), np.inf, full)[:5], axis=1)[:, :7])
     assert not (where == ids[:5, None]).any()
+    alike, likeness = graph.similar(ids[:5], 7)
+    assert np.array_equal(alike, where)
+    assert np.array_equal(likeness, -hops)
+    assert graph.depths is None
 
 
 def test_shell_sizes_are_kept_as_they_come() -> None:

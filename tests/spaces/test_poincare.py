@@ -46,6 +46,7 @@ def test_distances_neighbours_and_nearest_agree_with_brute_force(dimension: int,
     assert np.allclose(far, np.sort(wanted, axis=1)[:, :4])
     assert np.allclose(space.apart(queries, near[:, 2]), far[:, 2])
     assert full.max() <= space.diameter * (1 + 1e-12)
+    assert np.array_equal(space.depths, space.radii)
 
 
 def test_every_word_is_its_own_nearest_word() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import make_space, names
 from wordveil.errors import WordveilError
-from wordveil.spaces import EuclideanSpace, RingSpace, Vocabulary
+from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Vocabulary
 from wordveil.spaces.tour import closed_tour
 
 
@@ -50,6 +50,16 @@ def test_much_shorter_than_a_random_tour() -> None:
 
 def test_equal_vectors() -> None:
     assert sorted(closed_tour(np.ones((30, 3), dtype=np.float32)).tolist()) == list(range(30))
+
+
+@pytest.mark.parametrize("words", [1, 2, 3, 4, 5, 8])
+def test_a_ring_is_a_graph_of_its_own_edges(words: int) -> None:
+    ring = RingSpace("r", Vocabulary(names(words)), np.random.default_rng(words).permutation(words))
+    graph = GraphSpace("g", ring.vocabulary, ring.indptr, ring.indices)
+    ids = np.arange(words)
+    assert np.array_equal(graph.distances(ids), ring.distances(ids))
+    assert np.array_equal(graph.shell_sizes(ids), ring.shell_sizes(ids))
+    assert ring.shells == ring.shell_sizes(ids).shape[1]
 
 
 @pytest.mark.parametrize("words", [1, 2, 5, 6])

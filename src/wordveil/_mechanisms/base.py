@@ -87,6 +87,10 @@ class Mechanism(ABC, Generic[SpaceT]):
     summary: ClassVar[str]
     in_brief: ClassVar[str]
     source: ClassVar[str]
+    #: Whether a draw is noise and then a search for the words around the noisy point, which an engine can speed up.
+    searches_points: ClassVar[bool] = False
+    #: Whether that search is for the single nearest word, which an index can find.
+    takes_nearest: ClassVar[bool] = False
 
     def __init__(self, space: SpaceT, epsilon: float) -> None:
         if not (isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0):
@@ -182,6 +186,8 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
     """
 
     family = "noise, then the nearest word"
+    searches_points = True
+    takes_nearest = True
 
     @abstractmethod
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:

@@ -41,6 +41,8 @@ class Remapped(Laplace):
     summary = "adds Laplace noise and gives the nearest word near the original: kept for comparison, no promise"
     in_brief = "none"
     source = "challenges paper, after Andrés et al. 2013"
+    searches_points = False  # not among all words
+    takes_nearest = False
 
     def __init__(self, space: Space, epsilon: float, *, radius: float | None = None) -> None:
         super().__init__(space, epsilon)

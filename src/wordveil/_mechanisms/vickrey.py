@@ -42,6 +42,7 @@ class Vickrey(Laplace):
     summary = "adds Laplace noise and gives the nearest or the second nearest word"
     in_brief = "ε per unit of Euclidean distance, for every two words"
     source = "Xu et al. 2021"
+    takes_nearest = False
 
     def __init__(self, space: Space, epsilon: float, *, t: float = 0.5) -> None:
         super().__init__(space, epsilon)

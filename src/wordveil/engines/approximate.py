@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from wordveil import parallel
 from wordveil._mechanisms.base import Mechanism, NoiseMechanism
 from wordveil._mechanisms.priors import log_prior
-from wordveil.engines.choosing import searches_nearest
 from wordveil.errors import WordveilError
 from wordveil.extras import needs
 from wordveil.noise import Entropy
@@ -108,7 +107,7 @@ def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mech
         The words and their vectors.
     """
     exact = make(space)
-    if not isinstance(space, EuclideanSpace) or not searches_nearest(exact) or not _takes_nearest(exact):
+    if not isinstance(space, EuclideanSpace) or not exact.takes_nearest:
         raise WordveilError(f"the mechanism {exact.name} searches no single nearest word: leave out --index.")
     if len(space) < _LEAST_WORDS:
         raise WordveilError("with so few words an index saves nothing: leave out --index.")
@@ -129,10 +128,6 @@ def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mech
         f"no index finds the nearest word often enough at this epsilon: {best:.3f} at best, {RECALL:g} is wanted, "
         "because noisy points lie far from all words; leave out --index, or raise epsilon."
     )
-
-
-def _takes_nearest(mechanism: Mechanism[Any]) -> bool:
-    return type(mechanism).choose is NoiseMechanism.choose  # type: ignore[attr-defined]
 
 
 def _trial(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from wordveil._mechanisms.base import Mechanism, NoiseMechanism
+from wordveil._mechanisms.base import Mechanism
 from wordveil.errors import WordveilError
 from wordveil.extras import needs
 from wordveil.spaces import Space
 
-__all__ = ["ENGINES", "check_engine", "check_runs", "on_engine", "searches_nearest"]
+__all__ = ["ENGINES", "check_engine", "check_runs", "on_engine"]
 
 #: The engines that a mechanism can run on in this process.
 ENGINES = ("local", "gpu")
@@ -51,13 +51,8 @@ def on_engine(space: Space, engine: str) -> Space:
 
 def check_runs(mechanism: Mechanism[Any], engine: str) -> None:
     """Refuse a mechanism that would not use the engine, rather than let it run somewhere else."""
-    if engine == "gpu" and not searches_nearest(mechanism):
+    if engine == "gpu" and not mechanism.searches_points:
         raise WordveilError(
             f"the mechanism {mechanism.name} searches no nearest words, so a GPU does nothing for it: "
             "leave out --engine gpu."
         )
-
-
-def searches_nearest(mechanism: Mechanism[Any]) -> bool:
-    """Whether a draw is noise and then a search among all words."""
-    return isinstance(mechanism, NoiseMechanism) and type(mechanism).draw is NoiseMechanism.draw

@@ -10,6 +10,6 @@ from __future__ import annotations
 from wordveil.kernels.choosing import choose
 from wordveil.kernels.falls import Falls
 from wordveil.kernels.loading import compiled, kinds, plain
-from wordveil.kernels.straight import straight_distances, worst_error
+from wordveil.kernels.straight import squared_distances, straight_distances, worst_error
 
-__all__ = ["Falls", "choose", "compiled", "kinds", "plain", "straight_distances", "worst_error"]
+__all__ = ["Falls", "choose", "compiled", "kinds", "plain", "squared_distances", "straight_distances", "worst_error"]

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["straight_distances", "worst_error"]
+from wordveil.parallel import blocks
+
+__all__ = ["squared_distances", "straight_distances", "worst_error"]
 
 #: A squared distance below this part of the two squared lengths is measured anew from the differences.
 _NEARLY_EQUAL = 0.1
+_ENTRIES = 1 << 22  # differences that are held at once
 
 
 def worst_error(dimension: int, longest: float) -> float:
@@ -32,10 +35,10 @@ def worst_error(dimension: int, longest: float) -> float:
     return (dimension + 12) * 2.0**-24 * math.sqrt(0.5 / _NEARLY_EQUAL) * longest
 
 
-def straight_distances(
+def squared_distances(
     matrix: NDArray[np.float32], squares: NDArray[np.float32], ids: NDArray[np.integer[Any]]
 ) -> NDArray[np.float32]:
-    """Return the distances from some rows of a matrix to every row, by one product of matrices.
+    """Return the squared distances from some rows of a matrix to every row, by one product of matrices.
 
     Parameters
     ----------
@@ -44,15 +47,24 @@ def straight_distances(
     squares : array of shape (words,)
         Their squared lengths.
     ids : array of int
-        From which rows.
+        The rows to measure from.
     """
     rows = matrix[ids] @ matrix.T
     rows *= -2.0
     rows += squares
     rows += squares[ids][:, None]
-    # The expanded square loses its digits between (nearly) equal vectors: those few are measured directly.
+    # The expanded square loses its digits between (nearly) equal vectors: those few are measured directly. They are
+    # taken in blocks, because in a cloud far from the origin they are not few.
     row, column = np.nonzero(rows < _NEARLY_EQUAL * (squares[ids][:, None] + squares))
-    exact = matrix[ids[row]].astype(np.float64) - matrix[column]
-    rows[row, column] = np.einsum("ij,ij->i", exact, exact)
-    np.maximum(rows, 0.0, out=rows)
+    for part in blocks(len(row), max(1, _ENTRIES // matrix.shape[1])):
+        exact = matrix[ids[row[part]]].astype(np.float64) - matrix[column[part]]
+        rows[row[part], column[part]] = np.einsum("ij,ij->i", exact, exact)
+    return np.maximum(rows, 0.0, out=rows)
+
+
+def straight_distances(
+    matrix: NDArray[np.float32], squares: NDArray[np.float32], ids: NDArray[np.integer[Any]]
+) -> NDArray[np.float32]:
+    """Return the distances from some rows of a matrix to every row; see `squared_distances`."""
+    rows = squared_distances(matrix, squares, ids)
     return np.asarray(np.sqrt(rows, out=rows))

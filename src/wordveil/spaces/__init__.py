@@ -7,13 +7,14 @@ from wordveil.spaces.neighbourhoods import neighbourhoods
 from wordveil.spaces.opening import BUNDLED, load_space
 from wordveil.spaces.poincare import PoincareSpace
 from wordveil.spaces.ring import RingSpace
-from wordveil.spaces.space import PointSpace, Space
+from wordveil.spaces.space import HopSpace, PointSpace, Space
 from wordveil.spaces.vocabulary import Vocabulary
 
 __all__ = [
     "BUNDLED",
     "EuclideanSpace",
     "GraphSpace",
+    "HopSpace",
     "MahalanobisSpace",
     "PoincareSpace",
     "PointSpace",

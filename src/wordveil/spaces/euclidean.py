@@ -168,6 +168,20 @@ class EuclideanSpace(PointSpace):
         words = Vocabulary(self.vocabulary.take(ids))
         return EuclideanSpace(f"{self.name} ({len(ids)} words)", words, self.matrix[ids], normalise=self.normalise)
 
+    def projected(self, dimension: int) -> EuclideanSpace:
+        """Return the space on its main directions alone (principal components), centred.
+
+        Parameters
+        ----------
+        dimension : int
+            How many directions to keep; a space that has fewer is returned as it is.
+        """
+        if dimension > self.dimension:
+            return self
+        centred = self.matrix.astype(np.float64) - self.matrix.mean(axis=0, dtype=np.float64)
+        kept = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :dimension]
+        return EuclideanSpace(f"{self.name} in {dimension}-d", self.vocabulary, (centred @ kept).astype(np.float32))
+
 
 def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))

@@ -16,7 +16,7 @@ from wordveil.errors import WordveilError
 from wordveil.forks import renew_after_fork
 from wordveil.spaces.formats.npy import read_array
 from wordveil.spaces.hops import HopSearch, checked_rows
-from wordveil.spaces.space import Ids, PointSpace, Rows, Space
+from wordveil.spaces.space import HopSpace, Ids, PointSpace, Rows
 from wordveil.spaces.spanning import join
 from wordveil.spaces.vocabulary import Vocabulary
 
@@ -27,7 +27,7 @@ _NO_GRAPH = "a graph must have every edge in both directions, and a way from eac
 _LISTED = 10  # neighbours listed for the spanning tree, even where the graph itself has fewer
 
 
-class GraphSpace(Space):
+class GraphSpace(HopSpace):
     """Words joined to their nearest words; the distance is the number of edges on the shortest way.
 
     Two words are joined when either is among the `k` most similar of the other: by cosine in an

@@ -17,7 +17,7 @@ from wordveil.spaces import hyperbolic_geometry as hyperbolic
 from wordveil.spaces.formats.checks import Places, check_words, split_words
 from wordveil.spaces.formats.npy import read_array
 from wordveil.spaces.products import BestProduct
-from wordveil.spaces.space import Ids, Points, PointSpace, Rows
+from wordveil.spaces.space import Ids, Points, PointSpace, Rows, smallest
 from wordveil.spaces.vocabulary import Vocabulary
 
 __all__ = ["PoincareSpace", "is_poincare_folder"]
@@ -149,6 +149,11 @@ class PoincareSpace(PointSpace):
         return np.arcsinh(np.linalg.norm(self.hyperboloid, axis=1))
 
     @property
+    def depths(self) -> NDArray[np.float64]:
+        """The radii: the root of the hierarchy lies at the origin."""
+        return self.radii
+
+    @property
     def diameter(self) -> float:
         """Twice the largest radius: an upper bound on any distance."""
         return 2.0 * float(self.radii.max())
@@ -188,21 +193,6 @@ class PoincareSpace(PointSpace):
     def apart(self, points: Points, ids: Ids) -> NDArray[np.float64]:
         """Return the distance of each point from the word of the same row."""
         return np.asarray(hyperbolic.hyperboloid_distance(points, self.hyperboloid[ids]))
-
-    def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
-        """Return the `k` nearest other words of each word, nearest first, and their distances."""
-        k = min(k, len(self) - 1)
-        where = np.empty((len(ids), k), dtype=np.int64)
-        distances = np.empty((len(ids), k))
-
-        def search(part: slice) -> None:
-            rows = self.distances(ids[part])
-            rows[np.arange(len(rows)), ids[part]] = np.inf
-            where[part], distances[part] = _smallest(rows, k)
-
-        if k:
-            run(search, blocks(len(ids), max(1, _ENTRIES // len(self))))
-        return where, distances
 
     @cached_property
     def _closest(self) -> BestProduct:
@@ -250,7 +240,7 @@ class PoincareSpace(PointSpace):
 
         def search(part: slice) -> None:
             rows = np.stack([hyperbolic.hyperboloid_distance(one[None, :], self.hyperboloid) for one in points[part]])
-            where[part], distances[part] = _smallest(rows, k)
+            where[part], distances[part] = smallest(rows, k)
 
         run(search, blocks(len(points), max(1, _ENTRIES // len(self))))
         return where, distances
@@ -271,10 +261,3 @@ def _are_pairs(is_a: NDArray[Any] | None, words: int) -> bool:
 def is_poincare_folder(path: Path) -> bool:
     """Whether a folder holds a Poincaré space."""
     return (path / _HYPERBOLOID).is_file()
-
-
-def _smallest(rows: Rows, k: int) -> tuple[NDArray[np.int64], Rows]:
-    kept = np.argpartition(rows, k - 1, axis=1)[:, :k]
-    values = np.take_along_axis(rows, kept, axis=1)
-    order = np.lexsort((kept, values), axis=1)
-    return np.take_along_axis(kept, order, axis=1), np.take_along_axis(values, order, axis=1)

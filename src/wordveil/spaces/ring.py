@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from wordveil.cache import cached_arrays
 from wordveil.errors import WordveilError
 from wordveil.spaces.euclidean import EuclideanSpace
-from wordveil.spaces.space import Ids, Rows, Space
+from wordveil.spaces.space import HopSpace, Ids, Rows
 from wordveil.spaces.tour import closed_tour
 from wordveil.spaces.vocabulary import Vocabulary
 
 __all__ = ["RingSpace"]
 
 
-class RingSpace(Space):
+class RingSpace(HopSpace):
     """Words in a circle; the distance is the number of steps, by the shorter way.
 
     Every word sees one word at distance 0, two at 1, two at 2 and so on, which is what makes the mechanism on it
@@ -47,6 +47,9 @@ class RingSpace(Space):
         self.tour = tour.astype(np.int64)
         self.place = np.empty(words, dtype=np.int64)
         self.place[self.tour] = np.arange(words)
+        beside = [self.tour[(self.place + step) % words] for step in range(-1, 2, 2)[: words - 1]]
+        self.indices = np.sort(np.array(beside, dtype=np.int32).reshape(-1, words), axis=0).ravel(order="F")
+        self.indptr = len(beside) * np.arange(words + 1, dtype=np.int32)
 
     @classmethod
     def of(cls, space: EuclideanSpace) -> RingSpace:
@@ -69,6 +72,19 @@ class RingSpace(Space):
     def diameter(self) -> float:
         """Half the way round."""
         return float(len(self) // 2)
+
+    @property
+    def shells(self) -> int:
+        """How many shells a word has, the first being the word itself."""
+        return len(self) // 2 + 1
+
+    def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
+        """Return how many words are at 0, 1, 2, … steps of each word: the same row for all, not to be written to."""
+        sizes = np.full(self.shells, 2)
+        sizes[0] = 1
+        if len(self) % 2 == 0:
+            sizes[-1] = 1  # the word on the far side
+        return np.broadcast_to(sizes, (len(ids), self.shells))
 
     def distances(self, ids: Ids) -> Rows:
         """Return the steps from each of these words to every word, a row each."""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.parallel import blocks, run
 from wordveil.spaces.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from wordveil.spaces.euclidean import EuclideanSpace
 
-__all__ = ["DATA", "Device", "Ids", "PointSpace", "Points", "Rows", "Space"]
+__all__ = ["DATA", "Device", "HopSpace", "Ids", "PointSpace", "Points", "Rows", "Space", "smallest"]
 
 #: Where the spaces lie that come with the package.
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -22,6 +23,8 @@ DATA = Path(__file__).resolve().parent.parent / "data"
 Ids: TypeAlias = NDArray[np.integer[Any]]
 Points: TypeAlias = NDArray[np.floating[Any]]
 Rows: TypeAlias = NDArray[np.floating[Any]]
+
+_ENTRIES = 1 << 22  # of distances that are held at once
 
 
 class Space(ABC):
@@ -75,17 +78,66 @@ class Space(ABC):
     def distances(self, ids: Ids) -> Rows:
         """Return the distances from each of these words to every word, a row each."""
 
+    @property
+    def depths(self) -> NDArray[np.float64] | None:
+        """How deep every word lies in the hierarchy that the space holds; None where it holds none."""
+        return None
+
     def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` nearest other words of each word, nearest first, and their distances."""
-        rows = self.distances(ids)
-        rows[np.arange(len(ids)), ids] = np.inf
-        k = min(k, len(self) - 1)
-        nearest = np.argsort(rows, axis=1, kind="stable")[:, :k]
-        return nearest, np.take_along_axis(rows, nearest, axis=1)
+        ids, k = np.asarray(ids), min(k, len(self) - 1)
+        where, distances = np.empty((len(ids), k), dtype=np.int64), np.empty((len(ids), k))
+
+        def search(part: slice) -> None:
+            rows = self.distances(ids[part])
+            rows[np.arange(len(rows)), ids[part]] = np.inf
+            where[part], distances[part] = smallest(rows, k)
+
+        if k:
+            run(search, blocks(len(ids), max(1, _ENTRIES // len(self))))
+        return where, distances
+
+    def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` other words most like each word, and how alike they are.
+
+        By cosine in a space of vectors, elsewhere by distance: then the likeness is the distance with a minus sign.
+        """
+        where, distances = self.neighbours(ids, k)
+        return where, -distances
+
+    def likeness(self, ids: Ids) -> Rows:
+        """Return how like every word is to each of these words, on the scale of `similar`, a row each."""
+        return -self.distances(ids)
 
     def describe(self) -> dict[str, Any]:
         """Say what the space is, in plain values."""
         return {"name": self.name, "words": len(self), "metric": self.metric, "checksum": self.checksum}
+
+
+class HopSpace(Space):
+    """A space whose distance counts the edges on the shortest way between two words.
+
+    Attributes
+    ----------
+    indptr, indices : array of int32
+        The edges in compressed sparse rows, every edge in both directions.
+    """
+
+    indptr: NDArray[np.int32]
+    indices: NDArray[np.int32]
+
+    @property
+    @abstractmethod
+    def shells(self) -> int:
+        """How many shells a word can have at most, the first being the word itself."""
+
+    @abstractmethod
+    def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
+        """Return how many words are at distance 0, 1, 2, … of each word, a row each, padded with zeros."""
+
+    @abstractmethod
+    def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
+        """Return the distances from each of these words to the words in its row of `others`."""
 
 
 class Device(Protocol):
@@ -133,15 +185,6 @@ class PointSpace(Space):
         made = self._folder / name
         return made if made.is_dir() else None
 
-    def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
-        """Return the `k` other words most like each word, and how like they are: the nearer the more."""
-        where, distances = self.neighbours(ids, k)
-        return where, -distances
-
-    def likeness(self, ids: Ids) -> Rows:
-        """Return how like every word is to each of these words, on the scale of `similar`, a row each."""
-        return -self.distances(ids)
-
     @property
     @abstractmethod
     def dimension(self) -> int:
@@ -162,3 +205,12 @@ class PointSpace(Space):
     @abstractmethod
     def apart(self, points: Points, ids: Ids) -> NDArray[np.float64]:
         """Return the distance of each point from the word of the same row."""
+
+
+def smallest(rows: Rows, k: int) -> tuple[NDArray[np.int64], Rows]:
+    """Return the places of the `k` smallest entries of each row, smallest first and of equals the first, and them."""
+    where = np.empty((len(rows), k), dtype=np.int64)
+    for row, bound, found in zip(rows, np.partition(rows, k - 1, axis=1)[:, k - 1], where, strict=True):
+        candidates = np.flatnonzero(row <= bound)
+        found[:] = candidates[np.argsort(row[candidates], kind="stable")[:k]]
+    return where, np.take_along_axis(rows, where, axis=1)
