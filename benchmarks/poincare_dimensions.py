@@ -13,9 +13,7 @@ from typing import Any
 
 from benchmarks.hierarchy import Relations, guessed, measure, near_loss, settle, stays
 from wordveil._mechanisms import Exponential, Hyperbolic
-from wordveil.lab.training.pairs import Pairs
-from wordveil.lab.training.trainer import Training, to_space, train
-from wordveil.lab.training.wordnet import WordNet, word_pairs
+from wordveil.lab.training import Pairs, Training, WordNet, to_space, train, word_pairs
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.spaces.poincare import is_poincare_folder
 from wordveil.text import stop_words

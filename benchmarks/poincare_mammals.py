@@ -11,11 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.lab.training.evaluation import reconstruction
+from wordveil.lab.training import Pairs, Progress, Training, WordNet, reconstruction, synset_pairs, train, write_pairs
 from wordveil.lab.training.geometries import geometry
-from wordveil.lab.training.pairs import Pairs, write_pairs
-from wordveil.lab.training.trainer import Progress, Training, train
-from wordveil.lab.training.wordnet import WordNet, synset_pairs
 
 __all__ = ["rows"]
 

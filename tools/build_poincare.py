@@ -16,9 +16,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from wordveil.lab.training.evaluation import reconstruction
-from wordveil.lab.training.trainer import Progress, Training, to_space, train, write_forms
-from wordveil.lab.training.wordnet import WordNet, word_pairs
+from wordveil.lab.training import Progress, Training, WordNet, reconstruction, to_space, train, word_pairs, write_forms
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.text import stop_words
 from wordveil.text.lemmas import BaseForms

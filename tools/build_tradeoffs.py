@@ -16,7 +16,7 @@ from typing import Any
 from wordveil.calibration import Settings, meter_for, span_of
 from wordveil.calibration.tradeoffs import SHIPPED, point_of
 from wordveil.engines import ENGINES, check_engine
-from wordveil.lab.experiments.contenders import entrant
+from wordveil.lab.experiments.comparison import entrant
 from wordveil.spaces import load_space
 
 CURVES = {

@@ -15,9 +15,9 @@ from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.scoring import Scorer
 from wordveil.calibration.settings import sample
 from wordveil.calibration.surroundings import Surroundings
-from wordveil.lab.experiments.adversary import word_chances
-from wordveil.lab.experiments.matched import matched
-from wordveil.lab.tasks import Interval, Outcome, Task, lead, mean_of
+from wordveil.lab.experiments.attacker import matched, word_chances
+from wordveil.lab.tasks import Outcome, Task, lead, mean_of
+from wordveil.stats import Estimate
 
 __all__ = ["Comparison", "Row", "leading"]
 
@@ -47,7 +47,7 @@ class Row:
         The median over words of the largest log-ratio between a word and its ten most similar words.
     share : float
         How far utility is on the way from random words to clean text, in the mean over the tasks.
-    gain : Interval, optional
+    gain : Estimate, optional
         How much more that is than the default's, with a 95% interval over texts and draws; None for the default.
     shares : dict
         The share of each task.
@@ -61,7 +61,7 @@ class Row:
     kept: float
     near_loss: float
     share: float
-    gain: Interval | None
+    gain: Estimate | None
     shares: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Row:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Row:
         """Return what `to_dict` wrote."""
-        return cls(**{**values, "gain": values["gain"] and Interval(**values["gain"])})
+        return cls(**{**values, "gain": values["gain"] and Estimate(**values["gain"])})
 
 
 class Comparison:
@@ -136,11 +136,11 @@ class Comparison:
             for one, (low, high) in zip(outcomes, self.bounds.values(), strict=True)
         }
 
-    def _gain(self, outcomes: Sequence[Outcome], default: Sequence[Outcome]) -> Interval:
+    def _gain(self, outcomes: Sequence[Outcome], default: Sequence[Outcome]) -> Estimate:
         gains = []
         for one, other, (low, high) in zip(outcomes, default, self.bounds.values(), strict=True):
             gain = lead(one, other, self.seed)
-            gains.append(Interval(*(end / (high - low) for end in (gain.value, gain.low, gain.high))))
+            gains.append(Estimate(*(end / (high - low) for end in (gain.value, gain.low, gain.high))))
         return mean_of(gains)
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from wordveil.cli import main
 from wordveil.errors import InputError, OptionError, SpaceError, WordveilError
-from wordveil.lab.plots import draw_density
-from wordveil.lab.plots import family, in_two_dimensions
+from wordveil.lab.plots import draw_density, family, in_two_dimensions
 from wordveil.spaces import PoincareSpace, Vocabulary
 
 WORDS = ["thing", "animal", "dog", "cat", "poodle", "plant", "oak", "moon"]

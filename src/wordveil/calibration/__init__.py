@@ -2,7 +2,6 @@
 
 from wordveil.calibration.calibrate import Answer, Calibration, calibrate
 from wordveil.calibration.choosing import Span, maker, meter_for, span_of
-from wordveil.calibration.geometry import Geometry, geometry_of
 from wordveil.calibration.matching import MATCHED, Side, match, side
 from wordveil.calibration.meter import Meter
 from wordveil.calibration.settings import Settings
@@ -15,7 +14,6 @@ __all__ = [
     "Adversary",
     "Answer",
     "Calibration",
-    "Geometry",
     "Measurement",
     "Meter",
     "PerWord",
@@ -25,7 +23,6 @@ __all__ = [
     "Span",
     "Target",
     "calibrate",
-    "geometry_of",
     "maker",
     "match",
     "meter_for",

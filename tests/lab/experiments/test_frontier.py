@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
+from wordveil.lab.experiments.adversary import TokenAdversary, word_chances
+from wordveil.lab.experiments.matched import matched
+from wordveil.lab.experiments.result import Setting
 
 import wordveil
 from tests.conftest import ALPHA
@@ -15,11 +18,8 @@ from wordveil._mechanisms import mechanism
 from wordveil.calibration import maker, meter_for
 from wordveil.errors import InputError, WordveilError
 from wordveil.lab.experiments import frontier
-from wordveil.lab.experiments.adversary import TokenAdversary, word_chances
 from wordveil.lab.experiments.comparison import Contender, compare
-from wordveil.lab.experiments.matched import matched
 from wordveil.lab.experiments.registry import run_experiment
-from wordveil.lab.experiments.result import Setting
 from wordveil.lab.tasks import AveragedVectors, Interval, Outcome, Reader, lead, load_task, mean_of
 from wordveil.spaces import EuclideanSpace
 

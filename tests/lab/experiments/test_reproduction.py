@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wordveil.lab.experiments.result import Result, Setting, Table, written
+from wordveil.lab.experiments.results import ResultFolder
+from wordveil.lab.experiments.statistics import projected
 
 from wordveil.canvas import new_figure
 from wordveil.errors import FileError, OptionError
 from wordveil.lab.experiments.page import write_page
 from wordveil.lab.experiments.registry import EXPERIMENTS, run_experiment
-from wordveil.lab.experiments.result import Result, Setting, Table, written
-from wordveil.lab.experiments.results import ResultFolder
-from wordveil.lab.experiments.statistics import projected
 from wordveil.spaces import EuclideanSpace
 
 

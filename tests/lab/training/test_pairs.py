@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordveil.errors import FileError, InputError, OptionError
-from wordveil.lab.training.pairs import Pairs, read_pairs, write_pairs
+from wordveil.lab.training import Pairs, read_pairs, write_pairs
 
 
 def named(pairs: Pairs) -> set[tuple[str, str]]:

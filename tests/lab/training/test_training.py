@@ -12,11 +12,19 @@ import numpy as np
 import pytest
 
 from wordveil.errors import FileError, InputError, OptionError, WordveilError
-from wordveil.lab.training.evaluation import hyperlex, read_hyperlex, reconstruction
+from wordveil.lab.training import (
+    Pairs,
+    Progress,
+    Training,
+    hyperlex,
+    read_hyperlex,
+    reconstruction,
+    to_space,
+    train,
+    write_trained,
+)
 from wordveil.lab.training.geometries import GEOMETRIES, geometry
-from wordveil.lab.training.pairs import Pairs
 from wordveil.lab.training.steps import CpuSteps
-from wordveil.lab.training.trainer import Progress, Training, to_space, train, write_trained
 from wordveil.spaces.hyperbolic_geometry import (
     ball_points,
     exp_map,

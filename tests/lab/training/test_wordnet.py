@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from wordveil.errors import FileError, InputError, OptionError
-from wordveil.lab.training.pairs import Pairs
-from wordveil.lab.training.wordnet import Synset, WordNet, synset_pairs, word_pairs
+from wordveil.lab.training import Pairs, Synset, WordNet, synset_pairs, word_pairs
 from wordveil.text.lemmas import BaseForms
 
 

@@ -1,16 +1,19 @@
-"""The page of results, written from a folder of them: nothing on it is put together by hand."""
+"""A folder of results, JSON beside pictures, and the page written from it: nothing on it is put together by hand."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from wordveil.canvas import save
+from wordveil.errors import FileError
+from wordveil.extras import check_can_draw
 from wordveil.io.checkpoint import write_whole
 from wordveil.lab.experiments.registry import EXPERIMENTS
-from wordveil.lab.experiments.result import Table
-from wordveil.lab.experiments.results import ResultFolder
+from wordveil.lab.experiments.run import Result, Table
 
-__all__ = ["write_page"]
+__all__ = ["ResultFolder", "write_page"]
 
 _HEAD = """# Results
 
@@ -42,6 +45,65 @@ The data sets are not part of the project. `--data` is a folder with a folder fo
   task covers which examples there were; of the noise of veiling it knows only the runs that were made, one to three.
   Where training or test alone is veiled (tasks, wsdm-fig5), another run may well lie outside. Intervals of authorship
   are for the texts of these authors: for others they would be wider."""
+
+
+class ResultFolder:
+    """Keeps one run of each experiment; a quick run replaces a full one only if asked to.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; made if it does not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        check_can_draw()
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            raise FileError(f"cannot make the folder {path}.") from None
+
+    def keep(self, result: Result, facts: dict[str, Any], *, replace: bool = False) -> bool:
+        """Write what an experiment found, unless a full run is there already; return whether it was written.
+
+        Parameters
+        ----------
+        result, facts
+            From `run_experiment`.
+        replace : bool
+            Let a quick run replace a full one.
+        """
+        name = facts["name"]
+        if facts["quick"] and not replace and not self._is_quick(name):
+            return False
+        for part, figure in sorted(result.figures.items()):
+            save(figure, self.picture(name, part))
+        write_whole(self._file(name), json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+        return True
+
+    def found(self) -> dict[str, dict[str, Any]]:
+        """Return the facts of every experiment that was kept, in the order of the papers."""
+        return {name: self._read(name) for name in EXPERIMENTS if self._file(name).exists()}
+
+    def picture(self, name: str, part: str) -> Path:
+        """Return the path of an experiment's picture."""
+        return self.path / f"{name}{f'-{part}' if part else ''}.png"
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}.json"
+
+    def _is_quick(self, name: str) -> bool:
+        return not self._file(name).exists() or bool(self._read(name)["quick"])
+
+    def _read(self, name: str) -> dict[str, Any]:
+        try:
+            facts = json.loads(self._file(name).read_text(encoding="utf-8"))
+            if facts["name"] == name and isinstance(facts["quick"], bool):
+                return dict(facts)
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        raise FileError(f"{self._file(name)} was not written by an experiment; remove it or run the experiment again.")
 
 
 def write_page(page: Path, folder: ResultFolder) -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space
-from wordveil.calibration import geometry_of
-from wordveil.calibration.geometry import PERCENTILES
+from wordveil.lab.geometry import PERCENTILES, geometry_of
 from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Vocabulary
 
 

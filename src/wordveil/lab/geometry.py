@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.calibration.settings import Watch, ignore, sample
-from wordveil.calibration.store import keep, kept
-from wordveil.parallel import blocks, run
+from wordveil._mechanisms.laws import sample
+from wordveil.cache import cached_arrays
+from wordveil.canvas import new_figure
+from wordveil.extras import check_can_draw
+from wordveil.parallel import blocks
+from wordveil.progress import Watch, ignore, run_watched
 from wordveil.spaces import EuclideanSpace, GraphSpace, Space, Vocabulary
 
-__all__ = ["NEIGHBOURS", "PERCENTILES", "Geometry", "geometry_of", "plural"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-#: The neighbours whose distance is told, and at which percentiles of the words.
+__all__ = ["NEIGHBOURS", "PERCENTILES", "Geometry", "draw_distances", "draw_growth", "geometry_of"]
+
+#: The neighbours whose distance is measured, and the percentiles of the words it is given at.
 NEIGHBOURS = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
 PERCENTILES = (5, 20, 50, 80, 95)
 
@@ -24,6 +31,7 @@ _REACHES = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 _CELLS = 1 << 22
 _HOPS = 3
 _NAMED = 10
+_BINS = 40
 
 
 @dataclass(frozen=True)
@@ -114,27 +122,27 @@ class Geometry:
         """Say what the shape means for ε."""
         nearest, last = float(self.distances[0, 2]), float(self.distances[-1, 2])
         said = [
-            f"For half of the words the nearest other word is farther than {nearest:.3g} {plural(self.unit)} away. "
-            f"With ε = 1 a promise of ε per {self.unit} allows a factor of e^{nearest:.3g} between them; a factor of e "
-            f"there needs ε = {1 / nearest:.2g}."
+            f"For half of the words the nearest other word is more than {nearest:.3g} {_plural(self.unit)} away. At "
+            f"ε = 1, a promise of ε per {self.unit} allows a factor of e^{nearest:.3g} between the two; a factor of e "
+            f"needs ε = {1 / nearest:.2g}."
             if nearest > 0
-            else "For half of the words another word lies at the same place, which no ε can tell apart.",
+            else "For half of the words another word lies at the same place; no ε can tell the two apart.",
         ]
         if nearest > 0:
             said.append(
-                f"Neighbour number {self.neighbours[-1]:,} is only {last / nearest:.2g} times as far as its nearest: "
+                f"Neighbour number {self.neighbours[-1]:,} is {last / nearest:.2g} times as far away as the nearest: "
                 "the closer that is to 1, the more abruptly a mechanism goes from keeping a word to replacing it by an "
                 "unrelated one."
             )
         if np.isfinite(self.growth):
             said.append(
                 f"With every {self.unit} the number of words within reach grows {self.growth:.3g}-fold. Draws with "
-                f"probability ∝ exp(-ε·d/2) stay near only where e^(ε/2) exceeds that: ε above "
+                "probability ∝ exp(-ε·d/2) stay near only where e^(ε/2) is larger than that: for ε above "
                 f"{2 * np.log(self.growth):.2g}."
             )
         said.append(
-            f"{100 * (self.listed == 0).mean():.0f}% of the words are among the ten nearest of no other word, and one "
-            f"is among those of {int(self.listed.max()):,}: noise is drawn to such hubs."
+            f"{100 * (self.listed == 0).mean():.0f}% of the words are not among the ten nearest of any other word, and "
+            f"one is among those of {int(self.listed.max()):,} words: noise tends to land on such hubs."
         )
         for k, shares in self.hops.items():
             said.append(
@@ -163,9 +171,9 @@ def geometry_of(
     graphs : tuple of int
         The k of the neighbour graphs to look at, for a space of vectors.
     seed : int
-        Which words are drawn.
+        Random seed of the choice of words.
     watch : callable, optional
-        Told how far it is.
+        Told how far the work has got.
     """
     ids = sample(len(space), words or len(space), seed)
     distances, counts, intrinsic = _around(space, ids, watch)
@@ -191,7 +199,7 @@ def geometry_of(
     )
 
 
-def plural(unit: str) -> str:
+def _plural(unit: str) -> str:
     """Return the plural of a unit: hops, units of distance."""
     head, space, rest = unit.partition(" ")
     return f"{head}s{space}{rest}"
@@ -206,8 +214,6 @@ def _around(space: Space, ids: NDArray[np.int64], watch: Watch) -> tuple[NDArray
     most = min(NEIGHBOURS[-1], len(space) - 1)
     nearest = np.zeros((len(ids), max(most, 1)), dtype=np.float32)
     balls = np.zeros((len(ids), len(_REACHES)))
-    parts = list(blocks(len(ids), max(1, _CELLS // len(space))))
-    finished = 0
 
     def work(part: slice) -> None:
         rows = space.distances(ids[part])
@@ -217,12 +223,7 @@ def _around(space: Space, ids: NDArray[np.int64], watch: Watch) -> tuple[NDArray
         for column, reach in enumerate(_REACHES):
             balls[part, column] = (rows <= reach * nearest[part, :1] * (1 + 1e-6)).sum(axis=1)
 
-    def done() -> None:
-        nonlocal finished
-        finished += 1
-        watch("measuring distances", finished / len(parts))
-
-    run(work, parts, done)
+    run_watched(work, list(blocks(len(ids), max(1, _CELLS // len(space)))), "measuring distances", watch)
     used = nearest[:, : min(100, max(most, 1))].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.log(used[:, -1:] / used[:, :-1]).mean(axis=1) if used.shape[1] > 1 else np.zeros(len(used))
@@ -233,18 +234,17 @@ def _around(space: Space, ids: NDArray[np.int64], watch: Watch) -> tuple[NDArray
 
 def _listed(space: Space, watch: Watch) -> NDArray[np.int64]:
     """Return for every word how many words count it among their ten nearest."""
-    key = {"what": "hubness", "space": space.checksum, "listed": _LISTED}
-    found = kept(key)
-    if found is None:
+
+    def fill(folder: Path) -> None:
         listed = np.zeros(len(space), dtype=np.int64)
         parts = list(blocks(len(space), max(256, _CELLS // len(space))))
         for number, part in enumerate(parts):
             watch("counting hubs", number / len(parts))
             near, _ = space.neighbours(np.arange(part.start, part.stop), _LISTED)
             listed += np.bincount(near.ravel(), minlength=len(space))
-        found = {"listed": listed}
-        keep(key, found)
-    return np.asarray(found["listed"])
+        np.save(folder / "listed.npy", listed)
+
+    return cached_arrays(f"hubness-{_LISTED}-{space.checksum}", fill, "listed")[0]
 
 
 def _similar_hops(space: Space, k: int, ids: NDArray[np.int64], watch: Watch) -> list[float]:
@@ -256,3 +256,35 @@ def _similar_hops(space: Space, k: int, ids: NDArray[np.int64], watch: Watch) ->
     near, _ = space.similar(ids, _LISTED)
     hops = graph.distances_to(ids, near)
     return [float((hops <= limit).sum() / len(ids)) for limit in range(1, _HOPS + 1)]
+
+
+def draw_distances(geometry: Geometry) -> Figure:
+    """Draw the distance to the k-th neighbour at some percentiles of the words (Figure 1 of the WSDM paper)."""
+    check_can_draw()
+    figure = new_figure(6.0, 4.0)
+    axes = figure.subplots()
+    for column, percentile in enumerate(PERCENTILES):
+        label = f"{percentile}th percentile"
+        axes.plot(geometry.neighbours, geometry.distances[:, column], marker="o", markersize=3, label=label)
+    axes.set_xscale("log")
+    axes.set_xlabel("k-th nearest word")
+    axes.set_ylabel(f"distance, in {_plural(geometry.unit)}")
+    axes.set_title(geometry.space["name"])
+    axes.legend(fontsize="small")
+    return figure
+
+
+def draw_growth(geometry: Geometry) -> Figure:
+    """Draw how many words lie within a radius, and how often words are among the ten nearest of others."""
+    check_can_draw()
+    figure = new_figure(9.0, 3.6)
+    balls, hubs = figure.subplots(1, 2)
+    balls.plot(geometry.reaches, np.maximum(geometry.balls, 0.5), marker="o")
+    balls.set_yscale("log")
+    balls.set_xlabel("radius, as a multiple of the distance to the nearest word")
+    balls.set_ylabel("words within it (median)")
+    hubs.hist(geometry.listed, bins=_BINS, color="tab:green")
+    hubs.set_yscale("log")
+    hubs.set_xlabel("words that have it among their ten nearest")
+    hubs.set_ylabel("words")
+    return figure
