@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil import load_space, mechanism
-from wordveil.calibration import Measurement, Settings, maker, meter_for
+from wordveil.calibration import Effort, Measurement, maker, meter_for
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace
 
@@ -37,7 +37,7 @@ def main() -> None:
     space.nearest(space.matrix[:1])  # made ready on first use
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WORDVEIL_CACHE"] = folder
-        meter = meter_for(maker("laplace", space), space, Settings(words=words, draws=DRAWS, adversary_words=1))
+        meter = meter_for(maker("laplace", space), space, Effort(words=words, draws=DRAWS, adversary_words=1))
         before = _plain(space, meter.ids[:COMPARED], seed=1)
         start = time.perf_counter()
         found = meter.measure(EPSILONS)

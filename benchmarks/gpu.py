@@ -107,12 +107,12 @@ def calibration() -> dict[str, float]:
     import os  # noqa: PLC0415
 
     from benchmarks.calibration import DRAWS, EPSILONS  # noqa: PLC0415
-    from wordveil.calibration import Settings, maker, meter_for  # noqa: PLC0415
+    from wordveil.calibration import Effort, maker, meter_for  # noqa: PLC0415
 
     space = on_engine(load_space("glove-50k"), "gpu")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WORDVEIL_CACHE"] = folder
-        meter = meter_for(maker("laplace", space), space, Settings(words=10_000, draws=DRAWS, adversary_words=1))
+        meter = meter_for(maker("laplace", space), space, Effort(words=10_000, draws=DRAWS, adversary_words=1))
         started = time.perf_counter()
         meter.measure(EPSILONS)
         spent = time.perf_counter() - started

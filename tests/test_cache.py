@@ -19,9 +19,9 @@ import pytest
 
 import wordveil.cache
 from tests.conftest import in_a_fork, make_space
+from wordveil._mechanisms.laws.store import keep, kept
 from wordveil.cache import cached_arrays, cached_folder, found
 from wordveil.cache_room import KINDS
-from wordveil.calibration.store import keep, kept
 from wordveil.errors import WordveilError
 from wordveil.spaces import GraphSpace, RingSpace
 from wordveil.spaces.files import load_vectors, write_vectors

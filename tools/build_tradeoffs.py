@@ -13,8 +13,8 @@ import json
 import time
 from typing import Any
 
-from wordveil.calibration import Settings, meter_for, span_of
-from wordveil.calibration.tradeoffs import SHIPPED, point_of
+from wordveil.calibration import Effort, meter_for, span_of
+from wordveil.calibration.measurement import SHIPPED, point_of
 from wordveil.engines import ENGINES, check_engine
 from wordveil.lab.experiments.comparison import entrant
 from wordveil.spaces import load_space
@@ -23,7 +23,7 @@ CURVES = {
     "glove-50k": ("graph", "ring", "exponential", "truncated", "knn-truncated", "laplace", "mahalanobis"),
     "wordnet-poincare": ("graph", "exponential", "truncated", "knn-truncated", "hyperbolic"),
 }
-SETTINGS = Settings(words=1000, near_words=1000, outputs=50, draws=300, adversary_words=50_000, adversary_draws=20)
+SETTINGS = Effort(words=1000, near_words=1000, outputs=50, draws=300, adversary_words=50_000, adversary_draws=20)
 POINTS = 7
 
 

@@ -13,8 +13,7 @@ from benchmarks.frontier_search.candidates import DEFAULT, FORMER, Entry
 from benchmarks.frontier_search.channels import Candidate, near_losses, probabilities, success
 from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.scoring import Scorer
-from wordveil.calibration.settings import sample
-from wordveil.calibration.surroundings import Surroundings
+from wordveil._mechanisms.laws import sample
 from wordveil.lab.experiments.attacker import matched, word_chances
 from wordveil.lab.tasks import Outcome, Task, lead, mean_of
 from wordveil.stats import Estimate
@@ -93,7 +92,8 @@ class Comparison:
         self.scorer = Scorer(ground, tasks)
         texts = [text for task in tasks for column in task.columns for text in column]
         self.chances = torch.as_tensor(word_chances(texts, ground.space), device=ground.device).float()
-        self.around = Surroundings.of(ground.space, sample(len(ground), _NEAR_WORDS, 0), _SIMILAR)
+        self.asked = sample(len(ground), _NEAR_WORDS, 0)
+        self.similar = ground.space.similar(self.asked, _SIMILAR)[0]
         self.clean, self.random = self.scorer.clean(), self.scorer.random(repeats, seed)
 
     @property
@@ -121,7 +121,7 @@ class Comparison:
                     epsilon,
                     success(channel, torch.full_like(self.chances, 1.0 / len(self.ground))),
                     float((channel.diagonal() * self.chances).sum()),
-                    float(np.median(near_losses(candidate, epsilon, self.around))),
+                    float(np.median(near_losses(candidate, epsilon, self.asked, self.similar))),
                     float(np.mean(list(shares.values()))),
                     None if entry.label == DEFAULT else self._gain(outcomes, default[level]),
                     shares,

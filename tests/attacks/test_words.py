@@ -10,7 +10,7 @@ from tests.attacks.doubles import Bare, Blank, Table, random_rows, texts_of
 from tests.conftest import ALPHA, make_poincare, make_space, names
 from wordveil._mechanisms import mechanism
 from wordveil.attacks import Prior, Words, attack_words, likelihood_of, words_of
-from wordveil.calibration import Settings, maker, meter_for
+from wordveil.calibration import Effort, maker, meter_for
 from wordveil.errors import WordveilError
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
@@ -175,7 +175,7 @@ def test_the_best_guess_succeeds_as_often_as_calibration_says(name: str, prior: 
     words = Words(drawn, np.ones(20_000, dtype=np.bool_), np.zeros(20_000, dtype=np.int64))
     make = maker(name, space)
     found = attack_words(make(1.5), words, believed, tokens=20_000, entropy=Entropy(1))
-    known = meter_for(make, space, Settings(adversary_words=50)).adversary([1.5], prior)[0]
+    known = meter_for(make, space, Effort(adversary_words=50)).adversary([1.5], prior)[0]
     assert known.low == known.high
     assert binomtest(round(found.best.value * 20_000), 20_000, known.low).pvalue > ALPHA
 

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space
-from wordveil.calibration import Measurement, Settings, Target, calibrate, figures, maker, meter_for
+from wordveil.calibration import Effort, Measurement, Target, calibrate, figures, maker, meter_for
 from wordveil.calibration.figures import Curve
 from wordveil.calibration.page import page
 from wordveil.errors import WordveilError
 
 SPACE = make_space(70, 4, seed=41)
-SETTINGS = Settings(draws=50, near=5, similar=3)
+EFFORT = Effort(draws=50, near=5, similar=3)
 
 
 def test_without_targets_it_tells_what_the_given_epsilons_mean() -> None:
-    found = calibrate(meter_for(maker("graph", SPACE), SPACE, SETTINGS), [2.0, 1.0])
+    found = calibrate(meter_for(maker("graph", SPACE), SPACE, EFFORT), [2.0, 1.0])
     facts = found.to_dict()
     assert [one["epsilon"] for one in facts["measurements"]] == [1.0, 2.0]
     assert facts["recommended_epsilon"] is None
@@ -36,7 +36,7 @@ def test_without_targets_it_tells_what_the_given_epsilons_mean() -> None:
 
 def test_with_targets_it_recommends_the_largest_epsilon_that_meets_all() -> None:
     targets = [Target("stays", 0.5), Target("adversary", 0.3)]
-    found = calibrate(meter_for(maker("graph", SPACE), SPACE, SETTINGS), targets=targets, points=4)
+    found = calibrate(meter_for(maker("graph", SPACE), SPACE, EFFORT), targets=targets, points=4)
     assert found.recommended == min(answer.epsilon for answer in found.answers)
     assert all(target.met(found.at(found.recommended)) for target in targets)
     assert found.advice()[0] == f"Choose ε = {found.recommended:g}."
@@ -44,18 +44,18 @@ def test_with_targets_it_recommends_the_largest_epsilon_that_meets_all() -> None
 
 
 def test_without_anything_no_word_may_stay_more_than_half_of_the_time() -> None:
-    found = calibrate(meter_for(maker("ring", SPACE), SPACE, SETTINGS), points=3)
+    found = calibrate(meter_for(maker("ring", SPACE), SPACE, EFFORT), points=3)
     assert [answer.target for answer in found.answers] == [Target("stays", 0.5)]
 
 
 def test_targets_that_cannot_be_met_are_said_to_be_so() -> None:
     impossible = calibrate(
-        meter_for(maker("graph", SPACE), SPACE, SETTINGS), [1.0], [Target("adversary", 1 / 71), Target("stays", 0.5)]
+        meter_for(maker("graph", SPACE), SPACE, EFFORT), [1.0], [Target("adversary", 1 / 71), Target("stays", 0.5)]
     )
     assert impossible.recommended is None
     assert impossible.advice()[0].startswith("No ε of this mechanism")
     assert not impossible.to_dict()["targets"][0]["can_be_met"]
-    idle = calibrate(meter_for(maker("graph", SPACE), SPACE, SETTINGS), [1.0], [Target("alternatives", 0.5)])
+    idle = calibrate(meter_for(maker("graph", SPACE), SPACE, EFFORT), [1.0], [Target("alternatives", 0.5)])
     assert idle.recommended is None
     assert idle.advice() == ["Every ε that was tried meets the targets: they ask for nothing."]
     assert "infinity" not in json.dumps(idle.to_dict()).lower()
@@ -67,12 +67,12 @@ def test_a_measurement_comes_back_from_the_cache_as_it_was(
 ) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
     told: list[str] = []
-    first = meter_for(maker(name, SPACE), SPACE, SETTINGS).measure([1.0, 2.0])
-    again = meter_for(maker(name, SPACE), SPACE, SETTINGS, lambda what, _: told.append(what)).measure([2.0, 1.0])
+    first = meter_for(maker(name, SPACE), SPACE, EFFORT).measure([1.0, 2.0])
+    again = meter_for(maker(name, SPACE), SPACE, EFFORT, lambda what, _: told.append(what)).measure([2.0, 1.0])
     assert told == []
     for one, other in zip(first, reversed(again), strict=True):
         assert one.summary(SPACE.vocabulary) == other.summary(SPACE.vocabulary)
-    others = meter_for(maker(name, SPACE), SPACE, Settings(draws=51, near=5, similar=3)).measure([1.0])[0]
+    others = meter_for(maker(name, SPACE), SPACE, Effort(draws=51, near=5, similar=3)).measure([1.0])[0]
     assert others.distinct.values.tolist() != first[0].distinct.values.tolist()
     assert all(path.name.startswith(("calibration-", "graph-", "ring-", "neighbours-")) for path in tmp_path.iterdir())
 
@@ -86,7 +86,7 @@ def test_a_stopped_calibration_goes_on(name: str, tmp_path: Path, monkeypatch: p
             raise KeyboardInterrupt
 
     epsilons = [1.0, 1.5, 2.0]
-    stopped = meter_for(maker(name, SPACE), SPACE, SETTINGS, stop)
+    stopped = meter_for(maker(name, SPACE), SPACE, EFFORT, stop)
     with pytest.raises(KeyboardInterrupt):
         stopped.measure(epsilons)
     made: list[float] = []
@@ -95,12 +95,12 @@ def test_a_stopped_calibration_goes_on(name: str, tmp_path: Path, monkeypatch: p
         made.append(epsilon)
         return maker(name, SPACE)(epsilon)
 
-    meter = meter_for(watched, SPACE, SETTINGS)  # type: ignore[arg-type]
+    meter = meter_for(watched, SPACE, EFFORT)  # type: ignore[arg-type]
     made.clear()
     found = meter.measure(epsilons)
     assert 1.0 not in made
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path / "fresh"))
-    fresh = meter_for(maker(name, SPACE), SPACE, SETTINGS).measure(epsilons)
+    fresh = meter_for(maker(name, SPACE), SPACE, EFFORT).measure(epsilons)
     assert [one.stays.mean for one in found] == [one.stays.mean for one in fresh]
 
 
@@ -112,15 +112,15 @@ def test_the_blocks_of_a_stopped_pass_are_not_done_again(tmp_path: Path, monkeyp
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        meter_for(maker("laplace", SPACE), SPACE, SETTINGS, stop).measure([1.0])
+        meter_for(maker("laplace", SPACE), SPACE, EFFORT, stop).measure([1.0])
     kept = set(tmp_path.iterdir())
     assert kept
-    meter_for(maker("laplace", SPACE), SPACE, SETTINGS).measure([1.0])
+    meter_for(maker("laplace", SPACE), SPACE, EFFORT).measure([1.0])
     assert kept <= set(tmp_path.iterdir())
 
 
 def test_arrays_and_back() -> None:
-    found = meter_for(maker("laplace", SPACE), SPACE, SETTINGS).measure([1.0])[0]
+    found = meter_for(maker("laplace", SPACE), SPACE, EFFORT).measure([1.0])[0]
     back = Measurement.from_arrays(found.to_arrays())
     assert back.stays.again is not None
     assert back.summary(SPACE.vocabulary) == found.summary(SPACE.vocabulary)
@@ -128,7 +128,7 @@ def test_arrays_and_back() -> None:
 
 
 def test_example_words_must_be_known() -> None:
-    meter = meter_for(maker("graph", SPACE), SPACE, SETTINGS)
+    meter = meter_for(maker("graph", SPACE), SPACE, EFFORT)
     known = SPACE.vocabulary[3]
     shown = calibrate(meter, [1.0], words=[known]).examples
     assert list(shown[1.0]) == [known]
@@ -139,7 +139,7 @@ def test_example_words_must_be_known() -> None:
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_pictures_are_written_as_they_are_named(suffix: str, tmp_path: Path) -> None:
-    found = calibrate(meter_for(maker("graph", SPACE), SPACE, SETTINGS), [1.0, 2.0])
+    found = calibrate(meter_for(maker("graph", SPACE), SPACE, EFFORT), [1.0, 2.0])
     curve = Curve.from_dict(found.to_dict())
     drawn = {
         "histograms": figures.histograms(found.measurements, 50),
@@ -165,7 +165,7 @@ def test_other_json_is_not_taken_for_a_calibration() -> None:
 
 @pytest.mark.parametrize("name", ["graph", "laplace"])
 def test_the_page_stands_alone_and_says_what_an_officer_needs(name: str) -> None:
-    meter = meter_for(maker(name, SPACE), SPACE, SETTINGS)
+    meter = meter_for(maker(name, SPACE), SPACE, EFFORT)
     found = calibrate(meter, [1.0, 2.0], [Target("stays", 0.5)], words=[SPACE.vocabulary[0]])
     text = page(found)
     assert text.count("<svg") == text.count("</svg>") == 3
@@ -189,6 +189,6 @@ def test_words_are_escaped_on_the_page() -> None:
 
     words = ["<script>", "&amp;", "a", "b", "c"]
     space = EuclideanSpace("tags", Vocabulary(words), np.random.default_rng(0).normal(size=(5, 2)))
-    text = page(calibrate(meter_for(maker("graph", space), space, SETTINGS), [1.0], words=words[:2]))
+    text = page(calibrate(meter_for(maker("graph", space), space, EFFORT), [1.0], words=words[:2]))
     assert "<script>" not in text
     assert "&lt;script&gt;" in text

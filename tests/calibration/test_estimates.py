@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space
+from wordveil._mechanisms.laws import SampledLaw
+from wordveil._mechanisms.laws.sampled import Counts, Pairs
 from wordveil._mechanisms.priors import log_prior
-from wordveil.calibration import Settings, maker, meter_for
-from wordveil.calibration.counts import Counts, Pairs
-from wordveil.calibration.draw_meter import DrawMeter
-from wordveil.calibration.ray_meter import RayMeter
+from wordveil.calibration import Effort, maker, meter_for
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace
 
@@ -36,9 +35,8 @@ def frequencies(name: str, epsilon: float, options: dict[str, Any], space: Eucli
 @pytest.mark.parametrize("name", RADIAL)
 def test_noise_is_followed_to_the_figures_of_plain_repetition(name: str) -> None:
     epsilon, options = RADIAL[name]
-    settings = Settings(draws=400, near=5, similar=3, adversary_draws=400)
-    meter = meter_for(maker(name, SPACE, **options), SPACE, settings)
-    assert isinstance(meter, RayMeter)
+    effort = Effort(draws=400, near=5, similar=3, adversary_draws=400)
+    meter = meter_for(maker(name, SPACE, **options), SPACE, effort)
     found = meter.measure([epsilon])[0]
     truth = frequencies(name, epsilon, options)
     own = np.diag(truth)[found.stays.ids]
@@ -56,10 +54,10 @@ def test_noise_is_followed_to_the_figures_of_plain_repetition(name: str) -> None
 
 
 def test_averaging_over_lengths_has_less_error_than_counting() -> None:
-    settings = Settings(draws=300)
+    effort = Effort(draws=300)
     make = maker("laplace", SPACE)
-    averaged = meter_for(make, SPACE, settings).stays([1.5])[0]
-    counted = DrawMeter(make, make(1.0), SPACE, settings).stays([1.5])[0]
+    averaged = meter_for(make, SPACE, effort).stays([1.5])[0]
+    counted = SampledLaw(make(1.5), effort).stays(averaged.ids)
     assert averaged.errors is not None
     assert counted.errors is not None
     assert averaged.errors.mean() < 0.9 * counted.errors.mean()
@@ -68,8 +66,7 @@ def test_averaging_over_lengths_has_less_error_than_counting() -> None:
 @pytest.mark.parametrize("name", ["vickrey", "density", "remapped", "elastic"])
 def test_any_mechanism_is_measured_by_drawing(name: str) -> None:
     space = make_space(40, 4, seed=12)
-    meter = meter_for(maker(name, space), space, Settings(draws=500, near=5, similar=3))
-    assert isinstance(meter, DrawMeter)
+    meter = meter_for(maker(name, space), space, Effort(draws=500, near=5, similar=3))
     found = meter.measure([2.0])[0]
     truth = frequencies(name, 2.0, {}, space)
     own = np.diag(truth)[found.stays.ids]
@@ -87,14 +84,14 @@ def test_the_standard_error_of_the_mean_is_that_of_repeated_measuring() -> None:
     # All words share their directions here: errors that took them for independent would be far too small.
     means, errors = [], []
     for seed in range(30):
-        found = meter_for(maker("laplace", SPACE), SPACE, Settings(draws=60, seed=seed)).stays([1.5])[0]
+        found = meter_for(maker("laplace", SPACE), SPACE, Effort(draws=60, seed=seed)).stays([1.5])[0]
         means.append(found.mean)
         errors.append(found.mean_error)
     assert 0.6 < np.std(means) / np.mean(errors) < 1.6
 
 
 def test_the_worst_word_is_measured_again_on_fresh_draws() -> None:
-    found = meter_for(maker("laplace", SPACE), SPACE, Settings(draws=40)).measure([1.5])[0].stays
+    found = meter_for(maker("laplace", SPACE), SPACE, Effort(draws=40)).measure([1.5])[0].stays
     assert found.again is not None
     chosen = np.isin(found.ids, found.again.ids)
     assert found.values[chosen].min() >= found.values[~chosen].max()
@@ -106,17 +103,17 @@ def test_the_worst_word_is_measured_again_on_fresh_draws() -> None:
 
 
 def test_the_near_loss_of_noise_is_the_promise() -> None:
-    found = meter_for(maker("laplace", SPACE), SPACE, Settings(draws=20, similar=3)).near_loss([2.0])[0]
+    found = meter_for(maker("laplace", SPACE), SPACE, Effort(draws=20, similar=3)).near_loss([2.0])[0]
     near = SPACE.similar(found.ids, 3)[0]
     rows = SPACE.distances(found.ids)
     assert found.bound
     assert found.values == pytest.approx(2.0 * np.take_along_axis(rows, near, axis=1).max(axis=1), rel=1e-5)
-    gaussian = meter_for(maker("gaussian", SPACE, delta=0.01), SPACE, Settings(draws=20)).near_loss([2.0])[0]
+    gaussian = meter_for(maker("gaussian", SPACE, delta=0.01), SPACE, Effort(draws=20)).near_loss([2.0])[0]
     assert np.isinf(gaussian.values).all()
 
 
 def test_a_guesser_need_not_learn_to_guess_the_likeliest_word() -> None:
-    found = meter_for(maker("laplace", SPACE), SPACE, Settings(draws=20, adversary_draws=4))
+    found = meter_for(maker("laplace", SPACE), SPACE, Effort(draws=20, adversary_draws=4))
     adversary = found.adversary([1e-3], "frequency")[0]
     prior = np.exp(log_prior(SPACE, "frequency"))
     assert adversary.low >= prior.max() / prior.sum() * (1 - 1e-9)
@@ -129,7 +126,7 @@ def test_counts_of_a_block() -> None:
     assert list(zip(pairs.row.tolist(), pairs.output.tolist(), pairs.count.tolist(), strict=True)) == [
         (0, 3, 3), (0, 7, 1), (1, 0, 1), (1, 1, 1), (1, 2, 1), (1, 3, 1), (2, 5, 4),
     ]  # fmt: skip
-    counts = Counts.of(np.array([3, 1, 5]), outputs, Settings(eta=0.3, gamma=20.0), depth=np.arange(10.0))
+    counts = Counts.of(np.array([3, 1, 5]), outputs, Effort(eta=0.3, gamma=20.0), depths=np.arange(10.0))
     assert counts.distinct.tolist() == [2, 4, 1]
     assert counts.effective.tolist() == [1, 3, 1]
     assert counts.own.tolist() == [0.75, 0.25, 1.0]
@@ -146,6 +143,6 @@ def test_counts_of_a_block() -> None:
 
 def test_alike_inputs_need_enough_sightings() -> None:
     outputs = np.repeat([[9, 8], [9, 8], [9, 9]], 30, axis=1)
-    counts = Counts.of(np.arange(3), outputs, Settings(gamma=1.5))
+    counts = Counts.of(np.arange(3), outputs, Effort(gamma=1.5))
     found, many = counts.alike(1.5)
     assert dict(zip(found.tolist(), many.tolist(), strict=True)) == {8: 2, 9: 1}

@@ -13,12 +13,10 @@ from tests.conftest import make_space, names
 from wordveil._mechanisms import Exponential, ExponentialMechanism
 from wordveil._mechanisms.hyperbolic import Hyperbolic
 from wordveil._mechanisms.priors import log_prior
-from wordveil.calibration import Measurement, Settings, maker, meter_for, span_of
-from wordveil.calibration.row_meter import RowMeter
-from wordveil.calibration.shell_meter import ShellMeter
+from wordveil.calibration import Effort, Measurement, maker, meter_for, span_of
 from wordveil.spaces import EuclideanSpace, GraphSpace, PoincareSpace, Space, Vocabulary
 
-SETTINGS = Settings(draws=50, eta=0.1, gamma=3.0, near=7, similar=4)
+EFFORT = Effort(draws=50, eta=0.1, gamma=3.0, near=7, similar=4)
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "graph": ("graph", {}),
     "tree": ("graph", {"k": 0}),
@@ -46,27 +44,27 @@ def effective(row: np.ndarray, eta: float) -> int:
     return count
 
 
-def check(found: Measurement, table: np.ndarray, space: EuclideanSpace, settings: Settings, *, in_hops: bool) -> None:
+def check(found: Measurement, table: np.ndarray, space: EuclideanSpace, effort: Effort, *, in_hops: bool) -> None:
     # Euclidean distances are computed in single precision, and come out a little different in blocks of another size.
     close = partial(pytest.approx, rel=1e-9 if in_hops else 1e-4)
-    near = space.similar(np.arange(len(space)), settings.near)[0]
-    draws = settings.draws
+    near = space.similar(np.arange(len(space)), effort.near)[0]
+    draws = effort.draws
     own = np.diag(table)
     assert found.exact
     assert found.stays.values == close(own[found.stays.ids])
     expected = (1 - (1 - table) ** draws).sum(axis=1)
     assert found.distinct.values == close(expected[found.distinct.ids])
-    sizes = np.array([effective(row, settings.eta) for row in table])
+    sizes = np.array([effective(row, effort.eta) for row in table])
     assert np.abs(found.effective.values - sizes[found.effective.ids]).max() <= (0 if in_hops else 1)
     assert found.min_entropy.values == close(-np.log2(table.max(axis=1))[found.min_entropy.ids])
     assert found.support.values == close(np.log2(len(space)))
     inputs = (1 - (1 - table) ** draws).sum(axis=0)
     assert found.inputs.values == close(inputs[found.inputs.ids])
-    alike = (table * settings.gamma >= table.max(axis=0) * (1 - 1e-9)).sum(axis=0)
+    alike = (table * effort.gamma >= table.max(axis=0) * (1 - 1e-9)).sum(axis=0)
     assert (found.alike.values == alike[found.alike.ids]).mean() >= (1 if in_hops else 0.95)
     logs = np.log(table)
     for word, loss in zip(found.near_loss.ids, found.near_loss.values, strict=True):
-        losses = [np.abs(logs[word] - logs[other]).max() for other in near[word, : settings.similar]]
+        losses = [np.abs(logs[word] - logs[other]).max() for other in near[word, : effort.similar]]
         assert loss == close(max(losses))
     measured = found.near_loss.ids
     assert found.kept.value == close(own[measured].mean())
@@ -77,7 +75,7 @@ def check(found: Measurement, table: np.ndarray, space: EuclideanSpace, settings
         right = (weight[:, None] / weight.sum() * table).max(axis=0).sum()
         assert adversary.low == close(right)
         assert adversary.high == adversary.low
-        assert adversary.words == len(space)
+        assert adversary.n == len(space)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -85,18 +83,17 @@ def check(found: Measurement, table: np.ndarray, space: EuclideanSpace, settings
 def test_figures_agree_with_the_whole_table(name: str, epsilon: float) -> None:
     space = make_space(90, 4, seed=3)
     kind, options = MECHANISMS[name]
-    meter = meter_for(maker(kind, space, **options), space, SETTINGS)
-    assert isinstance(meter, ShellMeter if kind in ("graph", "ring") else RowMeter)
+    meter = meter_for(maker(kind, space, **options), space, EFFORT)
     made = meter.make(epsilon)
     assert isinstance(made, ExponentialMechanism)
-    in_hops = isinstance(meter, ShellMeter)
-    check(meter.measure([epsilon])[0], whole_table(made), space, SETTINGS, in_hops=in_hops)
+    in_hops = kind in ("graph", "ring")
+    check(meter.measure([epsilon])[0], whole_table(made), space, EFFORT, in_hops=in_hops)
 
 
 @pytest.mark.parametrize("name", ["graph", "ring", "exponential"])
 def test_the_parts_agree_with_the_whole_measurement(name: str) -> None:
     space = make_space(70, 4, seed=4)
-    meter = meter_for(maker(name, space), space, SETTINGS)
+    meter = meter_for(maker(name, space), space, EFFORT)
     whole = meter.measure([1.3, 2.6])
     for found, stays, distinct, loss, success in zip(
         whole,
@@ -118,13 +115,13 @@ def test_an_adversary_among_fewer_words_is_right_more_often() -> None:
     space = make_space(80, 4, seed=5)
     for name in ("graph", "exponential"):
         made = maker(name, space)
-        among_all = meter_for(made, space, SETTINGS).adversary([1.0], "uniform")[0]
-        few = meter_for(made, space, Settings(adversary_words=20))
+        among_all = meter_for(made, space, EFFORT).adversary([1.0], "uniform")[0]
+        few = meter_for(made, space, Effort(adversary_words=20))
         among_few = few.adversary([1.0], "uniform")[0]
         table = whole_table(few.make(1.0))  # type: ignore[arg-type]
         assert among_few.value == pytest.approx((table[few.suspects] / 20).max(axis=0).sum(), rel=1e-4)
         assert among_few.value > among_all.value
-        assert among_few.words == 20
+        assert among_few.n == 20
 
 
 def test_exponential_draws_on_a_graph_are_measured_by_rows_and_agree_with_the_graph() -> None:
@@ -134,8 +131,8 @@ def test_exponential_draws_on_a_graph_are_measured_by_rows_and_agree_with_the_gr
     def make(epsilon: float) -> Exponential:
         return Exponential(hops, epsilon)
 
-    by_rows = meter_for(make, space, SETTINGS).measure([1.5])[0]
-    by_shells = meter_for(maker("graph", space, k=3, first=1.0), space, SETTINGS).measure([1.5])[0]
+    by_rows = meter_for(make, space, EFFORT).measure([1.5])[0]
+    by_shells = meter_for(maker("graph", space, k=3, first=1.0), space, EFFORT).measure([1.5])[0]
     assert by_rows.uniform.value == pytest.approx(by_shells.uniform.value)
     assert np.sort(by_rows.stays.values) == pytest.approx(np.sort(by_shells.stays.values))
     assert by_rows.near.value == pytest.approx(by_shells.near.value)
@@ -144,7 +141,7 @@ def test_exponential_draws_on_a_graph_are_measured_by_rows_and_agree_with_the_gr
 def test_inputs_are_also_counted_along_a_hyperbolic_hierarchy() -> None:
     points = np.random.default_rng(7).normal(size=(50, 2)) * np.linspace(0.1, 4, 50)[:, None]
     space = PoincareSpace("disk", Vocabulary(names(50)), points)
-    exact = meter_for(maker("exponential", space), space, Settings(draws=30)).measure([2.0])[0]
+    exact = meter_for(maker("exponential", space), space, Effort(draws=30)).measure([2.0])[0]
     table = whole_table(Exponential(space, 2.0))
     lower = space.radii[:, None] > space.radii
     assert exact.below is not None
@@ -154,7 +151,7 @@ def test_inputs_are_also_counted_along_a_hyperbolic_hierarchy() -> None:
     def noise(epsilon: float) -> Hyperbolic:
         return Hyperbolic(space, epsilon)
 
-    drawn = meter_for(noise, space, Settings(draws=30))
+    drawn = meter_for(noise, space, Effort(draws=30))
     found = drawn.measure([3.0])[0]
     assert found.below is not None
     assert (found.below.values <= found.inputs.values).all()
@@ -167,7 +164,7 @@ def test_inputs_are_also_counted_along_a_hyperbolic_hierarchy() -> None:
 @pytest.mark.parametrize("name", ["graph", "ring", "exponential", "laplace", "vickrey"])
 def test_tiny_vocabularies(words: int, name: str) -> None:
     space = make_space(words, 2, seed=words)
-    found = meter_for(maker(name, space), space, Settings(draws=40)).measure([1.0])[0]
+    found = meter_for(maker(name, space), space, Effort(draws=40)).measure([1.0])[0]
     facts = found.summary(space.vocabulary)
     assert 0 <= facts["stays"]["worst"] <= 1
     assert 1 <= facts["distinct"]["worst"] <= words
@@ -181,6 +178,6 @@ def test_words_at_one_place_are_measured_too() -> None:
     space: Space = EuclideanSpace("equal", Vocabulary(names(6)), vectors)
     makers: list[Callable[[float], Any]] = [maker(name, space) for name in ("graph", "ring", "exponential", "laplace")]
     for make in makers:
-        found = meter_for(make, space, Settings(draws=30)).measure([2.0])[0]
+        found = meter_for(make, space, Effort(draws=30)).measure([2.0])[0]
         assert np.isfinite(found.stays.values).all()
         assert found.uniform.value <= 1 + 1e-12

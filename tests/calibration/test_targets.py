@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import make_space
-from wordveil.calibration import Settings, Span, Target, maker, match, meter_for, side, solve, span_of
+from wordveil.calibration import Effort, Span, Target, maker, match, meter_for, side, solve, span_of
 from wordveil.calibration.search import largest_epsilon
 from wordveil.errors import WordveilError
 
 SPACE = make_space(80, 4, seed=21)
-SETTINGS = Settings(draws=60, near=5, similar=3)
+SETTINGS = Effort(draws=60, near=5, similar=3)
 TARGETS = [
     Target("stays", 0.5),
     Target("stays", 0.4, share=0.8),
@@ -82,7 +82,7 @@ def test_the_answer_meets_the_target_and_a_larger_one_does_not(name: str, target
 
 @pytest.mark.parametrize("target", TARGETS[:6], ids=lambda target: f"{target.kind}-{target.share}")
 def test_the_answer_for_noise_meets_the_target(target: Target) -> None:
-    meter = meter_for(maker("laplace", SPACE), SPACE, Settings(draws=200, near=5, similar=3))
+    meter = meter_for(maker("laplace", SPACE), SPACE, Effort(draws=200, near=5, similar=3))
     found = solve(meter, target, span_of(meter))
     bound, slack = target.bound, 0.03 * target.bound  # measured again, the worst word may come out a little worse
     value, beyond = (target.value(measured) for measured in meter.measure([found, found * 1.3]))
@@ -112,12 +112,12 @@ def test_targets_that_make_no_sense_are_refused(kind: str, bound: float, share: 
 @pytest.mark.parametrize("bad", [{"eta": 0.0}, {"gamma": 0.5}, {"draws": 0}, {"words": -1}, {"seed": -1}])
 def test_settings_that_make_no_sense_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(WordveilError):
-        Settings(**bad)
+        Effort(**bad)
 
 
 def test_the_span_goes_from_few_words_kept_to_most() -> None:
     for name in ("graph", "ring", "exponential", "laplace", "vickrey"):
-        meter = meter_for(maker(name, SPACE), SPACE, Settings(draws=100))
+        meter = meter_for(maker(name, SPACE), SPACE, Effort(draws=100))
         span = span_of(meter)
         low, high = (found.mean for found in meter.stays([span.low, span.high]))
         assert high > 0.9 or name == "vickrey"  # which never keeps more than about half
@@ -130,7 +130,7 @@ def test_the_span_goes_from_few_words_kept_to_most() -> None:
 @pytest.mark.parametrize("by", ["worst", "mean", "adversary", "adversary-frequency"])
 @pytest.mark.parametrize("other", ["ring", "exponential", "laplace"])
 def test_matched_mechanisms_have_the_same_figure(by: str, other: str) -> None:
-    settings = Settings(words=80, draws=300, near=5, similar=3)
+    settings = Effort(words=80, draws=300, near=5, similar=3)
     known = side(meter_for(maker("graph", SPACE), SPACE, settings), 2.0, by)
     found = match(known, meter_for(maker(other, SPACE), SPACE, settings), by)
     assert found.value(by) == pytest.approx(known.value(by), rel=0.05)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from wordveil import load_space, mechanism
-from wordveil.calibration.tradeoffs import SHIPPED, shipped_tradeoff
+from wordveil.calibration.measurement import SHIPPED, shipped_tradeoff
 
 opened = cache(load_space)
 CURVES = [

@@ -17,7 +17,7 @@ from scipy import stats
 
 from tests.conftest import ALPHA, make_poincare, make_space, names
 from wordveil import Veil, mechanism
-from wordveil.calibration import Settings, maker, meter_for
+from wordveil.calibration import Effort, maker, meter_for
 from wordveil.cli import main
 from wordveil.engines import check_engine, check_runs, on_engine
 from wordveil.errors import WordveilError
@@ -204,7 +204,7 @@ def test_no_words_give_no_words(device: str) -> None:
 @pytest.mark.parametrize("name", ["laplace", "mahalanobis", "gaussian"])
 def test_calibration_finds_the_same_on_both_engines(name: str, device: str) -> None:
     space = make_space(150, 4)
-    settings_of = Settings(words=60, draws=1500, adversary_words=60, seed=1)
+    settings_of = Effort(words=60, draws=1500, adversary_words=60, seed=1)
     epsilons = (2.0, 5.0) if name != "gaussian" else (6.0, 20.0)
     here = meter_for(maker(name, space), space, settings_of)
     there_space = placed(space, device)

@@ -1,7 +1,6 @@
 """Random maps from words to words, one small file each, with its proof and its guarantee."""
 
 from wordveil._mechanisms.base import ExponentialMechanism, Mechanism, NoiseMechanism, RadialMechanism
-from wordveil._mechanisms.channel import Channel, FromChannel
 from wordveil._mechanisms.density import Density
 from wordveil._mechanisms.elastic import Elastic
 from wordveil._mechanisms.exponential import Exponential
@@ -12,6 +11,7 @@ from wordveil._mechanisms.hyperbolic_icdm19 import HyperbolicIcdm19
 from wordveil._mechanisms.jaccard import Jaccard
 from wordveil._mechanisms.knn_truncated import KnnTruncated
 from wordveil._mechanisms.laplace import Laplace
+from wordveil._mechanisms.laws import Effort, Law
 from wordveil._mechanisms.mahalanobis import Mahalanobis
 from wordveil._mechanisms.nadp import Nadp
 from wordveil._mechanisms.registry import DEFAULT, MECHANISMS, mechanism, option_names
@@ -23,12 +23,11 @@ from wordveil._mechanisms.vickrey import Vickrey
 __all__ = [
     "DEFAULT",
     "MECHANISMS",
-    "Channel",
     "Density",
+    "Effort",
     "Elastic",
     "Exponential",
     "ExponentialMechanism",
-    "FromChannel",
     "Gaussian",
     "Graph",
     "Hyperbolic",
@@ -36,6 +35,7 @@ __all__ = [
     "Jaccard",
     "KnnTruncated",
     "Laplace",
+    "Law",
     "Mahalanobis",
     "Mechanism",
     "Nadp",

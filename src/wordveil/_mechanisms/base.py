@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.laws import Effort, Law, RadialLaw, RowLaw, SampledLaw, UnitLength
 from wordveil._mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, rate_of, weights_of
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy, directions
 from wordveil.parallel import ahead, blocks
+from wordveil.progress import Watch, ignore
 from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace, PointSpace, Space
 from wordveil.spaces.space import Ids, Points, Rows
-
-if TYPE_CHECKING:
-    from wordveil._mechanisms.channel import Channel
 
 __all__ = [
     "DRAWN_IN_FLOATS",
@@ -31,6 +30,7 @@ __all__ = [
     "NoiseMechanism",
     "RadialMechanism",
     "RadiusLaw",
+    "ScaledMechanism",
     "drawn_finely",
     "needs_vectors",
 ]
@@ -87,6 +87,8 @@ class Mechanism(ABC, Generic[SpaceT]):
     summary: ClassVar[str]
     in_brief: ClassVar[str]
     source: ClassVar[str]
+    #: How its probabilities are had; draws will do for any mechanism.
+    law_kind: ClassVar[type[Law]] = SampledLaw
     #: Whether a draw is noise and then a search for the words around the noisy point, which an engine can speed up.
     searches_points: ClassVar[bool] = False
     #: Whether that search is for the single nearest word, which an index can find.
@@ -146,24 +148,17 @@ class Mechanism(ABC, Generic[SpaceT]):
         """What the paper claims, where that is more than what is promised here: for the audit to test."""
         return None
 
-    def channel(
-        self, words: Sequence[str] | None = None, *, draws: int = 10_000, entropy: Entropy | None = None
-    ) -> Channel:
-        """Write the mechanism out as the matrix ``Pr[M(w)=u]``.
+    def law(self, effort: Effort | None = None, watch: Watch = ignore) -> Law:
+        """Return the probabilities ``Pr[M(w)=y]``, exact or estimated, and all that follows from them.
 
         Parameters
         ----------
-        words : sequence of str, optional
-            The input words; all if not given.
-        draws : int
-            How many draws to count for each word where the probabilities are not known exactly.
-        entropy : Entropy, optional
-            Where the randomness comes from.
+        effort : Effort, optional
+            How much to draw where the probabilities are not known.
+        watch : callable, optional
+            Told how far long work is.
         """
-        from wordveil._mechanisms.channel import channel_of  # noqa: PLC0415 - a channel is itself run by a mechanism
-
-        ids = None if words is None else np.array([self.space.vocabulary.id(word) for word in words], dtype=np.int64)
-        return channel_of(self, ids, draws=draws, entropy=entropy)
+        return self.law_kind(self, effort, watch)
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""
@@ -248,10 +243,35 @@ class RadialMechanism(NoiseMechanism[PointSpaceT]):
         return np.add(noise, self.space.points(ids), out=noise)
 
 
+class ScaledMechanism(RadialMechanism[PointSpaceT]):
+    """Adds noise whose length is a scale of the word times a length that has one law for all words and all ε."""
+
+    law_kind: ClassVar[type[Law]] = RadialLaw
+
+    @property
+    @abstractmethod
+    def unit_length(self) -> UnitLength:
+        """The law of the length at scale 1."""
+
+    @property
+    @abstractmethod
+    def searched(self) -> NDArray[np.float32]:
+        """The vectors among which the nearest is sought."""
+
+    @abstractmethod
+    def scales(self, ids: Ids) -> NDArray[np.float64]:
+        """Return by how much the noise of each word is longer than at scale 1."""
+
+    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
+        """Draw the length of the noise of each word, before it is stretched."""
+        return self.unit_length.draw(len(ids), entropy) * self.scales(ids)
+
+
 class ExponentialMechanism(Mechanism[SpaceT]):
     """Draws the word directly, with exact probabilities that fall with the distance."""
 
     family = "draws from exact probabilities"
+    law_kind: ClassVar[type[Law]] = RowLaw
 
     @abstractmethod
     def log_weights(self, ids: Ids) -> Rows:

@@ -93,7 +93,7 @@ class Density(NoiseMechanism[EuclideanSpace]):
         )
 
     @cached_property
-    def law(self) -> MixingLaw:
+    def mixing(self) -> MixingLaw:
         """The laws of the mixing variable."""
         return MixingLaw(self.space.dimension, self.epsilon / 2.0, self.bandwidth, self.space.diameter)
 
@@ -102,7 +102,7 @@ class Density(NoiseMechanism[EuclideanSpace]):
         return RowDraws(WholeRows(len(self.space), self._log_masses))
 
     def _log_masses(self, ids: Ids) -> Rows:
-        return self.law.log_mass(self.space.distances(ids))
+        return self.mixing.log_mass(self.space.distances(ids))
 
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:
         """Return a noisy point for each word."""
@@ -110,7 +110,7 @@ class Density(NoiseMechanism[EuclideanSpace]):
         start, towards = self.space.points(ids), self.space.points(centre)
         apart = self.space.apart(start, centre)
         mixing = np.concatenate(
-            [self.law.draw(apart[part], entropy) for part in blocks(len(ids), 1 << 15)] or [np.empty(0)]
+            [self.mixing.draw(apart[part], entropy) for part in blocks(len(ids), 1 << 15)] or [np.empty(0)]
         )
         share = mixing / (mixing + self.bandwidth**2)  # the weight of the component against the word
         deviation = np.sqrt(share) * self.bandwidth

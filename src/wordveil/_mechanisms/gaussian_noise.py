@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import RadialMechanism, needs_vectors
+from wordveil._mechanisms.base import ScaledMechanism, needs_vectors
+from wordveil._mechanisms.laws import UnitLength
 from wordveil.errors import WordveilError
-from wordveil.noise import Entropy, delta_between
+from wordveil.noise import delta_between
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Ids
 
 __all__ = ["GaussianNoise"]
 
 
-class GaussianNoise(RadialMechanism[EuclideanSpace]):
+class GaussianNoise(ScaledMechanism[EuclideanSpace]):
     """Adds Gaussian noise to the word's vector and gives the nearest word.
 
     Parameters
@@ -43,10 +44,19 @@ class GaussianNoise(RadialMechanism[EuclideanSpace]):
         """Return the options beside epsilon that this mechanism was made with."""
         return {"delta": self.delta}
 
-    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
-        """Draw the length of the noise of each word: that of a normal vector has a chi law."""
-        squares = 2.0 * entropy.generator.standard_gamma(0.5 * self.space.dimension, len(ids))
-        return np.asarray(self.deviations[ids] * np.sqrt(squares))
+    @property
+    def unit_length(self) -> UnitLength:
+        """The law of the length at scale 1: that of a normal vector, a chi law."""
+        return UnitLength(0.5 * self.space.dimension, is_root=True)
+
+    @property
+    def searched(self) -> NDArray[np.float32]:
+        """The vectors among which the nearest is sought."""
+        return self.space.matrix
+
+    def scales(self, ids: Ids) -> NDArray[np.float64]:
+        """Return by how much the noise of each word is longer than at scale 1: by its deviation."""
+        return np.asarray(self.deviations[ids])
 
     def true_delta(self, left: int, right: int) -> float:
         """Return the smallest δ that holds between two words at this mechanism's ε: no estimate, the exact value."""

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import LOG_FLOOR, ExponentialMechanism, drawn_finely
+from wordveil._mechanisms.base import ExponentialMechanism, drawn_finely
 from wordveil._mechanisms.batch import Batch
+from wordveil._mechanisms.laws import HopFall, ShellLaw
 from wordveil._mechanisms.rows import rate_of
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
@@ -55,6 +56,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     summary = "draws a word by hops on the graph of nearest words; the default"
     in_brief = "ε per hop, for every two words"
     source = "McSherry & Talwar 2007, on a graph"
+    law_kind = ShellLaw
 
     def __init__(self, space: Space, epsilon: float, *, k: int | None = None, first: float = _FIRST) -> None:
         if isinstance(space, GraphSpace):
@@ -71,6 +73,8 @@ class Graph(ExponentialMechanism[GraphSpace]):
         super().__init__(graph, epsilon)
         self.k = k
         self.first = first
+        #: How the weights of outputs fall with their hops.
+        self.fall = HopFall(rate_of(self.epsilon), first)
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""
@@ -82,28 +86,6 @@ class Graph(ExponentialMechanism[GraphSpace]):
         # docs/guarantees.md, "Numbers"
         error = len(self.space) * self.space.shells * 2.0**-52
         return self.make_guarantee(caveats=(drawn_finely(error),))
-
-    def costs(self, hops: int) -> NDArray[np.float64]:
-        """Return what 0, 1, 2, … hops cost, so many of them; each costs at most 1 more than the one before.
-
-        Parameters
-        ----------
-        hops : int
-            How many numbers to return.
-        """
-        costs = np.arange(hops, dtype=np.float64)
-        costs[1:] -= 1.0 - self.first
-        return costs
-
-    def log_falls(self, hops: int) -> NDArray[np.float64]:
-        """Return the logarithms of the weights of one word at 0, 1, 2, … hops.
-
-        Parameters
-        ----------
-        hops : int
-            How many numbers to return.
-        """
-        return np.maximum(-rate_of(self.epsilon) * self.costs(hops), LOG_FLOOR)
 
     def loss_per_hop(self) -> float:
         """Return what one hop costs at most on this graph, computed: ε, or less where neighbours have like shells.
@@ -119,7 +101,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         4.81
         """
         sizes = self.space.shell_sizes(np.arange(len(self.space)))
-        log_totals = np.log(sizes @ np.exp(self.log_falls(sizes.shape[1])))
+        log_totals = np.log(sizes @ np.exp(self.fall.logs(sizes.shape[1])))
         indptr, indices = self.space.indptr, self.space.indices
         apart = np.abs(np.repeat(log_totals, np.diff(indptr)) - log_totals[indices])
         return rate_of(self.epsilon) + float(apart.max(initial=0.0))
@@ -127,7 +109,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
         hops = self.space.distances(ids).astype(np.int64)
-        return self.log_falls(int(hops.max()) + 1)[hops]
+        return self.fall.logs(int(hops.max()) + 1)[hops]
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its probabilities."""
@@ -142,7 +124,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         # Summed from the far end, where the weights are smallest: each shell then has its probability to a relative
         # error of about 1e-10, however rare it is (docs/guarantees.md, "Numbers").
         sizes = self.space.shell_sizes(batch.words)
-        weights = sizes.astype(np.float64) * np.exp(self.log_falls(sizes.shape[1]))
+        weights = sizes.astype(np.float64) * np.exp(self.fall.logs(sizes.shape[1]))
         falling = choose(weights[:, ::-1], batch.starts, entropy.uniform(len(batch)))
         hops = sizes.shape[1] - 1 - falling
         row = np.repeat(np.arange(len(sizes)), batch.counts)

@@ -14,16 +14,16 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import DRAWN_IN_FLOATS, RadialMechanism, RadiusLaw, needs_vectors
+from wordveil._mechanisms.base import DRAWN_IN_FLOATS, RadiusLaw, ScaledMechanism, needs_vectors
+from wordveil._mechanisms.laws import UnitLength
 from wordveil.guarantee import Guarantee
-from wordveil.noise import Entropy, laplace_lengths
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Ids
 
 __all__ = ["Laplace"]
 
 
-class Laplace(RadialMechanism[EuclideanSpace]):
+class Laplace(ScaledMechanism[EuclideanSpace]):
     """Adds multivariate Laplace noise to the word's vector and gives the nearest word.
 
     Parameters
@@ -53,9 +53,19 @@ class Laplace(RadialMechanism[EuclideanSpace]):
             claim="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",
         )
 
-    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
-        """Draw the length of the noise of each word."""
-        return laplace_lengths(len(ids), self.space.dimension, self.epsilon, entropy)
+    @property
+    def unit_length(self) -> UnitLength:
+        """The law of the length at scale 1: Gamma(n)."""
+        return UnitLength(self.space.dimension)
+
+    @property
+    def searched(self) -> NDArray[np.float32]:
+        """The vectors among which the nearest is sought."""
+        return self.space.matrix
+
+    def scales(self, ids: Ids) -> NDArray[np.float64]:
+        """Return by how much the noise of each word is longer than at scale 1: 1/ε for all."""
+        return np.full(len(ids), 1.0 / self.epsilon)
 
     def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
         """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""

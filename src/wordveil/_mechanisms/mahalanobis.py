@@ -16,9 +16,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import RadialMechanism, RadiusLaw, needs_vectors
+from wordveil._mechanisms.base import RadiusLaw, ScaledMechanism, needs_vectors
+from wordveil._mechanisms.laws import UnitLength
 from wordveil.guarantee import Guarantee
-from wordveil.noise import Entropy, laplace_lengths
 from wordveil.rounding import round_up
 from wordveil.spaces import MahalanobisSpace, Space
 from wordveil.spaces.space import Ids
@@ -26,7 +26,7 @@ from wordveil.spaces.space import Ids
 __all__ = ["Mahalanobis"]
 
 
-class Mahalanobis(RadialMechanism[MahalanobisSpace]):
+class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
     """Adds Laplace noise stretched along the directions in which words vary most, and gives the nearest word.
 
     Parameters
@@ -67,9 +67,19 @@ class Mahalanobis(RadialMechanism[MahalanobisSpace]):
         """The square root of S."""
         return self.space.stretch
 
-    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
-        """Draw the length of the noise of each word, before it is stretched."""
-        return laplace_lengths(len(ids), self.space.dimension, self.epsilon, entropy)
+    @property
+    def unit_length(self) -> UnitLength:
+        """The law of the length at scale 1: Gamma(n)."""
+        return UnitLength(self.space.dimension)
+
+    @property
+    def searched(self) -> NDArray[np.float32]:
+        """The vectors among which the nearest is sought."""
+        return self.space.base.matrix
+
+    def scales(self, ids: Ids) -> NDArray[np.float64]:
+        """Return by how much the noise of each word is longer than at scale 1: 1/ε for all."""
+        return np.full(len(ids), 1.0 / self.epsilon)
 
     def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
         """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laplace import Laplace
+from wordveil._mechanisms.laws import SampledLaw
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy
@@ -41,6 +42,7 @@ class Remapped(Laplace):
     summary = "adds Laplace noise and gives the nearest word near the original: kept for comparison, no promise"
     in_brief = "none"
     source = "challenges paper, after Andrés et al. 2013"
+    law_kind = SampledLaw
     searches_points = False  # not among all words
     takes_nearest = False
 

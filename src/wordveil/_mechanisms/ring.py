@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import LOG_FLOOR, ExponentialMechanism, drawn_finely
+from wordveil._mechanisms.base import ExponentialMechanism, drawn_finely
+from wordveil._mechanisms.laws import HopFall, ShellLaw
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
@@ -38,6 +39,7 @@ class Ring(ExponentialMechanism[RingSpace]):
     summary = "moves a two-sided geometric number of steps along a closed tour of the words"
     in_brief = "ε per step along the tour, for every two words"
     source = "this project"
+    law_kind = ShellLaw
 
     def __init__(self, space: Space, epsilon: float) -> None:
         if isinstance(space, EuclideanSpace):
@@ -45,6 +47,8 @@ class Ring(ExponentialMechanism[RingSpace]):
         if not isinstance(space, RingSpace):
             raise WordveilError(f"the mechanism {self.name} needs a space of vectors or a ring.")
         super().__init__(space, epsilon)
+        #: How the weights of outputs fall with the steps to them.
+        self.fall = HopFall(self.epsilon)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -56,22 +60,14 @@ class Ring(ExponentialMechanism[RingSpace]):
             ),
         )
 
-    @cached_property
-    def _log_falls(self) -> NDArray[np.float64]:
-        return np.maximum(-self.epsilon * np.arange(len(self.space) // 2 + 1), LOG_FLOOR)
-
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
-        return self._log_falls[self.space.distances(ids).astype(np.int64)]
+        return self.fall.logs(self.space.shells)[self.space.distances(ids).astype(np.int64)]
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:
-        count = len(self.space)
-        sizes = np.full(len(self._log_falls), 2.0)
-        sizes[0] = 1.0
-        if count % 2 == 0:
-            sizes[-1] = 1.0
-        return np.cumsum((sizes * np.exp(self._log_falls))[::-1])  # the rarest first, as in `graph`
+        sizes = self.space.shell_sizes(np.array([0]))[0]
+        return np.cumsum((sizes * np.exp(self.fall.logs(len(sizes))))[::-1])  # the rarest first, as in `graph`
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by the word some random steps away."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laplace import Laplace
+from wordveil._mechanisms.laws import SampledLaw
 from wordveil.errors import WordveilError
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
@@ -42,6 +43,7 @@ class Vickrey(Laplace):
     summary = "adds Laplace noise and gives the nearest or the second nearest word"
     in_brief = "ε per unit of Euclidean distance, for every two words"
     source = "Xu et al. 2021"
+    law_kind = SampledLaw
     takes_nearest = False
 
     def __init__(self, space: Space, epsilon: float, *, t: float = 0.5) -> None:

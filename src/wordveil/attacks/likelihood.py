@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import ExponentialMechanism, Graph, Mechanism, Ring
+from wordveil._mechanisms.laws.learner import Learnt, Sightings
 from wordveil.attacks.priors import Prior
 from wordveil.attacks.watching import run_watched
-from wordveil.calibration.learner import Learnt
-from wordveil.calibration.settings import Watch, ignore
-from wordveil.calibration.sightings import Sightings
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
+from wordveil.progress import Watch, ignore
 
 __all__ = ["Likelihood", "likelihood_of"]
 

@@ -15,9 +15,9 @@ from wordveil.attacks.likelihood import Likelihood, likelihood_of
 from wordveil.attacks.ngrams import NgramModel
 from wordveil.attacks.priors import Prior
 from wordveil.attacks.wordlists import Words
-from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
 from wordveil.noise import Entropy
+from wordveil.progress import Watch, ignore
 
 __all__ = ["SentenceAttack", "attack_sentences"]
 

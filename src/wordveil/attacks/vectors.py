@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import NoiseMechanism
 from wordveil.attacks.intervals import Mean, Rate, plain
-from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
+from wordveil.progress import Watch, ignore
 from wordveil.spaces import PointSpace
 from wordveil.spaces.space import Ids, Points
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from wordveil.calibration.settings import Watch
 from wordveil.parallel import run
+from wordveil.progress import Watch
 
 __all__ = ["run_watched"]
 

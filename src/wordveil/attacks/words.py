@@ -19,10 +19,10 @@ from wordveil.attacks.likelihood import Likelihood, likelihood_of
 from wordveil.attacks.priors import Prior
 from wordveil.attacks.watching import run_watched
 from wordveil.attacks.wordlists import Words
-from wordveil.calibration.settings import Watch, ignore
 from wordveil.errors import WordveilError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
+from wordveil.progress import Watch, ignore
 from wordveil.spaces import Space
 
 __all__ = ["WordAttack", "attack_words"]

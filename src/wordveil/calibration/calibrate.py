@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.calibration.choosing import span_of
-from wordveil.calibration.meter import Meter
-from wordveil.calibration.statistics import Measurement
-from wordveil.calibration.store import keep, kept
+from wordveil._mechanisms.laws.store import keep, kept
+from wordveil.calibration.measurement import Measurement
+from wordveil.calibration.meter import Meter, Span, span_of
 from wordveil.calibration.targets import Target, solve
 from wordveil.calibration.wording import advice, meaning
 from wordveil.errors import WordveilError
@@ -65,7 +64,7 @@ class Calibration:
         """Say in plain words what to do."""
         measured = None if self.recommended is None else self.at(self.recommended)
         answers = [(answer.target, answer.epsilon) for answer in self.answers]
-        return advice(answers, measured, self.meter.vocabulary, self.meter.settings.draws)
+        return advice(answers, measured, self.meter.vocabulary, self.meter.effort.draws)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
@@ -75,14 +74,14 @@ class Calibration:
         return {
             **described,
             "on": self.meter.space.describe(),
-            "how": self.meter.how,
+            "how": self.meter.law.how,
             "exact": self.meter.exact,
-            "settings": self.meter.settings.to_dict(),
+            "effort": self.meter.effort.to_dict(),
             "guarantee": self.meter.make(shown).guarantee.to_dict(),
             "measurements": [
                 {
                     **found.summary(self.meter.vocabulary),
-                    "meaning": meaning(found, self.meter.vocabulary, self.meter.settings.draws),
+                    "meaning": meaning(found, self.meter.vocabulary, self.meter.effort.draws),
                 }
                 for found in self.measurements
             ],
@@ -91,7 +90,7 @@ class Calibration:
                     "target": answer.target.kind,
                     "bound": answer.target.bound,
                     "share": answer.target.share,
-                    "sentence": answer.target.sentence(self.meter.settings.draws),
+                    "sentence": answer.target.sentence(self.meter.effort.draws),
                     "largest_epsilon": answer.epsilon if np.isfinite(answer.epsilon) else None,
                     "can_be_met": answer.epsilon > 0,
                 }
@@ -144,7 +143,7 @@ def calibrate(
     )
 
 
-def _solved(meter: Meter, target: Target, span: Any) -> float:
+def _solved(meter: Meter, target: Target, span: Span) -> float:
     key = {"what": "answer", **meter.identity, "target": [target.kind, target.bound, target.share]}
     found = kept(key)
     if found is None:
@@ -166,6 +165,6 @@ def _examples(meter: Meter, epsilons: list[float], words: list[str]) -> dict[flo
     ids = np.repeat([meter.vocabulary.id(word) for word in words], _SHOWN)
     shown: dict[float, dict[str, list[str]]] = {}
     for epsilon in epsilons:
-        drawn = meter.vocabulary.take(meter.make(epsilon).draw(ids, Entropy(meter.settings.seed)))
+        drawn = meter.vocabulary.take(meter.make(epsilon).draw(ids, Entropy(meter.effort.seed)))
         shown[epsilon] = {word: drawn[_SHOWN * i : _SHOWN * (i + 1)] for i, word in enumerate(words)}
     return shown

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordveil.calibration.statistics import Measurement
+from wordveil.calibration.measurement import Measurement
 from wordveil.errors import WordveilError
 from wordveil.extras import check_can_draw
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.calibration.choosing import span_of
-from wordveil.calibration.meter import Meter
-from wordveil.calibration.statistics import Adversary, PerWord
+from wordveil._mechanisms.laws import PerWord
+from wordveil.calibration.meter import Meter, span_of
 from wordveil.calibration.targets import Target, solve
 from wordveil.errors import WordveilError
+from wordveil.stats import Estimate
 
 __all__ = ["MATCHED", "Side", "match", "side"]
 
@@ -38,7 +38,7 @@ class Side:
         N_w.
     near_loss : PerWord
         The largest log-ratio between a word and its most similar words.
-    adversary : Adversary, optional
+    adversary : Estimate, optional
         The best guesser's success, where the match is by it.
     exact : bool
         Whether the figures are exact.
@@ -48,7 +48,7 @@ class Side:
     epsilon: float
     stays: PerWord
     near_loss: PerWord
-    adversary: Adversary | None
+    adversary: Estimate | None
     exact: bool
 
     def value(self, by: str) -> float:
@@ -70,7 +70,7 @@ class Side:
             "stays_mean_error": self.stays.mean_error,
             "near_loss_median": loss if np.isfinite(loss) else None,
             "near_loss_is_bound": self.near_loss.bound,
-            "adversary": None if self.adversary is None else {"value": self.adversary.value, **vars(self.adversary)},
+            "adversary": None if self.adversary is None else self.adversary.to_dict(),
         }
 
 
@@ -109,7 +109,7 @@ def match(known: Side, other: Meter, by: str) -> Side:
     known : Side
         The mechanism whose ε is given, from `side`.
     other : Meter
-        What measures the other; with the same settings, so that both are measured on the same words.
+        What measures the other; with the same effort, so that both are measured on the same words.
     by : str
         One of `MATCHED`.
     """

@@ -1,30 +1,81 @@
-"""What measures a mechanism at any ε, whichever way suits it."""
+"""Measures a mechanism at any ε, through its law."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms import Mechanism, mechanism
+from wordveil._mechanisms.laws import Effort, Law, PerWord, Question, sample
+from wordveil._mechanisms.laws.store import keep, kept
 from wordveil._mechanisms.priors import log_prior
-from wordveil.calibration.settings import Settings, Watch, ignore, sample
-from wordveil.calibration.statistics import Adversary, Measurement, PerWord
-from wordveil.calibration.store import keep, kept
-from wordveil.calibration.surroundings import Surroundings
+from wordveil.calibration.measurement import Measurement
+from wordveil.calibration.search import largest_epsilon, smallest_accepted
+from wordveil.errors import WordveilError
+from wordveil.progress import Watch, ignore, within
 from wordveil.spaces import Space, Vocabulary
+from wordveil.stats import Estimate
 
-__all__ = ["Maker", "Meter"]
+__all__ = ["Maker", "Meter", "Span", "maker", "meter_for", "span_of"]
 
 #: Makes the mechanism for an ε.
 Maker: TypeAlias = Callable[[float], Mechanism[Any]]
 
+_TRIED = (1.0, 10.0, 100.0, 1000.0)  # the first ε that a mechanism accepts tells what it is
+_FEW = 200
+_PRIORS = ("uniform", "frequency")
 
-class Meter(ABC):
+
+def maker(name: str, space: Space, **options: Any) -> Maker:
+    """Return what makes a mechanism of the registry for any ε; it can be sent to another process."""
+    return partial(_make, name, space, options)
+
+
+def _make(name: str, space: Space, options: dict[str, Any], epsilon: float) -> Mechanism[Any]:
+    return mechanism(name, space, epsilon=epsilon, **options)
+
+
+def meter_for(make: Maker, space: Space, effort: Effort | None = None, watch: Watch = ignore) -> Meter:
+    """Return what measures a mechanism.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the mechanism for an ε; see `maker`.
+    space : Space
+        The space it was asked for on.
+    effort : Effort, optional
+        How much to measure.
+    watch : callable, optional
+        Told how far it is.
+
+    Examples
+    --------
+    >>> import wordveil
+    >>> space = wordveil.load_space("glove-50k")
+    >>> meter = meter_for(maker("graph", space), space)
+    >>> round(meter.stays([5.0])[0].worst, 2)
+    0.23
+    """
+    return Meter(make, _probe(make), space, effort or Effort(), watch)
+
+
+def _probe(make: Maker) -> Mechanism[Any]:
+    """Make the mechanism at the first ε that it accepts."""
+    *others, last = _TRIED
+    for epsilon in others:
+        with suppress(WordveilError):
+            return make(epsilon)
+    return make(last)
+
+
+class Meter:
     """Measures one mechanism on one space.
 
     Parameters
@@ -35,31 +86,22 @@ class Meter(ABC):
         The mechanism at some ε.
     space : Space
         The space that the mechanism was asked for on, which says what words are similar.
-    settings : Settings
+    effort : Effort
         How much to measure.
     watch : callable
         Told how far it is.
     """
 
-    #: Whether the figures come from exact probabilities.
-    exact: bool
-    #: How the figures are had, in a sentence.
-    how: str
-    #: How many words are measured if nothing is said; 0 for all.
-    default_words: int
-    #: How many ε are best measured at once when one is searched for, and how closely the search is worth its time.
-    batch: int = 1
-    tolerance: float = 0.002
-
-    def __init__(
-        self, make: Maker, probe: Mechanism[Any], space: Space, settings: Settings, watch: Watch = ignore
-    ) -> None:
-        self.make = make
-        self.probe = probe
-        self.space = space
-        self.settings = settings
-        self.watch = watch
+    def __init__(self, make: Maker, probe: Mechanism[Any], space: Space, effort: Effort, watch: Watch = ignore) -> None:
+        self.make, self.probe, self.space = make, probe, space
+        self.effort, self.watch = effort, watch
+        self.law = probe.law(effort, watch)
         self._priors: dict[str, NDArray[np.float64]] = {}
+
+    @property
+    def exact(self) -> bool:
+        """Whether the figures come from exact probabilities."""
+        return self.law.exact
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -69,58 +111,65 @@ class Meter(ABC):
     @cached_property
     def ids(self) -> NDArray[np.int64]:
         """The words that are measured, in random order."""
-        count = self.default_words if self.settings.words is None else self.settings.words
-        return sample(len(self.space), count or len(self.space), self.settings.seed)
+        count = self.law.measured_words if self.effort.words is None else self.effort.words
+        return sample(len(self.space), count or len(self.space), self.effort.seed)
 
     @cached_property
     def suspects(self) -> NDArray[np.int64]:
-        """The words among which the adversary looks for the input, in the order of the vocabulary."""
-        return np.sort(sample(len(self.space), self.settings.adversary_words, self.settings.seed))
+        """The words among which the attacker looks for the input, in the order of the vocabulary."""
+        return np.sort(sample(len(self.space), self.law.suspected_words, self.effort.seed))
 
     @cached_property
-    def surroundings(self) -> Surroundings:
-        """The most similar words of some of the words."""
+    def near(self) -> NDArray[np.int64]:
+        """The words most similar to each of the first of the measured words."""
         self.watch("looking up similar words", 0.0)
-        chosen = self.ids[: self.settings.near_words]
-        return Surroundings.of(self.space, chosen, max(self.settings.near, self.settings.similar))
+        chosen = self.ids[: self.effort.near_words]
+        return self.space.similar(chosen, max(self.effort.near, self.effort.similar))[0]
 
     def tell(self, prior: str, chances: NDArray[np.float64]) -> None:
-        """Let the adversary know how likely each word is, under a name of one's own, and look no further.
+        """Let the attacker know how likely each word is, under a name of one's own, and look no further.
 
         Parameters
         ----------
         prior : str
             The name, to be given to `adversary`.
         chances : array of float
-            The probability of every word of the vocabulary; the adversary looks among those above 0.
+            The probability of every word of the vocabulary; the attacker looks among those above 0.
         """
         self.suspects = np.flatnonzero(chances)
         self._priors[prior] = np.log(chances, out=np.full(len(chances), -np.inf), where=chances > 0)
 
-    def log_prior(self, prior: str, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the logarithms of a prior over these words, which sum to 1."""
-        logs = (self._priors[prior] if prior in self._priors else log_prior(self.space, prior))[ids]
-        return np.asarray(logs - np.logaddexp.reduce(logs))
+    def _prior(self, name: str) -> NDArray[np.float64]:
+        """Return how likely the suspects are, summing to 1."""
+        logs = (self._priors[name] if name in self._priors else log_prior(self.space, name))[self.suspects]
+        return np.asarray(np.exp(logs - np.logaddexp.reduce(logs)))
 
-    @abstractmethod
+    def laws(self, epsilons: Sequence[float]) -> list[Law]:
+        """Return the laws at these ε, which share what they can."""
+        return self.law.at([self.make(epsilon) for epsilon in epsilons])
+
     def stays(self, epsilons: Sequence[float], ids: NDArray[np.int64] | None = None) -> list[PerWord]:
         """Return N_w at each ε, for these words or for those that are measured."""
+        chosen = (self.suspects if self.exact else self.ids) if ids is None else ids
+        return [law.stays(chosen) for law in self.laws(epsilons)]
 
-    @abstractmethod
     def distinct(self, epsilons: Sequence[float], ids: NDArray[np.int64] | None = None) -> list[PerWord]:
         """Return S_w at each ε, the number of distinct outputs in the given number of draws."""
+        return [law.distinct(self.ids if ids is None else ids) for law in self.laws(epsilons)]
 
-    @abstractmethod
     def near_loss(self, epsilons: Sequence[float]) -> list[PerWord]:
-        """Return at each ε the largest log-ratio between a word and its most similar words."""
+        """Return at each ε the largest log-ratio between a word and its most similar words, or its bound."""
+        return [self._near_loss(law) for law in self.laws(epsilons)]
 
-    @abstractmethod
-    def adversary(self, epsilons: Sequence[float], prior: str) -> list[Adversary]:
-        """Return at each ε how often the best guess is right."""
+    def _near_loss(self, law: Law) -> PerWord:
+        others = self.near[: law.loss_words, : self.effort.similar]
+        ids = self.ids[: len(others)]
+        return PerWord(ids, law.loss(ids, others).max(axis=1, initial=0.0), bound=law.loss_is_bound)
 
-    @abstractmethod
-    def _measure(self, epsilons: Sequence[float]) -> Iterator[Measurement]:
-        """Measure everything at these ε, one after the other."""
+    def adversary(self, epsilons: Sequence[float], prior: str) -> list[Estimate]:
+        """Return at each ε how often the best guess of an attacker who looks at one word at a time is right."""
+        told = [self._prior(prior)]
+        return [law.guesses(self.suspects, told, self.watch)[0].success for law in self.laws(epsilons)]
 
     def measure(self, epsilons: Sequence[float]) -> list[Measurement]:
         """Measure everything at these ε; what was measured before comes from the cache."""
@@ -130,11 +179,31 @@ class Meter(ABC):
             if arrays is not None:
                 found[epsilon] = Measurement.from_arrays(arrays)
         missing = [epsilon for epsilon in epsilons if epsilon not in found]
-        if missing:
-            for measurement in self._measure(missing):
-                keep(self.key(measurement.epsilon), measurement.to_arrays())
-                found[measurement.epsilon] = measurement
+        for number, law in enumerate(self.laws(missing) if missing else ()):
+            watch = within(self.watch, number / len(missing), (number + 1) / len(missing))
+            measured = self._measured(law, watch)
+            keep(self.key(measured.epsilon), measured.to_arrays())
+            found[missing[number]] = measured
         return [found[epsilon] for epsilon in epsilons]
+
+    def _measured(self, law: Law, watch: Watch) -> Measurement:
+        outputs = sample(len(self.space), self.effort.outputs, self.effort.seed)
+        near, depths = self.near[:, : self.effort.near], self.probe.space.depths
+        priors = [self._prior(prior) for prior in _PRIORS]
+        found = law.measure(Question(self.ids, near, self.suspects, priors, outputs, depths), watch)
+        return Measurement(
+            epsilon=law.mechanism.epsilon,
+            exact=law.exact,
+            stays=found.stays,
+            **found.spread._asdict(),
+            **found.behind._asdict(),
+            near_loss=self._near_loss(law),
+            kept=found.kept,
+            near=found.near,
+            far=found.far,
+            uniform=found.guesses[0].success,
+            frequency=found.guesses[1].success,
+        )
 
     def key(self, epsilon: float) -> dict[str, Any]:
         """Say all that a measurement at this ε depends on."""
@@ -149,6 +218,44 @@ class Meter(ABC):
             "options": described["options"],
             "metric": described["space"]["checksum"],
             "space": self.space.checksum,
-            "meter": type(self).__name__,
-            "settings": self.settings.to_dict(),
+            "law": type(self.law).__name__,
+            "effort": self.effort.to_dict(),
         }
+
+
+@dataclass(frozen=True)
+class Span:
+    """The range of ε in which a mechanism goes from changing nearly every word to keeping nearly every word."""
+
+    low: float
+    high: float
+
+    def grid(self, count: int) -> list[float]:
+        """Return so many ε, evenly spaced in ratio, rounded to two digits but not to below the range."""
+        first, *others = (float(epsilon) for epsilon in np.geomspace(self.low, self.high, count))
+        rounded = {float(f"{epsilon:.2g}") for epsilon in others}
+        step = 10.0 ** (np.floor(np.log10(first)) - 1)  # a smaller ε might be one that the mechanism refuses
+        return sorted(rounded | {float(f"{np.ceil(first / step) * step:.2g}")})
+
+
+def span_of(meter: Meter) -> Span:
+    """Find the ε at which 2% and 98% of the words stay, roughly, from a few words."""
+    few = replace(meter.effort, words=min(_FEW, len(meter.space)), draws=_FEW)
+    small = Meter(meter.make, meter.probe, meter.space, few)
+    start = meter.probe.epsilon
+
+    def ends_at(share: float) -> float:
+        return largest_epsilon(
+            lambda tried: [found.mean <= share for found in small.stays(tried, small.ids)],
+            start,
+            4 * start,
+            batch=meter.law.batch,
+            tolerance=0.05,
+        )
+
+    low, high = ends_at(0.02), ends_at(0.98)
+    if not low:  # even the smallest ε that the mechanism accepts keeps more
+        low = smallest_accepted(meter.make, start)
+    if not np.isfinite(high) or high <= low:
+        high = 10 * low
+    return Span(low, high)

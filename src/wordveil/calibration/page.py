@@ -12,7 +12,7 @@ import numpy as np
 from wordveil import __version__
 from wordveil.calibration.calibrate import Calibration
 from wordveil.calibration.figures import Curve, averages, histograms, inline, panels
-from wordveil.calibration.statistics import Measurement
+from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.wording import meaning, percent, success
 
 __all__ = ["page"]
@@ -54,7 +54,7 @@ def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:
     curve = Curve.from_dict(facts)
     shown = calibration.at(calibration.recommended or calibration.measurements[-1].epsilon)
     promise = meter.make(shown.epsilon).guarantee
-    draws = meter.settings.draws
+    draws = meter.effort.draws
     body = [
         f"<h1>Calibration of {escape(curve.label)}</h1>",
         *_recommendation(calibration, shown),
@@ -64,7 +64,7 @@ def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:
         *_list(promise.caveats),
         "<h2>What each ε means</h2>",
         _table(calibration, shown.epsilon),
-        f"<p>{escape(meter.how)} {_errors(calibration)}</p>",
+        f"<p>{escape(meter.law.how)} {_errors(calibration)}</p>",
         "<h3>Plausible deniability</h3>",
         _deniability(calibration, shown.epsilon),
         f"<h3>ε = {shown.epsilon:g} in words</h3>",
@@ -127,7 +127,7 @@ def _table(calibration: Calibration, chosen: float) -> str:
 
 
 def _deniability(calibration: Calibration, chosen: float) -> str:
-    settings = calibration.meter.settings
+    settings = calibration.meter.effort
     heads = (
         "ε", f"outputs that hold {percent(1 - settings.eta)}, fewest", "median", "min-entropy in bits, lowest", "mean",
         f"inputs that give an output in {settings.draws:,} draws (K), fewest", "mean",
@@ -163,7 +163,7 @@ def _errors(calibration: Calibration) -> str:
     first = calibration.measurements[0]
     whole = len(calibration.meter.vocabulary)
     measured = f"Staying was measured on {len(first.stays.ids):,} of {whole:,} words, the number of outputs on "
-    measured += f"{len(first.distinct.ids):,}, the adversary among {first.uniform.words:,}."
+    measured += f"{len(first.distinct.ids):,}, the adversary among {first.uniform.n:,}."
     if calibration.meter.exact:
         return measured
     largest = max(found.stays.mean_error for found in calibration.measurements)
@@ -195,7 +195,7 @@ def _examples(calibration: Calibration) -> str:
 def _provenance(calibration: Calibration) -> str:
     meter = calibration.meter
     described = meter.probe.describe()
-    settings = ", ".join(f"{key} = {value}" for key, value in meter.settings.to_dict().items())
+    settings = ", ".join(f"{key} = {value}" for key, value in meter.effort.to_dict().items())
     today = datetime.now(timezone.utc).date().isoformat()
     return (
         f'<p class="small">wordveil {__version__}, {today}. Mechanism {escape(described["mechanism"])}, options '

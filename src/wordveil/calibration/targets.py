@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.calibration.choosing import Span
-from wordveil.calibration.meter import Meter
+from wordveil._mechanisms.laws import PerWord
+from wordveil.calibration.measurement import Measurement
+from wordveil.calibration.meter import Meter, Span
 from wordveil.calibration.search import largest_epsilon
-from wordveil.calibration.statistics import Measurement, PerWord
 from wordveil.errors import WordveilError
 from wordveil.rounding import round_down
 
@@ -144,7 +144,7 @@ def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0) -> flo
         if 0.0 < about < np.inf:
             low, high = 0.75 * about, 1.05 * about
     return round_down(
-        largest_epsilon(holds, low, high, batch=meter.batch, tolerance=meter.tolerance, narrowed=narrowed)
+        largest_epsilon(holds, low, high, batch=meter.law.batch, tolerance=meter.law.tolerance, narrowed=narrowed)
     )
 
 
@@ -155,7 +155,7 @@ def _at_once(meter: Meter, target: Target, sure: float) -> Callable[[Sequence[fl
         if target.kind == "near-loss":
             return [found.met_by(target.share) for found in meter.near_loss(epsilons)]
         prior = "uniform" if target.kind == "adversary" else "frequency"
-        return [found.high + sure * found.error for found in meter.adversary(epsilons, prior)]
+        return [found.high for found in meter.adversary(epsilons, prior)]
 
     return lambda epsilons: [value <= target.bound for value in values(epsilons)]
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wordveil.calibration.statistics import Adversary, Measurement
+from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.targets import Target
 from wordveil.spaces import Vocabulary
+from wordveil.stats import Estimate
 
 __all__ = ["advice", "meaning", "percent", "success"]
 
@@ -50,14 +51,14 @@ def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[s
         f"{fewest!r}, which has the fewest, {distinct.worst:,.0f}.",
         f"Whoever knows the mechanism and makes the best guess of the original is right {success(measured.uniform)} "
         f"of the time if all words are equally likely, and {success(measured.frequency)} if he knows how frequent "
-        f"words are (among {measured.uniform.words:,} words).",
+        f"words are (among {measured.uniform.n:,} words).",
         _loss(measured),
         f"Of all words {percent(measured.kept.value)} are kept, {percent(measured.near.value)} become one of their "
         f"most similar words, {percent(measured.far.value)} another.",
     ]
 
 
-def success(adversary: Adversary) -> str:
+def success(adversary: Estimate) -> str:
     """Say how often the best guess is right: as a range where the two bounds differ by more than their error."""
     if adversary.high - adversary.low <= max(2.0 * adversary.error, 5e-4):
         return percent(adversary.value)

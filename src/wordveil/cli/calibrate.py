@@ -27,7 +27,7 @@ from wordveil.extras import check_can_draw
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from wordveil.calibration import Calibration, Settings, Target
+    from wordveil.calibration import Calibration, Effort, Target
     from wordveil.calibration.figures import Curve
 
 __all__ = ["ProgressOf", "Quiet", "number_of_words", "register"]
@@ -149,7 +149,7 @@ def calibrate(
         "near-loss": near_loss,
     }
     targets = [calibration.Target(kind, bound, share) for kind, bound in bounds.items() if bound is not None]
-    settings = calibration.Settings(
+    settings = calibration.Effort(
         words=number_of_words(words), draws=draws, eta=eta, gamma=gamma, adversary_words=adversary_words, seed=seed
     )
     drawn = pictures_of(figures, *_PICTURES)
@@ -172,7 +172,7 @@ def calibrate(
         _show(found, facts)
 
 
-def _check_targets(targets: list[Target], share: float, settings: Settings) -> None:
+def _check_targets(targets: list[Target], share: float, settings: Effort) -> None:
     if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
         raise WordveilError("--share is a share of words: above 0, and at most 1.")
     for target in targets:
@@ -222,7 +222,7 @@ def _write(
 
         curves = [drawing.Curve.from_dict(facts), *others]
         drawn = (
-            drawing.histograms(found.measurements, found.meter.settings.draws),
+            drawing.histograms(found.measurements, found.meter.effort.draws),
             drawing.averages(curves),
             drawing.panels(curves),
         )

@@ -48,7 +48,7 @@ def explain(
 
       wordveil explain harbour --epsilon 6 --option k=5 --json
     """
-    from wordveil.calibration.outputs import outputs_of
+    from wordveil.calibration.explain import outputs_of
     from wordveil.text.lookup import Lookup
     from wordveil.text.tokens import lookup_key
 

@@ -81,7 +81,7 @@ def match(
     if by not in calibration.MATCHED:
         raise WordveilError(f"there is no --by {by!r}; choose one of {', '.join(calibration.MATCHED)}.")
     spaces = _spaces(space or ["glove-50k"], len(names))
-    settings = calibration.Settings(words=number_of_words(words), adversary_words=adversary_words, seed=seed)
+    settings = calibration.Effort(words=number_of_words(words), adversary_words=adversary_words, seed=seed)
     with ProgressOf("matching", quiet=quiet) as progress:
         meters = _meters(names, spaces, normalise, _options(option or [], len(names)), settings, progress)
         sides = [calibration.side(meters[0], known, by)]

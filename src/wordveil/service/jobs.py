@@ -122,7 +122,7 @@ def calibrate_into(request: dict[str, Any], path: Path) -> None:
     name = path.stem
     try:
         space = load_space(request["space"])
-        settings = calibration.Settings(
+        settings = calibration.Effort(
             words=request["words"],
             near_words=min(request["words"], 2000),
             draws=request["draws"],

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
-from wordveil.calibration.outputs import Chances, chances_of, outputs_of
+from wordveil.calibration.explain import Chances, chances_of, outputs_of
 from wordveil.service.problems import Problem
 from wordveil.spaces import EuclideanSpace, GraphSpace, PoincareSpace
 from wordveil.spaces.hyperbolic_geometry import from_hyperboloid, hyperboloid_distance, log_map, time_coordinate

@@ -38,6 +38,7 @@ class RingSpace(HopSpace):
 
     metric = "steps along a closed tour of the words"
     unit = "step"
+    shells_are_alike = True
 
     def __init__(self, name: str, vocabulary: Vocabulary, tour: NDArray[Any]) -> None:
         super().__init__(name, vocabulary)

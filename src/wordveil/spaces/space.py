@@ -125,6 +125,8 @@ class HopSpace(Space):
 
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
+    #: Whether every word sees shells of the same sizes.
+    shells_are_alike: bool = False
 
     @property
     @abstractmethod
@@ -159,7 +161,7 @@ class Device(Protocol):
         """
 
     def rays(self, matrix: NDArray[np.float32]) -> Any:
-        """Return what follows noise among these points, as `wordveil.calibration.rays.Rays` does."""
+        """Return what follows noise among these points, as `wordveil._mechanisms.laws.rays.Rays` does."""
 
 
 class PointSpace(Space):

@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.tasks.made_data import write
+from tests.lab.tasks.made_data import mail, write
 from wordveil.errors import InputError
 from wordveil.lab.experiments import corpora
 from wordveil.lab.tasks import DataFolder
 
 LETTERS = {"a": "first letter\n<NAME/> & co <not xml", "b": "second letter", "c": "third letter"}
-
-
-def mail(name: str, author: str, body: str | None) -> str:
-    inside = "" if body is None else f"  <body>\n\n{body}\n</body>\n"
-    return f'<text file="Some//{name}.xml">\n <author id="{author}"/>\n{inside}</text>\n'
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Calibration's rays on a device, where plain search is faster than lists and bounds.
 
-On a processor `wordveil.calibration.rays` avoids products of vectors. A GPU's matrix units make them nearly free, so
-here every noisy point is made and its nearest word searched, exactly; the edges of the cells are computed as there.
+On a processor `wordveil._mechanisms.laws.rays` avoids products of vectors. A GPU has matrix units that make them nearly
+free, so here every noisy point is made and its nearest word searched, exactly; the edges of the cells are computed as
+there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from wordveil.calibration.rays import Landing, Rays
+from wordveil._mechanisms.laws.rays import Landing, Rays
 from wordveil.engines.gpu.search import CertifiedSearch
 from wordveil.parallel import blocks
 

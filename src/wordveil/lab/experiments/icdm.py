@@ -13,7 +13,7 @@ from scipy.integrate import trapezoid
 
 from wordveil._mechanisms import mechanism
 from wordveil.cache import cached_folder
-from wordveil.calibration import Meter, Settings, Side, maker, match, meter_for, side
+from wordveil.calibration import Effort, Meter, Side, maker, match, meter_for, side
 from wordveil.calibration.figures import panels
 from wordveil.errors import WordveilError
 from wordveil.io.checkpoint import digest_of
@@ -273,13 +273,13 @@ _FLAT = 50  # the second dimension of GloVe
 def table4(run: Run) -> Result:
     """Match laplace on GloVe to the hyperbolic mechanisms by the word that stays most."""
     words = run.pick(1000, 100, 6)
-    settings = Settings(words=words, draws=run.pick(1000, 1000, 50), near_words=run.pick(100, 100, 5), seed=run.seed)
+    effort = Effort(words=words, draws=run.pick(1000, 1000, 50), near_words=run.pick(100, 100, 5), seed=run.seed)
     rows: list[list[Cell]] = []
     facts = []
     sizes = []
     for label, ball in _balls(run):
         sizes.append(f"{len(ball):,} of {label}")
-        for found in _matched(ball, settings, run):
+        for found in _matched(ball, effort, run):
             facts.append({"ball": label, **found})
             flat: list[Cell] = [figure for one in found["euclidean"] for figure in (one["epsilon"], one["mean"])]
             rows.append([label, found["mechanism"], found["epsilon"], found["worst"], found["mean"], *flat])
@@ -304,9 +304,9 @@ def table4(run: Run) -> Result:
         "its promise at an ε just above its dimension less one and moves its points inward, shows the opposite: where "
         "it hides words well, its mean lies above the Euclidean one at the same worst case. The worst is that of the "
         "words measured, counted in 1,000 draws of each: the largest of many counts, so a little too large.",
-        changed=f"Hearst's patterns in a {HEARST_DIMENSION}-d ball stand for WebIsADb, beside WordNet's nouns and verbs "
-        f"in a 3-d ball; the same words of GloVe 100-d, and its {_FLAT} main directions, stand for GloVe in 100, 200 "
-        f"and 300 dimensions.{left_out}",
+        changed=f"Hearst's patterns in a {HEARST_DIMENSION}-d ball stand for WebIsADb, beside WordNet's nouns and "
+        "verbs in a 3-d ball; the same words of GloVe 100-d, and its "
+        f"{_FLAT} main directions, stand for GloVe in 100, 200 and 300 dimensions.{left_out}",
         facts={"rows": facts},
     )
 
@@ -318,9 +318,9 @@ def _balls(run: Run) -> Iterator[tuple[str, PoincareSpace]]:
         yield f"Hearst, {HEARST_DIMENSION}-d", hearst_ball(run)
 
 
-def _matched(ball: PoincareSpace, settings: Settings, run: Run) -> Iterator[dict[str, Any]]:
+def _matched(ball: PoincareSpace, effort: Effort, run: Run) -> Iterator[dict[str, Any]]:
     """Give for each mechanism and ε the worst and the mean N_w, and the means of laplace at the same worst."""
-    meters = [meter_for(maker("laplace", flat), flat, settings, run.watch) for flat in _same_words(ball)]
+    meters = [meter_for(maker("laplace", flat), flat, effort, run.watch) for flat in _same_words(ball)]
     papers = tuple(_TABLE4)
     plans: list[tuple[str, dict[str, float], tuple[float, ...]]] = [
         ("hyperbolic-icdm19", {}, run.pick(papers, papers, papers[2:3])),
@@ -330,7 +330,7 @@ def _matched(ball: PoincareSpace, settings: Settings, run: Run) -> Iterator[dict
         ),
     ]
     for name, options, epsilons in plans:
-        meter = meter_for(maker(name, ball, **options), ball, settings, run.watch)
+        meter = meter_for(maker(name, ball, **options), ball, effort, run.watch)
         for epsilon in epsilons:
             known = side(meter, epsilon, "worst")
             yield {

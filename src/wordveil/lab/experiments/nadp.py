@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Nadp, NoiseMechanism, mechanism
+from wordveil._mechanisms.laws import sample
 from wordveil.attacks import attack_released, attack_vectors
-from wordveil.calibration.settings import sample
 from wordveil.canvas import new_figure
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
 from wordveil.lab.tasks import AveragedVectors, Reader, Task, evaluate, load_task

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wordveil._mechanisms import mechanism
-from wordveil.calibration import Calibration, Settings, Target, calibrate, maker, meter_for, solve, span_of
+from wordveil.calibration import Calibration, Effort, Target, calibrate, maker, meter_for, solve, span_of
 from wordveil.calibration.figures import Curve, averages, histograms
 from wordveil.canvas import new_figure
 from wordveil.lab.attacks import Corpus, Incognito, Membership, MembershipAuditor, Versatile, WordModelSize
@@ -50,10 +50,10 @@ def calibrated(
         On how many words.
     """
     # None of these figures shows the attacker, whose success would take most of the time.
-    settings = Settings(
+    effort = Effort(
         words=words, draws=run.pick(1000, 1000, 50), near_words=min(words, 100), adversary_words=100, seed=run.seed
     )
-    return calibrate(meter_for(maker(mechanism, space), space, settings, run.watch), list(epsilons), points=points)
+    return calibrate(meter_for(maker(mechanism, space), space, effort, run.watch), list(epsilons), points=points)
 
 
 def statistics_table(title: str, calibration: Calibration, draws: int = 1000) -> Table:
@@ -133,7 +133,7 @@ def fig2(run: Run) -> Result:
         changed="The paper's 50-d GloVe is not in the data; the 50 main directions of the bundled 100-d GloVe stand "
         f"for it, with {words:,} words.",
         facts={"paper": _FIG2, "ours": found.to_dict()["measurements"]},
-        figures={"": histograms(found.measurements, found.meter.settings.draws)},
+        figures={"": histograms(found.measurements, found.meter.effort.draws)},
     )
 
 
@@ -258,11 +258,11 @@ _SHOWN = 4
 def table1(run: Run) -> Result:
     """Find the ε of each average N_w, and draw four different replacements of three words."""
     space = run.glove(also=_WORDS)
-    settings = Settings(words=run.pick(2000, 300, 10), seed=run.seed)
+    effort = Effort(words=run.pick(2000, 300, 10), seed=run.seed)
     rows: list[tuple[Cell, ...]] = []
     facts = []
     for name in ("laplace", "graph"):
-        meter = meter_for(maker(name, space), space, settings, run.watch)
+        meter = meter_for(maker(name, space), space, effort, run.watch)
         span = span_of(meter)
         for stays in _TABLE1:
             epsilon = solve(meter, Target("stays-mean", stays / 1000), span, sure=0.0)
@@ -277,8 +277,8 @@ def table1(run: Run) -> Result:
     papers: list[tuple[Cell, ...]] = [("laplace, paper", stays, None, *words) for stays, words in _TABLE1.items()]
     return Result(
         [Table("Replacements (GloVe)", ("mechanism", "mean N_w", "ε", *_WORDS), [*papers, *rows])],
-        "Ours are the first draws, not a choice of them. With laplace most draws at these averages are unrelated words, "
-        "more than the paper's examples suggest; related ones come when the word itself often stays. The graph "
+        "Ours are the first draws, not a choice of them. With laplace most draws at these averages are unrelated "
+        "words, more than the paper's examples suggest; related ones come when the word itself often stays. The graph "
         "mechanism, at the same average, draws more related words, and some unrelated ones as well.",
         changed="GloVe 100-d with 50,000 words stands for 300-d with 319,000; fastText is not in the data.",
         facts={"rows": facts},

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from wordveil._mechanisms import DEFAULT
-from wordveil.calibration.tradeoffs import shipped_tradeoff
+from wordveil.calibration.measurement import shipped_tradeoff
 from wordveil.service.problems import PROBLEMS
 from wordveil.service.routes.shared import json_response, state_of
 from wordveil.service.schemas import CalibrationRequest, Job, MechanismName, Tradeoff

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.kernels import squared_distances
 from wordveil.parallel import blocks
 
 __all__ = ["Landing", "Rays"]
@@ -114,16 +115,8 @@ class Rays:
         return Landing(edges, self._ids[outputs].astype(np.int32))
 
     def _squared_distances(self, places: NDArray[np.int64]) -> Matrix:
-        rows = self._points[places] @ self._points.T
-        rows *= -2.0
-        rows += self._squares
-        rows += self._squares[places][:, None]
-        for place, row in zip(places, rows, strict=True):
-            # As in EuclideanSpace.distances: nearly equal vectors are measured directly.
-            close = np.flatnonzero(row < 1e-3 * (self._squares[place] + self._squares))
-            apart = self._points[place].astype(np.float64) - self._points[close]
-            row[close] = np.maximum(np.einsum("ij,ij->i", apart, apart), np.finfo(np.float32).tiny)
-            row[place] = np.inf  # the word itself is compared with, not listed
+        rows = np.maximum(squared_distances(self._points, self._squares, places), np.finfo(np.float32).tiny)
+        rows[np.arange(len(places)), places] = np.inf  # the word itself is compared with, not listed
         return rows
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space
-from wordveil.calibration.rays import Rays
+from wordveil._mechanisms.laws.rays import Rays
 from wordveil.spaces import EuclideanSpace
 
 

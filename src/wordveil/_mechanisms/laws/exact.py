@@ -1,0 +1,190 @@
+"""Exact laws: what follows from rows of known probabilities, and the law of mechanisms that state them row by row.
+
+A pass over the rows of all inputs finds the best guess for every output: the largest of prior times probability, kept
+as a running maximum, so that no table of all pairs is ever held.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.laws.figures import Outputs, PerWord, Spread, expected_distinct, likeliest_sets
+from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Ids, Law, Question
+from wordveil.parallel import run
+from wordveil.progress import Watch, ignore, run_watched
+from wordveil.stats import Estimate
+
+if TYPE_CHECKING:
+    from wordveil._mechanisms.base import ExponentialMechanism
+
+__all__ = ["ExactLaw", "RowLaw", "Survey"]
+
+Floats = NDArray[np.float64]
+
+_ALIKE = 1e-9  # probabilities equal but for rounding count as equal
+
+
+class Survey(NamedTuple):
+    """What one pass over the inputs tells.
+
+    Attributes
+    ----------
+    stays : PerWord
+        The chance of each input to stay itself.
+    columns : array of shape (outputs, inputs)
+        ``ln Pr[M(w)=y]`` for the outputs that were asked about.
+    guesses : list of Guess
+        The best guess under each prior.
+    """
+
+    stays: PerWord
+    columns: Floats
+    guesses: list[Guess]
+
+
+class ExactLaw(Law):
+    """A law whose probabilities are known, and so are all the figures that follow from them."""
+
+    @abstractmethod
+    def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
+        """Go once through some inputs, and find all that is to be known of them.
+
+        Parameters
+        ----------
+        inputs : array of int
+            The inputs.
+        priors : sequence of array
+            For each attacker how likely the inputs are, summing to 1.
+        outputs : array of int
+            The outputs whose columns are wanted.
+        watch : callable
+            Told how far it is.
+        """
+
+    def profile(self, ids: Ids) -> tuple[Floats, Floats]:
+        """Return for each word the probabilities that an output of it can have, and how many outputs have each."""
+        return self.rows(ids), np.ones((1, 1))
+
+    def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
+        """Return the best guess under each of some priors."""
+        return self.survey(inputs, priors, np.empty(0, dtype=np.int64), watch).guesses
+
+    def distinct(self, ids: Ids) -> PerWord:
+        """Return the expected number of distinct outputs of each word in the given number of draws."""
+        return self._spread(ids).distinct
+
+    def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
+        """Find all the figures of a calibration."""
+        survey = self.survey(ask.inputs, ask.priors, ask.outputs, watch)
+        some = ask.ids[: len(ask.near)]
+        kept = float(self.stays(some).values.mean())
+        near = float(self.chances(some, ask.near).sum(axis=1).mean())
+        shares = [Estimate.exactly(share, len(some)) for share in (kept, near, max(0.0, 1.0 - kept - near))]
+        return Figures(
+            survey.stays, self._spread(ask.ids), self._behind(ask, survey), shares[0], shares[1], shares[2],
+            survey.guesses,
+        )  # fmt: skip
+
+    def _spread(self, ids: Ids) -> Spread:
+        words = np.asarray(ids, dtype=np.int64)
+        distinct, effective, top = (np.empty(len(words)) for _ in range(3))
+
+        def work(part: slice) -> None:
+            chances, sizes = self.profile(words[part])
+            distinct[part] = expected_distinct(chances, sizes, self.effort.draws)
+            effective[part] = likeliest_sets(chances, sizes, self.effort.eta)
+            top[part] = chances.max(axis=1)
+
+        run(work, self._parts(len(ids)))
+        support = np.full(len(ids), np.log2(len(self)))
+        found = (distinct, effective, -np.log2(top), support)
+        return Spread(*(PerWord(words, values, worst_is_largest=False) for values in found))
+
+    def _behind(self, ask: Question, survey: Survey) -> Outputs:
+        logs = survey.columns
+        with np.errstate(divide="ignore"):  # an input that always gives this output
+            seen = -np.expm1(self.effort.draws * np.log1p(-np.minimum(np.exp(logs), 1.0)))
+        least = logs.max(axis=1, keepdims=True) - np.log(self.effort.gamma) - _ALIKE
+        below = None
+        if ask.depths is not None:
+            lower = ask.depths[ask.inputs] > ask.depths[ask.outputs][:, None]
+            below = PerWord(ask.outputs, (seen * lower).sum(axis=1), worst_is_largest=False)
+        return Outputs(
+            PerWord(ask.outputs, seen.sum(axis=1), worst_is_largest=False),
+            PerWord(ask.outputs, (logs >= least).sum(axis=1).astype(np.float64), worst_is_largest=False),
+            below,
+        )
+
+
+class RowLaw(ExactLaw):
+    """The exact law of any mechanism of the exponential family."""
+
+    how = "Exact: from the mechanism's own probabilities, row by row."
+    measured_words = 2000
+    loss_words = 200
+
+    mechanism: ExponentialMechanism[Any]
+
+    def __init__(
+        self, mechanism: ExponentialMechanism[Any], effort: Effort | None = None, watch: Watch = ignore
+    ) -> None:
+        super().__init__(mechanism, effort, watch)
+
+    def rows(self, ids: Ids) -> Floats:
+        """Return the probabilities of every output, a row for each of these words."""
+        return self.mechanism.probability_rows(ids)
+
+    def log_columns(
+        self,
+        outputs: Ids,
+        inputs: Ids | None = None,
+        *,
+        prior: Floats | None = None,  # noqa: ARG002 - exact without it
+        watch: Watch = ignore,
+    ) -> Floats:
+        """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input."""
+        words = np.arange(len(self)) if inputs is None else np.asarray(inputs)
+        found = np.empty((len(outputs), len(words)))
+
+        def read(part: slice) -> None:
+            with np.errstate(divide="ignore"):
+                found[:, part] = np.log(self.rows(words[part])[:, outputs]).T
+
+        run_watched(read, self._parts(len(words)), "reading probabilities", watch)
+        return found
+
+    def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
+        """Go once through some inputs, and find all that is to be known of them."""
+        words = np.asarray(inputs, dtype=np.int64)
+        best = [np.full(len(self), -1.0) for _ in priors]
+        guessed = [np.zeros(len(self), dtype=np.int64) for _ in priors]
+        own, columns = np.empty(len(words)), np.empty((len(outputs), len(words)))
+        lock = threading.Lock()
+
+        def work(part: slice) -> None:
+            some = words[part]
+            rows = self.rows(some)
+            own[part] = rows[np.arange(len(rows)), some]
+            columns[:, part] = rows[:, outputs].T
+            for number, prior in enumerate(priors):
+                values = rows * prior[part, None]
+                place = values.argmax(axis=0)
+                most = values[place, np.arange(len(self))]
+                with lock:
+                    wins = most > best[number]
+                    best[number][wins] = most[wins]
+                    guessed[number][wins] = some[place[wins]]
+
+        run_watched(work, self._parts(len(words)), "measuring", watch)
+        guesses = [
+            Guess(words_, Estimate.exactly(float(most.sum()), len(words)))
+            for words_, most in zip(guessed, best, strict=True)
+        ]
+        with np.errstate(divide="ignore"):
+            return Survey(PerWord(words, own), np.log(columns), guesses)

@@ -1,0 +1,541 @@
+"""The law of a mechanism: Pr[M(w)=y], asked in one place by everyone who needs it.
+
+With a prior π over the inputs, Bayes gives what an output says about the word behind it: ``p(w|y) ∝ π(w)·Pr[M(w)=y]``.
+The attacker's best guess, an analyst's mean vector and the word frequencies behind a release all follow from these
+columns, so they are written once, here, for every kind of law. A kind of law says how the probabilities are had, and
+overrides whatever it can do faster.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.laws.figures import Outputs, PerWord, Spread
+from wordveil.errors import OptionError
+from wordveil.parallel import blocks, run
+from wordveil.progress import Watch, ignore, run_watched
+from wordveil.stats import Estimate
+
+if TYPE_CHECKING:
+    from wordveil._mechanisms.base import Mechanism
+
+__all__ = ["Effort", "Figures", "Guess", "Law", "Memory", "Question", "sample"]
+
+Ids = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
+Found = TypeVar("Found")
+
+_CELLS = 1 << 21  # probabilities that one thread works on
+_KEPT_CELLS = 1 << 28  # that are kept between rounds: 1 GiB in single precision
+_REMEMBERED = 8
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to look at, and how much to draw where probabilities are not known.
+
+    Parameters
+    ----------
+    words : int, optional
+        How many words to measure, drawn at random; 0 for all. If not given, as many as the kind of law allows in
+        reasonable time.
+    draws : int
+        How many draws the number of distinct outputs is about, and how many to make of each word where nothing is known
+        exactly.
+    eta : float
+        The smallest set of outputs counts that holds all but this much of the probability.
+    gamma : float
+        Two inputs count as alike for an output when their probabilities of giving it differ by at most this factor.
+    near : int
+        How many most similar words count as near.
+    similar : int
+        Over how many most similar words the near loss is taken.
+    near_words : int
+        On how many words the near loss and the share of near words are measured at most.
+    outputs : int
+        For how many outputs the inputs behind them are counted.
+    adversary_words : int
+        Among how many words the attacker looks for the input at most; all words of a smaller vocabulary.
+    adversary_draws : int
+        How many draws of a word of average likelihood the attacker learns from, where probabilities are not known.
+    seed : int
+        Which random words and draws; the same seed gives the same figures. These are draws about a public vocabulary,
+        never a release, so they need not be secret.
+    """
+
+    words: int | None = None
+    draws: int = 1000
+    eta: float = 0.05
+    gamma: float = 2.0
+    near: int = 50
+    similar: int = 10
+    near_words: int = 2000
+    outputs: int = 500
+    adversary_words: int = 50_000
+    adversary_draws: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.words is not None and self.words < 0:
+            raise OptionError("words must be 0 (all words) or more.")
+        counts = (self.draws, self.near, self.similar, self.near_words, self.outputs, self.adversary_words)
+        if min(counts) < 1 or self.adversary_draws < 2:
+            raise OptionError("measuring needs at least one word, one draw and one near word.")
+        if not 0.0 < self.eta < 1.0:
+            raise OptionError("eta must lie strictly between 0 and 1.")
+        if not (np.isfinite(self.gamma) and self.gamma >= 1.0):
+            raise OptionError("gamma must be a factor of 1 or more.")
+        if self.seed < 0:
+            raise OptionError("seed must be 0 or a positive whole number.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+def sample(total: int, count: int, seed: int) -> NDArray[np.int64]:
+    """Choose `count` of `total` words at random, in random order; all of them in random order if there are fewer."""
+    order = np.random.default_rng(np.random.SeedSequence([seed, total])).permutation(total)
+    return order[:count].astype(np.int64)
+
+
+class Guess(NamedTuple):
+    """The best guess of the input from one output, for an attacker who knows the mechanism and a prior.
+
+    Attributes
+    ----------
+    words : array of int
+        For every word as an output, the input to guess.
+    success : Estimate
+        How often the guess is right; `n` is among how many words.
+    """
+
+    words: NDArray[np.int64]
+    success: Estimate
+
+
+class Question(NamedTuple):
+    """What a calibration asks of a law.
+
+    Attributes
+    ----------
+    ids : array of int
+        The words that figures are about.
+    near : array of shape (some words, k)
+        For the first of them, the words most similar to each.
+    inputs : array of int
+        The words among which an attacker looks for the original.
+    priors : sequence of array
+        For each attacker how likely those are, summing to 1.
+    outputs : array of int
+        The outputs for which the inputs behind them are counted.
+    depths : array of float or None
+        How deep every word of the vocabulary lies in a hierarchy.
+    """
+
+    ids: NDArray[np.int64]
+    near: NDArray[np.int64]
+    inputs: NDArray[np.int64]
+    priors: Sequence[Floats]
+    outputs: NDArray[np.int64]
+    depths: Floats | None
+
+
+class Figures(NamedTuple):
+    """What a law answers to a `Question`.
+
+    Attributes
+    ----------
+    stays : PerWord
+        The chance of a word to stay itself.
+    spread : Spread
+        How widely outputs are spread.
+    behind : Outputs
+        How many inputs may be behind an output.
+    kept, near, far : Estimate
+        The share of words that stay, that become a near word, and that become another.
+    guesses : list of Guess
+        The best guess under each prior.
+    """
+
+    stays: PerWord
+    spread: Spread
+    behind: Outputs
+    kept: Estimate
+    near: Estimate
+    far: Estimate
+    guesses: list[Guess]
+
+
+class Memory:
+    """What was computed of some arrays, for the laws of one mechanism at several ε to share."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, Any] = {}
+
+    def __call__(self, name: Any, arrays: tuple[NDArray[Any], ...], compute: Callable[[], Found]) -> Found:
+        """Return what was computed of these arrays under this name before, or compute it now."""
+        key = (name, *(hash(array.tobytes()) for array in arrays))
+        if key not in self._found:
+            while len(self._found) >= _REMEMBERED:
+                self._found.pop(next(iter(self._found)))
+            self._found[key] = compute()
+        found: Found = self._found[key]
+        return found
+
+
+class Law(ABC):
+    """The probabilities ``Pr[M(w)=y]`` of one mechanism at its ε.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Whose law it is.
+    effort : Effort, optional
+        How much to draw where the probabilities are not known.
+    watch : callable, optional
+        Told how far long work is.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether the probabilities are exact.
+    how : str
+        How figures are had from this law, in a sentence.
+    measured_words : int
+        On how many words figures are worth their time; 0 for all.
+    batch, tolerance : int, float
+        How many ε are best looked at together when one is searched for, and how closely the search is worth its time.
+    loss_words : int or None
+        For how many words `loss` is worth its time; None for any number.
+    loss_is_bound : bool
+        Whether `loss` is what is guaranteed at most, and not what is really lost.
+
+    Examples
+    --------
+    >>> import wordveil
+    >>> space = wordveil.load_space("glove-50k")
+    >>> law = wordveil.mechanism("graph", space, epsilon=4.0).law()
+    >>> law.exact, round(float(law.rows(np.array([7])).sum()), 9)
+    (True, 1.0)
+    """
+
+    exact: ClassVar[bool] = True
+    how: ClassVar[str]
+    measured_words: ClassVar[int] = 0
+    batch: ClassVar[int] = 1
+    tolerance: ClassVar[float] = 0.002
+    loss_words: ClassVar[int | None] = None
+    loss_is_bound: ClassVar[bool] = False
+
+    def __init__(self, mechanism: Mechanism[Any], effort: Effort | None = None, watch: Watch = ignore) -> None:
+        self.mechanism = mechanism
+        self.effort = effort or Effort()
+        self.watch = watch
+
+    def at(self, mechanisms: Sequence[Mechanism[Any]]) -> list[Law]:
+        """Return the laws of the same mechanism at other ε; they share with this one what does not depend on ε."""
+        return [type(self)(mechanism, self.effort, self.watch) for mechanism in mechanisms]
+
+    def __len__(self) -> int:
+        return len(self.mechanism.space)
+
+    def __repr__(self) -> str:
+        known = "exact" if self.exact else f"± {self.error:.2g}"
+        return f"<{type(self).__name__} of {self.mechanism.name}, ε = {self.mechanism.epsilon:g}, {known}>"
+
+    @property
+    def draws(self) -> int | None:
+        """How many draws a row is counted from; None where it is exact."""
+        return None if self.exact else self.effort.draws
+
+    @property
+    def error(self) -> float:
+        """The largest standard error of a probability; 0 where they are exact."""
+        return 0.0 if self.exact else 0.5 / float(np.sqrt(self.effort.draws))
+
+    @property
+    def suspected_words(self) -> int:
+        """Among how many words an attacker can be measured in reasonable time."""
+        return self.effort.adversary_words
+
+    # ------------------------------------------------------------------------------------------ probabilities
+
+    @abstractmethod
+    def rows(self, ids: Ids) -> Floats:
+        """Return the probabilities of every output, a row for each of these words."""
+
+    @abstractmethod
+    def log_columns(
+        self, outputs: Ids, inputs: Ids | None = None, *, prior: Floats | None = None, watch: Watch = ignore
+    ) -> Floats:
+        """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input.
+
+        Parameters
+        ----------
+        outputs : array of int
+            The outputs.
+        inputs : array of int, optional
+            The inputs; all words if not given.
+        prior : array of float, optional
+            How likely each input is. A law that must draw draws the likely ones more often; others do not need it.
+        watch : callable
+            Told how far it is.
+        """
+
+    def columns(self, outputs: Ids, inputs: Ids) -> Floats:
+        """Return ``Pr[M(w)=y]``, a row for each output and a column for each input."""
+        return np.exp(self.log_columns(outputs, inputs))
+
+    def stays(self, ids: Ids) -> PerWord:
+        """Return the chance of each of these words to stay itself."""
+        words = np.asarray(ids, dtype=np.int64)
+        return PerWord(words, self.chances(words, words[:, None])[:, 0])
+
+    def chances(self, ids: Ids, outputs: NDArray[np.int64]) -> Floats:
+        """Return the probability of some outputs of each word's own.
+
+        Parameters
+        ----------
+        ids : array of int
+            The words.
+        outputs : array of shape (words, k)
+            For each of them the outputs to look at.
+        """
+        found = np.empty(outputs.shape)
+
+        def work(part: slice) -> None:
+            found[part] = np.take_along_axis(self.rows(ids[part]), outputs[part], axis=1)
+
+        run(work, self._parts(len(ids)))
+        return found
+
+    def loss(self, ids: Ids, others: NDArray[np.int64]) -> Floats:
+        """Return the largest log-ratio, over all outputs, between each word and some words of its own.
+
+        Parameters
+        ----------
+        ids : array of int
+            The words.
+        others : array of shape (words, k)
+            For each of them the words to compare it with.
+        """
+        found = np.zeros(others.shape)
+
+        def work(part: slice) -> None:
+            for place in range(part.start, part.stop):
+                logs = np.log(self.rows(np.concatenate([ids[place : place + 1], others[place]])))
+                found[place] = np.abs(logs[1:] - logs[0]).max(axis=1, initial=0.0)
+
+        run(work, blocks(len(ids), 8))
+        return found
+
+    # --------------------------------------------------------------------------- what an output says: the posterior
+
+    def posterior(self, outputs: Ids, prior: Floats, watch: Watch = ignore) -> Floats:
+        """Return how likely each word is behind each of some outputs.
+
+        Parameters
+        ----------
+        outputs : array of int
+            The outputs.
+        prior : array of float
+            How likely every word of the vocabulary is before the output is seen, up to a factor.
+        watch : callable
+            Told how far it is.
+
+        Returns
+        -------
+        array of shape (outputs, vocabulary)
+            Each row sums to 1.
+        """
+        inputs = _support(prior, len(self))
+        logs = self.log_columns(outputs, inputs, prior=prior[inputs], watch=watch) + np.log(prior[inputs])
+        logs -= logs.max(axis=1, keepdims=True)
+        np.exp(logs, out=logs)
+        found = np.zeros((len(logs), len(self)))
+        found[:, inputs] = logs / logs.sum(axis=1, keepdims=True)
+        return found
+
+    def posterior_mean(
+        self, vectors: NDArray[np.floating[Any]], prior: Floats, outputs: Ids | None = None, watch: Watch = ignore
+    ) -> NDArray[np.float32]:
+        """Return the mean vector of the word behind an output: what an analyst should read instead of its own vector.
+
+        Parameters
+        ----------
+        vectors : array of shape (vocabulary, d)
+            Any table of vectors, a row for each word.
+        prior : array of float
+            How likely every word of the vocabulary is, up to a factor.
+        outputs : array of int, optional
+            The outputs; all words if not given.
+        watch : callable
+            Told how far it is.
+
+        Returns
+        -------
+        array of shape (outputs, d)
+        """
+        inputs = _support(prior, len(self))
+        chosen = np.arange(len(self)) if outputs is None else np.asarray(outputs)
+        # One product gives the weighted sums and, in the last column, the sum of the weights.
+        table = np.concatenate([vectors[inputs], np.ones((len(inputs), 1))], axis=1) * prior[inputs, None]
+        table = table.astype(np.float32)
+        found = np.empty((len(chosen), vectors.shape[1]), dtype=np.float32)
+
+        def work(part: slice) -> None:
+            weights = self._weights(chosen[part], inputs, prior[inputs])
+            sums = weights @ table
+            found[part] = sums[:, :-1] / sums[:, -1:]
+
+        run_watched(work, list(self._parts(len(chosen), len(inputs))), "reading", watch)
+        return found
+
+    def explain_counts(
+        self,
+        counts: NDArray[Any],
+        start: Floats | None = None,
+        *,
+        rounds: int = 15,
+        tolerance: float = 0.0,
+        watch: Watch = ignore,
+    ) -> Floats:
+        """Return the prior that explains how often each output came: expectation maximisation.
+
+        Each round multiplies the prior of a word by how much likelier it makes the observed outputs than the others do,
+        and never makes them less likely (Dempster, Laird & Rubin 1977).
+
+        Parameters
+        ----------
+        counts : array
+            How often every word of the vocabulary came out.
+        start : array of float, optional
+            The prior to begin with, up to a factor; a word that has 0 there keeps it. Uniform if not given.
+        rounds : int
+            How many rounds at most.
+        tolerance : float
+            It stops when a round moves less probability than this.
+        watch : callable
+            Told how far it is.
+
+        Examples
+        --------
+        >>> import wordveil
+        >>> space = wordveil.load_space("glove-50k").restrict(np.arange(50))
+        >>> law = wordveil.mechanism("graph", space, epsilon=6.0).law()
+        >>> seen = 1000 * law.rows(np.array([3]))[0]  # as if word 3 had been veiled a thousand times
+        >>> int(law.explain_counts(seen, rounds=100).argmax())
+        3
+        """
+        counts = np.asarray(counts, dtype=np.float64)
+        prior = np.ones(len(self)) if start is None else np.asarray(start, dtype=np.float64).copy()
+        if counts.shape != (len(self),) or prior.shape != counts.shape or (counts < 0).any() or not counts.any():
+            raise OptionError("counts and start need a number for every word of the vocabulary, and some above 0.")
+        outputs, inputs = np.flatnonzero(counts), _support(prior, len(self))
+        own, shares = prior[inputs] / prior[inputs].sum(), counts[outputs] / counts.sum()
+        matrix = _Columns(self, outputs, inputs, own)
+        for number in range(rounds):
+            moved = own * matrix.gain(own, shares)
+            change = float(np.abs(moved - own).sum())
+            own = moved
+            watch("estimating word frequencies", (number + 1) / rounds)
+            if change <= tolerance:
+                break
+        prior[:] = 0.0
+        prior[inputs] = own / own.sum()
+        return prior
+
+    def best_guess(self, prior: Floats, watch: Watch = ignore) -> Guess:
+        """Return the best guess of the input for every output, and how often it is right.
+
+        Parameters
+        ----------
+        prior : array of float
+            How likely every word of the vocabulary is, up to a factor.
+        watch : callable
+            Told how far it is.
+        """
+        inputs = _support(prior, len(self))
+        return self.guesses(inputs, [prior[inputs] / prior[inputs].sum()], watch)[0]
+
+    # ------------------------------------------------------------------------------------------------ figures
+
+    @abstractmethod
+    def distinct(self, ids: Ids) -> PerWord:
+        """Return how many distinct outputs come of each word in the given number of draws."""
+
+    @abstractmethod
+    def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
+        """Return the best guess under each of some priors.
+
+        Parameters
+        ----------
+        inputs : array of int
+            The words that are possible.
+        priors : sequence of array
+            For each attacker how likely those are, summing to 1.
+        watch : callable
+            Told how far it is.
+        """
+
+    @abstractmethod
+    def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
+        """Find all the figures of a calibration in as few passes as this kind of law allows.
+
+        Parameters
+        ----------
+        ask : Question
+            What to look at.
+        watch : callable
+            Told how far it is.
+        """
+
+    def _parts(self, count: int, width: int | None = None) -> Sequence[slice]:
+        return list(blocks(count, max(1, _CELLS // max(1, width or len(self)))))
+
+    def _weights(self, outputs: Ids, inputs: Ids, prior: Floats) -> NDArray[np.float32]:
+        """Return the columns scaled so that no sum over them under- or overflows in single precision."""
+        logs = self.log_columns(outputs, inputs, prior=prior)
+        with np.errstate(divide="ignore"):
+            logs -= (logs + np.log(prior)).max(axis=1, keepdims=True)
+        return np.exp(np.minimum(logs, 80.0), out=logs).astype(np.float32)
+
+
+class _Columns:
+    """The columns of the outputs that were seen, kept if there is room and computed anew in every round if not."""
+
+    def __init__(self, law: Law, outputs: Ids, inputs: Ids, prior: Floats) -> None:
+        self._law, self._outputs, self._inputs, self._prior = law, outputs, inputs, prior
+        self._parts = law._parts(len(outputs), len(inputs))
+        self._kept: list[NDArray[np.float32]] | None = None
+        if len(outputs) * len(inputs) <= _KEPT_CELLS:
+            self._kept = run(self._block, self._parts)
+
+    def _block(self, part: slice) -> NDArray[np.float32]:
+        # A factor common to all inputs of an output cancels, so that each row may be scaled to be far from 0.
+        return self._law._weights(self._outputs[part], self._inputs, self._prior)
+
+    def gain(self, prior: Floats, shares: Floats) -> Floats:
+        """Return for every input how much likelier it makes what was seen than the prior as a whole does."""
+        own = prior.astype(np.float32)
+
+        def one(number: int) -> Floats:
+            part = self._parts[number]
+            block = self._block(part) if self._kept is None else self._kept[number]
+            return np.asarray((shares[part] / (block @ own)).astype(np.float32) @ block, dtype=np.float64)
+
+        return np.sum(run(one, range(len(self._parts))), axis=0)
+
+
+def _support(prior: Floats, words: int) -> NDArray[np.int64]:
+    """Return the words that are possible at all, or refuse what is no prior."""
+    if prior.shape != (words,) or not np.isfinite(prior).all() or (prior < 0).any() or not (prior > 0).any():
+        raise OptionError("a prior needs a finite number from 0 on for every word of the vocabulary, and one above 0.")
+    return np.flatnonzero(prior)

@@ -1,0 +1,310 @@
+"""What draws teach of a mechanism whose probabilities are not known: the one learner of all who must go by draws.
+
+A guesser who has seen few draws must decide what a single sighting teaches. Here every distinct output of a word, other
+than the word itself, loses a part of one draw, and what is lost is spread as draws fall on the whole (`Falloff`),
+together with some pseudo-draws::
+
+    Pr[M(w)=y] ≈ (max(0, count - discount) + (pseudo + discount · distinct) · falloff) / (drawn + pseudo)
+
+The discount follows from how many pairs were seen once and how many twice: where most were seen once, it is nearly a
+whole draw, and one sighting teaches next to nothing. The number of pseudo-draws is the one with which the others make
+each draw likeliest (absolute discounting and leaving-one-out: Ney, Essen & Kneser 1994). Sightings of a word that
+stayed are kept whole.
+
+Rules were compared on fresh draws: the largest count, the largest count less one, counts mixed with the falloff but not
+discounted, and other discounts. This one was right most often, or as often within the error. It is a guesser, so that
+it is right no more often than the best one, and its success is counted on draws that it did not learn from, so that it
+is not flattered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from wordveil.parallel import blocks, run
+from wordveil.spaces import PointSpace, Space
+
+__all__ = ["Falloff", "Learnt", "Sightings", "success_of"]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+_BINS = 40
+_PAIRS = 1 << 17
+_SAMPLE = 512
+_CELLS = 1 << 24
+_ROWS = 1 << 15
+_LEAST = 1e-12  # of a sum over all other words, where there are none
+_UNSEEN = 0.01  # draws that an output is thought to have had before any was made
+_PSEUDO = np.geomspace(0.1, 1e5, 19)
+_TESTED = 1 << 16
+_LIKELIEST = 10  # words that are worth a guess though they never gave the output
+
+
+@dataclass(frozen=True)
+class Sightings:
+    """Distinct pairs of a word and an output, counted: all that draws tell of a mechanism.
+
+    Attributes
+    ----------
+    suspects : array of int
+        The words that were drawn for.
+    drawn : array of float
+        How many draws each of them had.
+    row : array of int
+        For each pair the place of its word among the suspects.
+    output : array of int
+        For each pair what came out.
+    count : array of float
+        How often. Where the probability of staying is known better than by counting, that many draws of the word itself
+        are expected, which need be no whole number.
+    """
+
+    suspects: Places
+    drawn: Floats
+    row: Places
+    output: Places
+    count: Floats
+
+    @classmethod
+    def of(cls, suspects: Places, row: Places, output: Places) -> Sightings:
+        """Count draws.
+
+        Parameters
+        ----------
+        suspects : array of int
+            The words that were drawn for.
+        row : array of int
+            For each draw the place of its word among them.
+        output : array of int
+            For each draw what came out.
+        """
+        span = int(output.max(initial=0)) + 1
+        pairs, count = np.unique(row * span + output, return_counts=True)
+        drawn = np.bincount(row, minlength=len(suspects)).astype(np.float64)
+        return cls(suspects, drawn, pairs // span, pairs % span, count.astype(np.float64))
+
+    @property
+    def stays(self) -> NDArray[np.bool_]:
+        """Which pairs are of a word with itself."""
+        return np.asarray(self.suspects[self.row] == self.output)
+
+
+class Falloff:
+    """How a mechanism's draws fall on the whole: what to expect of a word seen too seldom.
+
+    A word stays with some probability; otherwise an output comes as often as it does for all words together, times a
+    factor that depends on its distance from the word.
+
+    Parameters
+    ----------
+    space : Space
+        The words and their distance; where words are points, the distance is used.
+    seen : Sightings
+        What came of which words.
+    seed : int
+        Of the pairs that stand for all.
+    """
+
+    def __init__(self, space: Space, seen: Sightings, seed: int = 0) -> None:
+        self._suspects = seen.suspects
+        self._space: PointSpace | None = space if isinstance(space, PointSpace) and len(space) > 2 else None
+        stays, total = seen.stays, seen.count.sum()
+        moved = ~stays
+        self._stay = float((seen.count[stays].sum() + 0.5) / (total + 1.0))
+        #: For each output how many draws of other words it had.
+        self.reached = np.bincount(seen.output[moved], weights=seen.count[moved], minlength=len(space)) + _UNSEEN
+        self._background = self.reached / self.reached.sum()
+        self._sums = np.maximum(1.0 - self._background[self._suspects], _LEAST)
+        if self._space is not None:
+            row, output, count = seen.row[moved], seen.output[moved], seen.count[moved]
+            self._learn_distances(self._space, row, output, count, np.random.default_rng(seed))
+
+    def _learn_distances(
+        self, space: PointSpace, row: Places, output: Places, count: Floats, generator: np.random.Generator
+    ) -> None:
+        """Compare how far outputs are with how far they would be if they had nothing to do with their words."""
+        draws = min(_PAIRS, int(count.sum()))
+        if draws < 10 * _BINS:
+            self._space = None
+            return
+        chosen, others = (generator.choice(len(count), draws, p=count / count.sum()) for _ in range(2))
+        points = space.points(self._suspects[row[chosen]])
+        real, chance = (space.apart(points, output[places]) for places in (chosen, others))
+        edges = np.unique(np.quantile(np.concatenate([real, chance]), np.linspace(0, 1, _BINS + 1)))
+        counts = [np.histogram(found, bins=edges)[0] + 1.0 for found in (real, chance)]
+        self._middles = 0.5 * (edges[1:] + edges[:-1])
+        self._factors = np.log(counts[0] / counts[1])
+        if len(space) <= _SAMPLE:
+            sample, weights = np.arange(len(space)), self._background
+        else:
+            sample, weights = output[others[:_SAMPLE]], np.full(min(_SAMPLE, draws), 1.0 / min(_SAMPLE, draws))
+        factors = self._factor(space.distances(sample)[:, self._suspects])
+        factors[sample[:, None] == self._suspects] = 0.0
+        self._sums = np.maximum(weights @ factors, _LEAST)
+
+    def _factor(self, distances: NDArray[np.floating]) -> Floats:
+        return np.asarray(np.exp(np.interp(distances, self._middles, self._factors)))
+
+    def pairs(self, row: Places, output: Places) -> Floats:
+        """Return the probability of each output for the suspect at the same place of the other array."""
+        found = run(lambda part: self._pairs(row[part], output[part]), blocks(len(row), _ROWS))
+        return np.concatenate(found) if found else np.empty(0)
+
+    def _pairs(self, row: Places, output: Places) -> Floats:
+        words = self._suspects[row]
+        others = (1.0 - self._stay) * self._background[output] / self._sums[row]
+        if self._space is not None:
+            others *= self._factor(self._space.apart(self._space.points(words), output))
+        return np.where(words == output, self._stay, others)
+
+    def columns(self, outputs: Places) -> Floats:
+        """Return the probabilities of some outputs (columns) for every suspect (row)."""
+        others = ((1.0 - self._stay) / self._sums)[:, None] * self._background[outputs]
+        if self._space is not None:
+            for part in blocks(len(outputs), max(1, _CELLS // len(self._space))):
+                others[:, part] *= self._factor(self._space.distances(outputs[part])[:, self._suspects]).T
+        return np.where(self._suspects[:, None] == outputs, self._stay, others)
+
+
+class Learnt:
+    """What a mechanism does, as far as draws tell.
+
+    Parameters
+    ----------
+    space : Space
+        The words that can come out.
+    seen : Sightings
+        The draws.
+    """
+
+    def __init__(self, space: Space, seen: Sightings) -> None:
+        self._seen, self._words = seen, len(space)
+        self._falloff = Falloff(space, seen)
+        self._expected = self._falloff.pairs(seen.row, seen.output)
+        self._discount = _discount(seen.count[~seen.stays])
+        self._kept = self._less(seen.count, seen.stays)
+        distinct = np.bincount(seen.row[~seen.stays], minlength=len(seen.suspects))
+        self._lost = self._discount * distinct
+        self._pseudo = self._best_pseudo()
+
+    def _less(self, count: Floats, stays: NDArray[np.bool_]) -> Floats:
+        return np.maximum(count - self._discount * ~stays, 0.0)
+
+    def _best_pseudo(self) -> float:
+        """Return the number of pseudo-draws with which all other draws make each draw likeliest."""
+        seen = self._seen
+        test = np.arange(0, len(seen.count), max(1, len(seen.count) // _TESTED))
+        row, count, stays = seen.row[test], seen.count[test], seen.stays[test]
+        # Each of these as it would be without the draw.
+        kept = self._less(np.maximum(count - 1.0, 0.0), stays)
+        lost = self._lost[row] - self._discount * (~stays & (count <= 1.0))
+        reached = self._falloff.reached[seen.output[test]]
+        expected = self._expected[test] * np.where(stays, 1.0, np.maximum(reached - 1.0, 0.0) / reached)
+        drawn = np.maximum(seen.drawn[row] - 1.0, 0.0)
+        fits = []
+        for some in _PSEUDO:
+            chances = (kept + (some + lost) * expected) / (drawn + some)
+            fits.append(float(count @ np.log(np.maximum(chances, np.finfo(np.float64).tiny))))
+        return float(_PSEUDO[int(np.argmax(fits))])
+
+    @cached_property
+    def _kept_table(self) -> scipy.sparse.csc_array:
+        pairs = self._seen.row, self._seen.output
+        return scipy.sparse.csc_array((self._kept, pairs), shape=(len(self._seen.suspects), self._words))
+
+    def columns(self, outputs: Places) -> Floats:
+        """Return the probabilities of some outputs (columns) for every suspect (row)."""
+        found = self._falloff.columns(outputs)
+        found *= (self._pseudo + self._lost)[:, None]
+        found += self._kept_table[:, outputs].toarray()
+        found /= (self._seen.drawn + self._pseudo)[:, None]
+        return found
+
+    def guesses(self, prior: Floats) -> Places:
+        """Return the best guess for every word of the vocabulary as an output.
+
+        Looked at are the words that gave the output, the output itself and the likeliest words.
+
+        Parameters
+        ----------
+        prior : array of float
+            The probability of each suspect, up to a factor.
+        """
+        seen = self._seen
+        likeliest = np.argsort(-prior, kind="stable")[:_LIKELIEST]
+        likely = np.repeat(likeliest, self._words), np.tile(np.arange(self._words), len(likeliest))
+        itself = np.arange(len(seen.suspects)), seen.suspects
+        # What was seen comes up again among these as if it had not been, and then loses to itself.
+        row = np.concatenate([likely[0], seen.row, itself[0]])
+        output = np.concatenate([likely[1], seen.output, itself[1]])
+        value = np.concatenate(
+            [self._unseen(*likely), self._kept + self._spread(seen.row, self._expected), self._unseen(*itself)]
+        )
+        value *= (prior / (seen.drawn + self._pseudo))[row]
+        best = np.zeros(self._words)
+        np.maximum.at(best, output, value)
+        wins = value >= best[output]
+        guesses = np.full(self._words, seen.suspects[likeliest[0]])
+        guesses[output[wins]] = seen.suspects[row[wins]]
+        return guesses
+
+    def _unseen(self, row: Places, output: Places) -> Floats:
+        return self._spread(row, self._falloff.pairs(row, output))
+
+    def _spread(self, row: Places, expected: Floats) -> Floats:
+        return np.asarray((self._pseudo + self._lost[row]) * expected)
+
+
+def _discount(counts: Floats) -> float:
+    """Return how much of a draw an output loses, from how many were seen once and how many twice."""
+    once, twice = (counts == 1.0).sum(), (counts == 2.0).sum()
+    return float(once / (once + 2 * twice)) if once else 0.0
+
+
+def success_of(
+    folds: Sequence[tuple[Places, Sightings]], prior: Floats, block_of: Places | None = None
+) -> tuple[float, float]:
+    """Test guesses on draws that they were not learnt from; return how often they are right, and the standard error.
+
+    Nobody need learn to guess the output itself, or always the likeliest word: success is at least that of these two.
+
+    Parameters
+    ----------
+    folds : sequence of pairs
+        Guesses, one for every word of the vocabulary as an output, and the draws to test them on. The mean over the
+        folds counts. All have the same suspects.
+    prior : array of float
+        The probability of each suspect.
+    block_of : array of int, optional
+        For each suspect the number of its block, where the words of a block share their randomness. If not given, all
+        draws are independent.
+    """
+
+    def mean(chosen: Sequence[tuple[Places, Sightings]]) -> tuple[float, float]:
+        values, errors = zip(*(_success(*fold, prior, block_of) for fold in chosen), strict=True)
+        return float(np.mean(values)), float(np.linalg.norm(errors) / len(errors))
+
+    learnt = mean(folds)
+    itself = mean([(np.arange(len(guesses)), fresh) for guesses, fresh in folds])
+    return max(learnt[0], itself[0], float(prior.max())), max(learnt[1], itself[1])
+
+
+def _success(guesses: Places, fresh: Sightings, prior: Floats, block_of: Places | None) -> tuple[float, float]:
+    right = fresh.count * (guesses[fresh.output] == fresh.suspects[fresh.row])
+    rates = np.bincount(fresh.row, weights=right, minlength=len(prior)) / fresh.drawn
+    block = np.arange(len(prior)) if block_of is None else block_of
+    weight, hit = (np.bincount(block, weights=each) for each in (prior, prior * rates))
+    draws = np.full(len(weight), np.inf)
+    np.minimum.at(draws, block, fresh.drawn)
+    # As if all the words of a block were right and wrong together: no dependence of theirs can be worse.
+    rate = np.clip(np.divide(hit, weight, out=np.zeros_like(hit), where=weight > 0), 0.0, 1.0)
+    # Of few draws all may be right by chance; one more, as right as all words are, keeps them from looking certain.
+    rate = (rate * draws + hit.sum() / weight.sum()) / (draws + 1.0)
+    return float(hit.sum()), float(np.sqrt((weight**2 * rate * (1.0 - rate) / draws).sum()))

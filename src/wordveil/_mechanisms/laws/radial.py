@@ -1,0 +1,348 @@
+"""The law of noise that is a direction times a length: estimates for all ε from one pass over shared directions.
+
+The directions are uniform on the sphere (stretched, for `mahalanobis`, as the cloud of words is), and the length is a
+word's scale times a length drawn from one law for all words and all ε: Gamma(n) for Laplace noise, with scale 1/ε, and
+the chi law of n degrees of freedom for Gaussian noise, with the word's standard deviation as scale.
+
+The probability of staying is not counted but averaged: along each direction the word's cell ends somewhere, and the
+probability that the noise is shorter is known exactly. That has less variance than counting, and gives every ε.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.laws.figures import PerWord
+from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Ids, Law, Memory, Question
+from wordveil._mechanisms.laws.rays import Landing, Rays
+from wordveil._mechanisms.laws.sampled import AGAIN, Counts, Halves, SampledLaw, near_frequency, seed_of, worst_words
+from wordveil._mechanisms.laws.store import keep, kept
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks, run
+from wordveil.progress import Watch, ignore, run_watched
+
+if TYPE_CHECKING:
+    from wordveil._mechanisms.base import Mechanism, ScaledMechanism
+
+__all__ = ["RadialLaw", "UnitLength"]
+
+Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+# What the directions are for: each purpose, and each block of words, has its own.
+_FIGURES, _GUESSES, _WORST = range(3)
+_MOST_TIMES = 20
+_TABLE = 1 << 14
+
+
+@dataclass(frozen=True)
+class UnitLength:
+    """The law of the noise's length at scale 1.
+
+    Attributes
+    ----------
+    shape : float
+        Of the Gamma law.
+    is_root : bool
+        Whether it is the root of twice a Gamma variable (a chi law), and not that variable itself.
+    """
+
+    shape: float
+    is_root: bool = False
+
+    def draw(self, count: int, entropy: Entropy) -> Floats:
+        """Draw so many lengths."""
+        drawn = entropy.generator.standard_gamma(self.shape, count)
+        return np.sqrt(2.0 * drawn) if self.is_root else drawn
+
+    @cached_property
+    def _table(self) -> tuple[Floats, Floats]:
+        tail = 1e-12
+        low, high = (float(scipy.special.gammaincinv(self.shape, share)) for share in (tail, 1 - tail))
+        grid = np.linspace(low, high, _TABLE)
+        chances = scipy.special.gammainc(self.shape, grid)
+        return (np.sqrt(2.0 * grid) if self.is_root else grid), chances
+
+    def below(self, lengths: Floats) -> Floats:
+        """Return the probability that the length stays below each of these, to within 1e-6."""
+        return np.interp(lengths, *self._table, left=0.0, right=1.0)
+
+
+class _Field:
+    """What does not depend on ε: the points, the directions, and how far cells reach along them."""
+
+    def __init__(self, mechanism: ScaledMechanism[Any], effort: Effort, watch: Watch) -> None:
+        self._mechanism, self.effort, self.watch = mechanism, effort, watch
+        self.length = mechanism.unit_length
+        self._known: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
+
+    @cached_property
+    def rays(self) -> Rays:
+        device, points = self._mechanism.space.device, self._mechanism.searched
+        rays: Rays = Rays(points) if device is None else device.rays(points)
+        return rays
+
+    def follow(self, ids: NDArray[np.int64], scales: Floats, draws: int, purpose: int, number: int) -> Landing:
+        """Follow the noise of some words, at scales of their own, along directions that they share."""
+        entropy = Entropy(seed_of(self.effort, purpose, number))
+        directions = entropy.generator.standard_normal((draws, self._mechanism.space.dimension))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        stretch = self._mechanism.stretch
+        if stretch is not None:
+            directions = np.asarray(directions @ stretch, dtype=np.float64)
+        return self.rays.follow(ids, directions, self.length.draw(draws, entropy), scales)
+
+    def edges(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return how far the cell of each word reaches in each direction."""
+        if self._known is not None and np.isin(ids, self._known[0]).all():
+            known, edges = self._known
+            order = np.argsort(known)
+            return edges[order[np.searchsorted(known[order], ids)]]
+
+        def work(job: tuple[int, slice]) -> NDArray[np.float32]:
+            number, part = job
+            nothing = np.empty((part.stop - part.start, 0))
+            return self.follow(ids[part], nothing, self.effort.draws, _FIGURES, number).edges.astype(np.float32)
+
+        self.watch("finding cells", 0.0)
+        parts = list(enumerate(blocks(len(ids), self.rays.block)))
+        self._known = ids, np.concatenate(run_watched(work, parts, "finding cells", self.watch))
+        return self._known[1]
+
+    def within(self, edges: NDArray[np.floating[Any]], scales: Floats) -> Floats:
+        """Return for each word and direction the probability that its noise ends inside its own cell."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lengths = edges / scales[:, None]
+        lengths[np.isnan(lengths)] = 0.0  # no noise on a word whose twin comes out instead
+        return self.length.below(lengths)
+
+
+class _Sweep:
+    """One mechanism at several ε, followed along the same directions."""
+
+    def __init__(self, mechanisms: Sequence[ScaledMechanism[Any]], field: _Field) -> None:
+        self.mechanisms, self.field = mechanisms, field
+        self.remembered = Memory()
+
+    def scales(self, ids: NDArray[np.int64]) -> Floats:
+        """Return by how much the noise of each word is longer at each ε."""
+        return np.stack([mechanism.scales(ids) for mechanism in self.mechanisms], axis=1)
+
+    def each_block(
+        self,
+        ids: NDArray[np.int64],
+        what: str,
+        work: Callable[[int, slice], Arrays],
+        key: dict[str, Any],
+        watch: Watch,
+    ) -> list[Arrays]:
+        """Do the work for every block of words on all cores; what was done before, and kept, is not done again."""
+
+        def one(job: tuple[int, slice]) -> Arrays:
+            number, part = job
+            named = {**self._identity, **key, "block": number}
+            found = kept(named)
+            if found is None:
+                found = work(number, part)
+                keep(named, found)
+            return found
+
+        watch(what, 0.0)
+        return run_watched(one, list(enumerate(blocks(len(ids), self.field.rays.block))), what, watch)
+
+    @cached_property
+    def _identity(self) -> dict[str, Any]:
+        described = self.mechanisms[0].describe()
+        return {
+            "law": "radial",
+            "mechanism": described["mechanism"],
+            "options": described["options"],
+            "metric": described["space"]["checksum"],
+            "epsilons": [mechanism.epsilon for mechanism in self.mechanisms],
+            "effort": self.field.effort.to_dict(),
+        }
+
+
+class RadialLaw(SampledLaw):
+    """The law of laplace, mahalanobis and the Gaussian mechanisms, from rays that all their words and ε share."""
+
+    how = "Estimated: the words of a block share their directions of noise, and all ε share both."
+    measured_words = 10_000
+    batch = 7
+
+    mechanism: ScaledMechanism[Any]
+
+    def __init__(
+        self,
+        mechanism: ScaledMechanism[Any],
+        effort: Effort | None = None,
+        watch: Watch = ignore,
+        sweep: tuple[_Sweep, int] | None = None,
+    ) -> None:
+        super().__init__(mechanism, effort, watch)
+        self._sweep, self._place = sweep or (_Sweep([mechanism], _Field(mechanism, self.effort, watch)), 0)
+        self._field = self._sweep.field
+
+    def at(self, mechanisms: Sequence[Mechanism[Any]]) -> list[Law]:
+        """Return the laws of the same mechanism at other ε, which share their directions."""
+        sweep = _Sweep(cast("Sequence[ScaledMechanism[Any]]", mechanisms), self._field)
+        return [RadialLaw(one, self.effort, self.watch, (sweep, place)) for place, one in enumerate(sweep.mechanisms)]
+
+    @property
+    def block(self) -> int:
+        """How many consecutive words share their directions."""
+        return self._field.rays.block
+
+    @property
+    def suspected_words(self) -> int:
+        """Among how many words an attacker can be measured in reasonable time."""
+        return self.effort.adversary_words
+
+    def stays(self, ids: Ids) -> PerWord:
+        """Return the chance of each of these words to stay itself, averaged over directions."""
+        chosen = np.asarray(ids, dtype=np.int64)
+        edges, scales = self._field.edges(chosen), self.mechanism.scales(chosen)
+        means, errors, block_errors = np.empty(len(chosen)), np.empty(len(chosen)), []
+        for part in blocks(len(chosen), self.block):
+            means[part], errors[part], block_error = _means(self._field.within(edges[part], scales[part]))
+            block_errors.append(block_error * (part.stop - part.start))
+        return PerWord(chosen, means, errors, float(np.linalg.norm(block_errors)) / len(chosen))
+
+    def distinct(self, ids: Ids) -> PerWord:
+        """Return how many distinct outputs of each word came in the given number of draws."""
+        sweep, chosen = self._sweep, np.asarray(ids, dtype=np.int64)
+
+        def count() -> list[Counts]:
+            scales = sweep.scales(chosen)
+            key = {"what": "distinct", "words": len(chosen), "told": hash_of(chosen)}
+
+            def work(number: int, part: slice) -> Arrays:
+                landing = self._field.follow(chosen[part], scales[part], self.effort.draws, _FIGURES, number)
+                return _packed(Counts.of(chosen[part], landing.outputs[:, place], self.effort) for place in self._all)
+
+            return _joined(sweep.each_block(chosen, "counting outputs", work, key, self.watch), Counts, len(self._all))
+
+        counts = sweep.remembered("distinct", (chosen,), count)
+        return counts[self._place].distinct_of(chosen, self.effort.draws, self.block)
+
+    @property
+    def _all(self) -> range:
+        return range(len(self._sweep.mechanisms))
+
+    def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
+        """Return the best guess under each of some priors, learnt from draws; likelier words are drawn more often."""
+        sweep, words = self._sweep, np.asarray(inputs, dtype=np.int64)
+
+        def learn() -> list[list[Guess]]:
+            scales, likely = sweep.scales(words), np.max(priors, axis=0) * len(words)
+
+            def work(number: int, part: slice) -> Arrays:
+                times = int(np.clip(likely[part].mean(), 1, _MOST_TIMES))
+                draws = times * self.effort.adversary_draws
+                landing = self._field.follow(words[part], scales[part], draws, _GUESSES, number)
+                return _packed(
+                    Halves.of(
+                        words[part], landing.outputs[:, place], self._field.within(landing.edges, scales[part, place])
+                    )
+                    for place in self._all
+                )
+
+            key = {"what": "guesses", "words": len(words), "told": hash_of(words, *priors)}
+            found = sweep.each_block(words, "learning to guess", work, key, watch)
+            return [self._judged(words, halves, priors) for halves in _joined(found, Halves, len(self._all))]
+
+        return sweep.remembered("guesses", (words, *priors), learn)[self._place]
+
+    def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
+        """Find all the figures of a calibration, for all ε in one pass."""
+        sweep, ids = self._sweep, ask.ids
+
+        def look() -> tuple[list[PerWord], list[Counts], list[Floats]]:
+            return self._look(ask, watch)
+
+        all_stays, all_counts, all_near = sweep.remembered("figures", (ids, ask.near), look)
+        guesses = self.guesses(ask.inputs, ask.priors, watch)
+        stays = all_stays[self._place]
+        return self._figures(ask, stays, all_counts[self._place], all_near[self._place], guesses)
+
+    def _look(self, ask: Question, watch: Watch) -> tuple[list[PerWord], list[Counts], list[Floats]]:
+        sweep, ids = self._sweep, ask.ids
+        scales = sweep.scales(ids)
+
+        def work(number: int, part: slice) -> Arrays:
+            landing = self._field.follow(ids[part], scales[part], self.effort.draws, _FIGURES, number)
+            arrays = _packed(Counts.of(ids[part], landing.outputs[:, place], self.effort) for place in self._all)
+            for place, column in enumerate(scales[part].T):
+                means, errors, block_error = _means(self._field.within(landing.edges, column))
+                arrays[f"{place}.stays"], arrays[f"{place}.errors"] = means, errors
+                arrays[f"{place}.block_error"] = np.array([block_error * len(means)])
+                arrays[f"{place}.near"] = near_frequency(ask.near, landing.outputs[:, place], part)
+            return arrays
+
+        key = {"what": "figures", "words": len(ids), "told": hash_of(ids, ask.near)}
+        found = sweep.each_block(ids, "following noise", work, key, watch)
+        names = ("stays", "errors", "block_error", "near")
+        stays, near = [], []
+        for place in self._all:
+            means, errors, block_errors, own = (
+                np.concatenate([part[f"{place}.{name}"] for part in found]) for name in names
+            )
+            stays.append(PerWord(ids, means, errors, float(np.linalg.norm(block_errors)) / len(ids)))
+            near.append(own)
+        again = self._again([worst_words(one) for one in stays], watch)
+        stays = [replace(one, again=second) for one, second in zip(stays, again, strict=True)]
+        return stays, _joined(found, Counts, len(self._all)), near
+
+    def _again(self, worst: list[NDArray[np.int64]], watch: Watch) -> list[PerWord]:
+        """Measure once more how often the worst words at each ε stay, on other directions."""
+        sweep, ids = self._sweep, np.unique(np.concatenate(worst))
+        watch("measuring the worst words again", 0.0)
+
+        def work(number: int) -> Floats:
+            return self._field.follow(ids, np.empty((len(ids), 0)), self.effort.draws, _WORST, number).edges
+
+        edges = np.concatenate(run(work, range(AGAIN)), axis=1)
+        found = []
+        for scales, chosen in zip(sweep.scales(ids).T, worst, strict=True):
+            rows = np.searchsorted(ids, chosen)
+            means, errors, _ = _means(self._field.within(edges[rows], scales[rows]))
+            found.append(PerWord(chosen, means, errors))
+        return found
+
+
+def hash_of(*arrays: NDArray[Any]) -> str:
+    """Return a name for what was asked about, to keep the answer under."""
+    import hashlib  # noqa: PLC0415 - only noise mechanisms need it
+
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _means(values: Floats) -> tuple[Floats, Floats, float]:
+    """Return the mean of each row, its standard error, and the standard error of the mean over all rows."""
+    draws = values.shape[1]
+    spread = max(1, draws - 1) * draws
+    means = values.mean(axis=1)
+    errors = np.sqrt(np.square(values - means[:, None]).sum(axis=1) / spread)
+    columns = values.mean(axis=0)
+    return means, errors, float(np.sqrt(np.square(columns - columns.mean()).sum() / spread))
+
+
+def _packed(parts: Iterable[Any]) -> Arrays:
+    return {f"{place}.{one.name}": getattr(part, one.name) for place, part in enumerate(parts) for one in fields(part)}
+
+
+def _joined(found: list[Arrays], kind: Any, count: int) -> list[Any]:
+    return [
+        kind.joined([kind(**{one.name: arrays[f"{place}.{one.name}"] for one in fields(kind)}) for arrays in found])
+        for place in range(count)
+    ]

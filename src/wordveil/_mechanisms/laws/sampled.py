@@ -1,0 +1,488 @@
+"""The law of any mechanism at all, from draws of it.
+
+Rows are counted. Columns need every word, and so more draws than can be made: they are learnt (`learner`). For the best
+guess there are two honest answers, and the truth lies between them. A guesser who learns from one half of the draws and
+is tested on the other does no better than the best guesser. And the success that the counted frequencies promise, if
+taken for the probabilities, is too high on average, since a maximum of estimates exceeds the maximum of what they
+estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.laws.figures import Outputs, PerWord, Spread
+from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Ids, Law, Question
+from wordveil._mechanisms.laws.learner import Learnt, Sightings, success_of
+from wordveil.guarantee import Notion
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks
+from wordveil.progress import Watch, ignore
+from wordveil.spaces import Space
+from wordveil.stats import Estimate
+
+__all__ = ["Counts", "Halves", "Pairs", "SampledLaw", "mean_error", "worst_words"]
+
+Floats = NDArray[np.float64]
+Drawn = NDArray[np.integer[Any]]
+
+#: How many of the worst words are measured again, and on how many times as many draws.
+WORST, AGAIN = 20, 4
+#: An output tells which inputs are alike only if its likeliest input gave it at least so often.
+SEEN = 20
+
+_TOKENS = 1 << 17
+_LEARNT = 200_000  # draws that columns are learnt from
+_PAIRS = 512
+_FIGURES, _WORST, _COLUMNS = range(3)  # what draws are for: each purpose has its own
+
+
+class SampledLaw(Law):
+    """The law of a mechanism, estimated by running it."""
+
+    exact = False
+    how = "Estimated: from draws of the mechanism itself."
+    measured_words = 1000
+    tolerance = 0.01
+    loss_words = 500
+    loss_is_bound = True
+
+    _learnt: tuple[Any, Learnt] | None = None
+
+    @property
+    def block(self) -> int:
+        """How many consecutive words share their draws."""
+        return 1
+
+    @property
+    def suspected_words(self) -> int:
+        """Among how many words an attacker can be measured in reasonable time: those that are drawn for."""
+        words = self.measured_words if self.effort.words is None else self.effort.words or len(self)
+        return min(words, self.effort.adversary_words)
+
+    def _draw(
+        self, ids: Ids, draws: int, purpose: int, what: str = "drawing", watch: Watch = ignore
+    ) -> Iterator[tuple[slice, Drawn]]:
+        """Draw for blocks of words; every draw is independent of every other."""
+        entropy = Entropy(seed_of(self.effort, purpose))
+        for part in blocks(len(ids), max(1, _TOKENS // draws)):
+            watch(what, part.start / len(ids))
+            yield part, self.mechanism.draw(np.repeat(ids[part], draws), entropy).reshape(-1, draws)
+        watch(what, 1.0)
+
+    def rows(self, ids: Ids) -> Floats:
+        """Return the frequencies of every output, counted, a row for each of these words."""
+        found = np.empty((len(ids), len(self)))
+        for part, outputs in self._draw(np.asarray(ids), self.effort.draws, _FIGURES):
+            for place, drawn in enumerate(outputs, part.start):
+                found[place] = np.bincount(drawn, minlength=len(self)) / self.effort.draws
+        return found
+
+    def log_columns(
+        self, outputs: Ids, inputs: Ids | None = None, *, prior: Floats | None = None, watch: Watch = ignore
+    ) -> Floats:
+        """Return ``ln Pr[M(w)=y]`` as learnt from draws, a row for each output and a column for each input."""
+        words = np.arange(len(self)) if inputs is None else np.asarray(inputs, dtype=np.int64)
+        shares = np.full(len(words), 1.0 / len(words)) if prior is None else prior / prior.sum()
+        key = (words.tobytes(), shares.tobytes())
+        if self._learnt is None or self._learnt[0] != key:
+            drawn = np.maximum(2, np.ceil(_LEARNT * shares)).astype(np.int64)
+            row = np.repeat(np.arange(len(words)), drawn)
+            output = np.empty(len(row), dtype=np.int64)
+            entropy = Entropy(seed_of(self.effort, _COLUMNS))
+            for part in blocks(len(row), _TOKENS):
+                output[part] = self.mechanism.draw(words[row[part]], entropy)
+                watch("running the mechanism", part.stop / len(row))
+            self._learnt = key, Learnt(self.mechanism.space, Sightings.of(words, row, output))
+        found = self._learnt[1].columns(np.asarray(outputs, dtype=np.int64)).T
+        return np.log(found, out=found)
+
+    def stays(self, ids: Ids) -> PerWord:
+        """Return how often each of these words stayed itself."""
+        return self._stays(np.asarray(ids, dtype=np.int64), self.effort.draws, _FIGURES)
+
+    def _stays(self, ids: NDArray[np.int64], draws: int, purpose: int, watch: Watch = ignore) -> PerWord:
+        what = "drawing" if purpose == _FIGURES else "drawing for the worst words again"
+        parts = self._draw(ids, draws, purpose, what, watch)
+        own = [(outputs == ids[part][:, None]).mean(axis=1) for part, outputs in parts]
+        return _frequency(ids, np.concatenate(own) if own else np.empty(0), draws)
+
+    def distinct(self, ids: Ids) -> PerWord:
+        """Return how many distinct outputs of each word came in the given number of draws."""
+        words, draws = np.asarray(ids, dtype=np.int64), self.effort.draws
+        parts = self._draw(words, draws, _FIGURES)
+        counts = Counts.joined([Counts.of(words[part], outputs, self.effort) for part, outputs in parts])
+        return counts.distinct_of(words, draws, self.block)
+
+    def loss(self, ids: Ids, others: NDArray[np.int64]) -> Floats:
+        """Return what is guaranteed at most between each word and some words of its own.
+
+        A guarantee with a δ bounds no ratio: an output as unlikely as δ may come from one of the words alone.
+        """
+        if self.mechanism.guarantee.notion is not Notion.METRIC:
+            return np.full(others.shape, np.inf)
+        left, right = np.repeat(ids, others.shape[1]), others.ravel()
+        parts = [self.mechanism.allowed_loss(left[part], right[part]) for part in blocks(len(left), _PAIRS)]
+        return (np.concatenate(parts) if parts else np.zeros(0)).reshape(others.shape)
+
+    def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
+        """Return the best guess under each of some priors, learnt from draws; likelier words are drawn more often."""
+        words, likely = np.asarray(inputs, dtype=np.int64), np.max(priors, axis=0) * len(inputs)
+        usual = max(4.0, self.effort.draws * min(1.0, self.measured_words / len(words)))
+        with np.errstate(divide="ignore"):
+            steps = np.clip(np.rint(np.log2(likely)), -np.log2(usual / 4), 6)
+        halves = []
+        for step in np.unique(steps):
+            some = np.flatnonzero(steps == step)
+            parts = self._draw(words[some], int(usual * 2.0**step), int(100 + step), "learning to guess", watch)
+            halves += [Halves.of(words[some[part]], outputs) for part, outputs in parts]
+        return self._judged(words, Halves.joined(halves), priors)
+
+    def _judged(self, inputs: NDArray[np.int64], halves: Halves, priors: Sequence[Floats]) -> list[Guess]:
+        """Return the guesses, with the priors put into the order in which the words were drawn for."""
+        order = np.argsort(inputs)
+        place = order[np.searchsorted(inputs[order], halves.ids)]
+        return halves.guesses(self.mechanism.space, [prior[place] for prior in priors])
+
+    def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
+        """Find all the figures of a calibration, from the same draws where the attacker looks among the same words."""
+        ids, draws = ask.ids, self.effort.draws
+        asked = len(ask.inputs)
+        shared = np.array_equal(np.sort(ids[:asked]), np.sort(ask.inputs))
+        counts, near, halves = [], [], []
+        for part, outputs in self._draw(ids, draws, _FIGURES, watch=watch):
+            counts.append(Counts.of(ids[part], outputs, self.effort, ask.depths))
+            near.append(near_frequency(ask.near, outputs, part))
+            if shared and part.start < asked:
+                halves.append(Halves.of(ids[part][: asked - part.start], outputs[: asked - part.start]))
+        whole = Counts.joined(counts)
+        stays = _frequency(ids, whole.own, draws)
+        again = self._stays(worst_words(stays), AGAIN * draws, _WORST, watch)
+        guesses = (
+            self._judged(ask.inputs, Halves.joined(halves), ask.priors)
+            if shared
+            else self.guesses(ask.inputs, ask.priors, watch)
+        )
+        return self._figures(ask, replace(stays, again=again), whole, np.concatenate(near), guesses)
+
+    def _figures(self, ask: Question, stays: PerWord, counts: Counts, near: Floats, guesses: list[Guess]) -> Figures:
+        """Put the figures together from what was counted."""
+        ids, draws = stays.ids, self.effort.draws
+        kept = Estimate.around(stays.mean, stays.mean_error, len(ids))
+        near_error = mean_error(np.sqrt(near * (1.0 - near) / draws), self.block)
+        replaced = Estimate.around(float(near.mean()), near_error, len(near))
+        error = float(np.hypot(stays.mean_error, near_error))
+        far = Estimate.around(max(0.0, 1.0 - kept.value - replaced.value), error, len(near))
+        likeliest = np.maximum(counts.largest, 1.0 / draws)
+        entropy_error = np.sqrt((1.0 - likeliest) / (likeliest * draws)) / np.log(2.0)
+        spread = Spread(
+            counts.distinct_of(ids, draws, self.block),
+            PerWord(ids, counts.effective, worst_is_largest=False),
+            PerWord(ids, -np.log2(likeliest), entropy_error, worst_is_largest=False),
+            PerWord(ids, np.log2(counts.distinct), worst_is_largest=False),
+        )
+        outputs, alike = counts.alike(self.effort.gamma)
+        below = None
+        if ask.depths is not None:
+            below = PerWord(counts.reached, counts.below.astype(np.float64), worst_is_largest=False)
+        behind = Outputs(
+            PerWord(counts.reached, counts.reached_by.astype(np.float64), worst_is_largest=False),
+            PerWord(outputs, alike, worst_is_largest=False),
+            below,
+        )
+        return Figures(stays, spread, behind, kept, replaced, far, guesses)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The distinct pairs of a word and an output, and how often each was drawn.
+
+    Attributes
+    ----------
+    row : array of int
+        The place of the word among those drawn for.
+    output : array of int
+        The output.
+    count : array of int
+        How often it came out.
+    """
+
+    row: NDArray[np.int64]
+    output: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, outputs: Drawn) -> Pairs:
+        """Count the outputs of each row."""
+        ordered = np.sort(outputs, axis=1)
+        begins = np.ones(ordered.shape, dtype=np.bool_)
+        begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+        starts = np.flatnonzero(begins)
+        return cls(
+            starts // ordered.shape[1],
+            ordered.ravel()[starts].astype(np.int64),
+            np.diff(starts, append=ordered.size),
+        )
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Figures of a block of words counted from their outputs, to be joined over blocks.
+
+    Attributes
+    ----------
+    distinct, effective, largest, own : array of shape (words,)
+        The number of distinct outputs, the size of the smallest set that holds all but eta of the draws, the
+        frequency of the likeliest output, and that of the word itself.
+    singles : array of shape (words,)
+        How many outputs came once.
+    reached, reached_by : array of int
+        The outputs that came at all, and from how many of the words each.
+    below : array of int
+        From how many words below it in the hierarchy each of them came.
+    word, output, count : array of int
+        The pairs that came often.
+    """
+
+    distinct: Floats
+    effective: Floats
+    largest: Floats
+    own: Floats
+    singles: Floats
+    reached: NDArray[np.int64]
+    reached_by: NDArray[np.int64]
+    below: NDArray[np.int64]
+    word: NDArray[np.int64]
+    output: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, ids: NDArray[np.int64], outputs: Drawn, effort: Effort, depths: Floats | None = None) -> Counts:
+        """Count the outputs of a block of words.
+
+        Parameters
+        ----------
+        ids : array of int
+            The words.
+        outputs : array of shape (words, draws)
+            What came out.
+        effort : Effort
+            For eta and gamma.
+        depths : array of float, optional
+            How deep every word of the vocabulary lies in a hierarchy.
+        """
+        draws = outputs.shape[1]
+        pairs = Pairs.of(outputs)
+        words = len(ids)
+        word = ids[pairs.row]
+        distinct = np.bincount(pairs.row, minlength=words)
+        by_size = np.lexsort((-pairs.count, pairs.row))
+        begins = np.concatenate([[0], np.cumsum(distinct)[:-1]])
+        running = np.cumsum(pairs.count[by_size])
+        before = (running - pairs.count[by_size])[begins]
+        held = running - np.repeat(before, distinct)
+        is_needed = held - pairs.count[by_size] < (1.0 - effort.eta) * draws * (1 - 1e-12)
+        often = pairs.count >= SEEN / effort.gamma
+        reached, place = np.unique(pairs.output, return_inverse=True)
+        lower = np.zeros(len(word)) if depths is None else depths[word] > depths[pairs.output]
+        return cls(
+            distinct=distinct.astype(np.float64),
+            effective=np.add.reduceat(is_needed.astype(np.float64), begins),
+            largest=pairs.count[by_size][begins] / draws,
+            own=np.bincount(pairs.row, weights=pairs.count * (word == pairs.output), minlength=words) / draws,
+            singles=np.bincount(pairs.row[pairs.count == 1], minlength=words).astype(np.float64),
+            reached=reached,
+            reached_by=np.bincount(place.ravel(), minlength=len(reached)),
+            below=np.bincount(place.ravel(), weights=lower, minlength=len(reached)).astype(np.int64),
+            word=word[often],
+            output=pairs.output[often],
+            count=pairs.count[often],
+        )
+
+    @classmethod
+    def joined(cls, parts: list[Counts]) -> Counts:
+        """Put blocks of words together."""
+        whole = {one.name: np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)}
+        outputs, place = np.unique(whole["reached"], return_inverse=True)
+        for name in ("reached_by", "below"):
+            sums = np.bincount(place.ravel(), weights=whole[name], minlength=len(outputs))
+            whole[name] = sums.astype(np.int64)
+        whole["reached"] = outputs
+        return cls(**whole)
+
+    def distinct_of(self, ids: NDArray[np.int64], draws: int, block: int) -> PerWord:
+        """Return the number of distinct outputs, with its jackknife error.
+
+        Leaving one draw out changes the number by one if its output came once, and not at all otherwise: with f outputs
+        that came once the jackknife variance is f·(1 - f/n), a little above the true one.
+        """
+        errors = np.sqrt(self.singles * (1.0 - self.singles / draws))
+        return PerWord(ids, self.distinct, errors, mean_error(errors, block), worst_is_largest=False)
+
+    def alike(self, gamma: float) -> tuple[NDArray[np.int64], Floats]:
+        """Return the outputs that came often from some input, and from how many inputs nearly as often."""
+        outputs, place = np.unique(self.output, return_inverse=True)
+        most = np.zeros(len(outputs), dtype=np.int64)
+        np.maximum.at(most, place.ravel(), self.count)
+        close = self.count * gamma >= most[place.ravel()]
+        many = np.bincount(place.ravel()[close], minlength=len(outputs)).astype(np.float64)
+        return outputs[most >= SEEN], many[most >= SEEN]
+
+
+@dataclass(frozen=True)
+class Halves:
+    """What came out of which words, in the first and in the second half of the draws.
+
+    Attributes
+    ----------
+    ids : array of int
+        The words.
+    draws : array of int
+        For each of them how many draws it had in all; the first half is rounded down.
+    sizes : array of int
+        How many words each block has.
+    word, output : array of int
+        The distinct pairs; each word has one with itself.
+    first, second : array of float
+        How often each pair came in either half.
+    """
+
+    ids: NDArray[np.int64]
+    draws: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    word: NDArray[np.int32]
+    output: NDArray[np.int32]
+    first: NDArray[np.float32]
+    second: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, ids: NDArray[np.int64], outputs: Drawn, own: Floats | None = None) -> Halves:
+        """Count the outputs of a block of words.
+
+        Parameters
+        ----------
+        ids : array of int
+            The words.
+        outputs : array of shape (words, draws)
+            What came out.
+        own : array of shape (words, draws), optional
+            For each draw the probability of staying, where it is better known than by whether the word stayed.
+        """
+        if own is None:
+            own = (outputs == ids[:, None]).astype(np.float64)
+        draws = outputs.shape[1]
+        half = draws // 2
+        pairs, early = Pairs.of(outputs), Pairs.of(outputs[:, :half])
+        span = int(outputs.max(initial=0)) + 1
+        first = np.zeros(len(pairs.count))
+        first[np.searchsorted(pairs.row * span + pairs.output, early.row * span + early.output)] = early.count
+        others = ids[pairs.row] != pairs.output
+        return cls(
+            ids=ids,
+            draws=np.full(len(ids), draws),
+            sizes=np.array([len(ids)]),
+            word=np.concatenate([ids, ids[pairs.row[others]]]).astype(np.int32),
+            output=np.concatenate([ids, pairs.output[others]]).astype(np.int32),
+            first=np.concatenate([own[:, :half].sum(axis=1), first[others]]).astype(np.float32),
+            second=np.concatenate([own[:, half:].sum(axis=1), (pairs.count - first)[others]]).astype(np.float32),
+        )
+
+    @classmethod
+    def joined(cls, parts: list[Halves]) -> Halves:
+        """Put blocks of words together."""
+        return cls(**{one.name: np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)})
+
+    def guesses(self, space: Space, priors: Sequence[Floats]) -> list[Guess]:
+        """Return the best guess under each of some priors, after all blocks are joined.
+
+        The success is given between what a guesser who learnt from one half achieves on the other and what the counted
+        frequencies would give, each with its error.
+
+        Parameters
+        ----------
+        space : Space
+            The words that can come out.
+        priors : sequence of array
+            Each the probabilities of the words, in their order here.
+        """
+        order = np.argsort(self.ids)
+        row = order[np.searchsorted(self.ids[order], self.word)]
+        half = self.draws // 2
+        first, second = self._seen(row, self.first, half), self._seen(row, self.second, self.draws - half)
+        halves = [(Learnt(space, first), second), (Learnt(space, second), first)]
+        block_of = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        found = []
+        for prior in priors:
+            folds = [(learnt.guesses(prior), fresh) for learnt, fresh in halves]
+            low, error = success_of(folds, prior, block_of)
+            most = np.zeros(len(space))
+            np.maximum.at(most, self.output, (prior / self.draws)[row] * (self.first + self.second))
+            high = max(low, float(most.sum()))
+            # the success of always guessing the likeliest word is no estimate
+            lowest = max(Estimate.around(low, error).low, float(prior.max()))
+            highest = min(Estimate.around(high, error).high, 1.0)
+            found.append(Guess(folds[0][0], Estimate(0.5 * (low + high), lowest, highest, len(self.ids))))
+        return found
+
+    def _seen(self, row: NDArray[np.int64], count: NDArray[np.float32], drawn: NDArray[np.int64]) -> Sightings:
+        there = count > 0
+        return Sightings(
+            self.ids,
+            drawn.astype(np.float64),
+            row[there],
+            self.output[there].astype(np.int64),
+            count[there].astype(np.float64),
+        )
+
+
+def seed_of(effort: Effort, *purpose: int) -> int:
+    """Return the seed of the draws for a purpose."""
+    return int(np.random.SeedSequence([effort.seed, *purpose]).generate_state(1, np.uint64)[0])
+
+
+def mean_error(errors: Floats, block: int) -> float:
+    """Return the standard error of a mean over words whose errors are independent between blocks of words only.
+
+    Within a block it counts them as if they all erred alike, which no dependence exceeds.
+    """
+    if not len(errors):
+        return 0.0
+    parts = [errors[part].sum() for part in blocks(len(errors), block)]
+    return float(np.sqrt(np.square(parts).sum()) / len(errors))
+
+
+def near_frequency(near: NDArray[np.int64], outputs: Drawn, part: slice) -> Floats:
+    """Return how often each word of a block became one of its near words.
+
+    Parameters
+    ----------
+    near : array of shape (words, k)
+        The near words of the first words.
+    outputs : array of shape (words, draws)
+        What came out of the words of the block.
+    part : slice
+        Which words they are; those beyond `near` are left out.
+    """
+    listed = np.sort(near[part.start : part.stop], axis=1)
+    found = np.zeros(len(listed))
+    for place, own in enumerate(listed):
+        if own.size:
+            where = np.minimum(np.searchsorted(own, outputs[place]), own.size - 1)
+            found[place] = (own[where] == outputs[place]).mean()
+    return found
+
+
+def worst_words(stays: PerWord) -> NDArray[np.int64]:
+    """Return the words that stay most."""
+    return np.asarray(stays.ids[np.argsort(-stays.values, kind="stable")[:WORST]])
+
+
+def _frequency(ids: NDArray[np.int64], shares: Floats, draws: int) -> PerWord:
+    likely = (shares * draws + 0.5) / (draws + 1.0)  # a word that always or never stayed has an error too
+    errors = np.sqrt(likely * (1.0 - likely) / draws)
+    return PerWord(ids, shares, errors, mean_error(errors, 1))

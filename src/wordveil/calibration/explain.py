@@ -1,0 +1,64 @@
+"""What one word may become: its likeliest outputs, the chance of staying, and how many words share the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordveil._mechanisms import Effort, Mechanism
+from wordveil._mechanisms.laws import Law
+
+__all__ = ["outputs_of", "word_law"]
+
+_DRAWS = 20_000
+_SEEN_IN = 1000
+
+
+def word_law(mechanism: Mechanism[Any], *, draws: int = _DRAWS) -> Law:
+    """Return the law to look at single words by; where it must be drawn, with many draws of each.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What replaces words.
+    draws : int
+        How many draws of a word to count where the probabilities are not known.
+    """
+    return mechanism.law(Effort(draws=draws))
+
+
+def outputs_of(mechanism: Mechanism[Any], place: int, top: int, law: Law | None = None) -> dict[str, Any]:
+    """Say what a word may become, in plain values.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What replaces the word.
+    place : int
+        The word's id.
+    top : int
+        How many outputs to list, the likeliest first.
+    law : Law, optional
+        Its law, where it was had already.
+    """
+    law = law or word_law(mechanism)
+    chances = law.rows(np.array([place]))[0]
+    order = np.argsort(-chances, kind="stable")
+    carried = np.cumsum(chances[order])
+    seen = mechanism.law(Effort(draws=_SEEN_IN)).distinct(np.array([place]))
+    return {
+        "word": mechanism.space.vocabulary[place],
+        **mechanism.describe(),
+        "exact": law.exact,
+        "draws": law.draws,
+        "stays": float(chances[place]),
+        "distinct_in_1000_draws": float(seen.values[0]),
+        "words_for_95_percent": int(np.searchsorted(carried, 0.95) + 1),
+        "outputs": [
+            {"word": mechanism.space.vocabulary[i], "probability": float(chances[i])}
+            for i in order[:top].tolist()
+            if chances[i] > 0
+        ],
+        "guarantee": mechanism.guarantee.to_dict(),
+    }
