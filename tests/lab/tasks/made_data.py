@@ -35,10 +35,14 @@ TOY = tuple(word(number) for number in range(TOPICS * WORDS_A_TOPIC))
 
 #: Frequent words of both bundled spaces, for experiments that open those.
 COMMON = tuple(
-    "year people percent government time world president state million city day country company group china "
-    "war south minister police team week part end make work home school party house get news way game take "
-    "north security season court say set market family life general top university number month bank iraq use area "
-    "official sunday place go report business west law".split()
+    word
+    for topic in (
+        "two first year people percent last government time world three president state million city national",
+        "day country second company group china four war south american minister police team international week",
+        "high part end former make billion work home school party house old get tuesday news",
+        "long five wednesday military way monday thursday friday game take north security season york public",
+    )
+    for word in topic.split()
 )
 
 
@@ -93,10 +97,7 @@ def make_data(folder: Path, examples: int = 40, words: Sequence[str] = TOY) -> P
     for name in ("EN-MEN-TR-3k", "EN-SIMLEX-999", "EN-SimVerb-3500", "EN-WS-353-ALL"):
         rows = [f"{words[0]}\t{words[place]}\t{9.0 if place < WORDS_A_TOPIC else 1.0}" for place in range(1, 60)]
         write(folder, f"word-similarity/{name}.txt", "\r\n".join(rows))
-    rows = [
-        "\t".join(["kind", words[WORDS_A_TOPIC + place], *words[place : place + 4]])
-        for place in range(10)
-    ]
+    rows = ["\t".join(["kind", words[WORDS_A_TOPIC + place], *words[place : place + 4]]) for place in range(10)]
     write(folder, "odd-man-out/crowdsourced_filtered.tsv", "\n".join([*rows, "kind\tshort\tline"]))
     return folder
 

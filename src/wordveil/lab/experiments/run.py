@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 #: How much an experiment does: all of it, enough for a first look in minutes, or just enough to see that it works.
 SIZES = ("full", "quick", "tiny")
 
-_TINY_WORDS = 300
+_TINY_WORDS = 200
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,23 @@
-"""Every mechanism takes part, on any number of processes, and the tables say what was found."""
+"""Mechanisms at the same success: every one takes part, and a better one is seen to be better."""
 
 from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import wordveil
 from wordveil._mechanisms import MECHANISMS
-from wordveil.lab.experiments import mechanisms
-from wordveil.lab.experiments.comparison import compare
-from wordveil.lab.experiments.contenders import entrant, everyone
-from wordveil.lab.experiments.registry import run_experiment
-from wordveil.lab.experiments.result import Setting
+from wordveil.calibration import maker
+from wordveil.lab.experiments.comparison import Contender, compare, entrant, everyone
 from wordveil.lab.tasks import AveragedVectors, Reader, load_task
 from wordveil.spaces import EuclideanSpace, GraphSpace
 
 
 def test_every_mechanism_of_the_registry_takes_part(topics: EuclideanSpace) -> None:
-    ball = wordveil.load_space("wordnet-poincare")
+    ball = wordveil.load_space("wordnet-poincare").restrict(np.arange(100))
     labels = [[one.label for one in everyone(space)] for space in (topics, ball, GraphSpace.of(topics, 3))]
     assert {label.partition(":")[0] for label in chain(*labels)} == set(MECHANISMS)
     assert all(len(set(some)) == len(some) for some in labels)
@@ -53,14 +51,24 @@ def test_the_figures_do_not_depend_on_how_many_processes(data: Path, topics: Euc
     assert kept == [1, 2, 3, 1, 2, 3]
 
 
-def test_the_tables_name_who_knows_what(data: Path, topics: EuclideanSpace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mechanisms, "load_space", lambda _: topics)
-    result, facts = run_experiment("mechanisms", Setting(data, quick=True))
-    informed, ignorant = result.tables
-    assert "knows how often" in informed.title
-    assert "equally likely" in ignorant.title
-    for table in (informed, ignorant):
-        assert [row[0] for row in table.rows][:2] == ["graph", "graph:first=1"]
-        assert all(len(row) == len(table.columns) for row in table.rows)
-    assert set(result.figures) == {"text", "uniform"}
-    assert not facts["cuda"]
+def test_compare_ranks_a_useful_mechanism_above_a_useless_one(data: Path, topics: EuclideanSpace) -> None:
+    """At equal success, replacing within the topic must beat replacing by anything at all."""
+    tasks = [load_task("trec6", data)]
+    near = Contender("near", maker("exponential", topics), topics)
+    # clipped below every distance all other words are equally likely: a lottery between the word and any other
+    lottery = Contender("lottery", maker("exponential", topics, clip=0.05), topics)
+    floor = Contender("unreached", maker("ring", topics), topics)
+    found = compare([near, lottery, floor], tasks, AveragedVectors(Reader(topics)), [0.001, 0.15], repeats=2)
+    points = {(point.label, point.level): point for point in found.points}
+    assert points["near", 0.001].epsilon is None
+    best, worst = points["near", 0.15], points["lottery", 0.15]
+    for point in (best, worst):
+        assert point.attacker is not None
+        assert point.attacker.value == pytest.approx(0.15, rel=0.03)
+    assert best.mean_share is not None
+    assert worst.mean_share is not None
+    assert best.mean_share > worst.mean_share + 0.1
+    assert set(found.to_dict()) == {"points", "bounds", "floors"}
+    random, clean = found.bounds["TREC-6"]
+    assert clean.value > 0.95
+    assert random.value < 0.5
