@@ -17,7 +17,7 @@ from wordveil.lab.training import Pairs, Training, WordNet, to_space, train, wor
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.spaces.poincare import is_poincare_folder
 from wordveil.text import stop_words
-from wordveil.text.lemmas import BaseForms
+from wordveil.text.lookup import BaseForms
 
 __all__ = ["GRID", "SPARE", "rows", "training_pairs"]
 

@@ -25,7 +25,7 @@ from wordveil.lab.training import WordNet
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space, Vocabulary, load_space
 from wordveil.text import stop_words, tokenise
-from wordveil.text.lemmas import Lemmas
+from wordveil.text.lookup import Lookup
 
 __all__ = ["rows", "slot_nouns"]
 
@@ -37,14 +37,14 @@ Make = Callable[[float], Mechanism[Any]]
 
 def slot_nouns(folder: Path, wordnet: WordNet, vocabulary: Vocabulary) -> Counter[str]:
     """Count the nouns of the slots of Snips that a vocabulary of base forms has."""
-    lemmas, left_alone, found = Lemmas(vocabulary), stop_words(), Counter[str]()
+    lookup, left_alone, found = Lookup(vocabulary), stop_words(), Counter[str]()
     for path in sorted(folder.glob("*/train_*_full.json")):
         intents = json.loads(path.read_bytes().decode("latin-1" if "PlayMusic" in path.name else "utf-8"))
         for sentence in next(iter(intents.values())):
             for piece in sentence["data"]:
                 if "entity" in piece:
                     for key in tokenise(piece["text"]).keys:
-                        place = vocabulary.ids.get(key, lemmas.id(key))
+                        place = lookup.id(key, key)
                         word = None if place is None or key in left_alone else vocabulary[place]
                         if word is not None and wordnet.by_frequency(word)[0].part == "noun":
                             found[word] += 1

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil import load_space, mechanism
-from wordveil._mechanisms import FromChannel
 from wordveil.text import Veil
 
 __all__ = ["leak", "main", "times"]
@@ -61,8 +60,6 @@ def main() -> None:
     for name, epsilon in _KINDS:
         made = mechanism(name, space, epsilon=epsilon)
         _show(f"{name}: one of {len(ids)} words, drawn alone", times(made.draw, cases, arguments.rounds))
-    channel = mechanism("exponential", space, epsilon=3.0).channel([space.vocabulary[int(word)] for word in ids])
-    _show("a saved channel: the same", times(FromChannel(space, channel).draw, cases, arguments.rounds))
     veil = Veil(mechanism("graph", space, epsilon=6.0), select="all")
     words = [space.vocabulary[int(word)] for word in ids]
     texts = {

@@ -1,12 +1,12 @@
 #!/bin/sh
-# A filter in a pipe: texts go by on standard input, and nothing raw is written anywhere.
+# A filter in a pipe: texts come in on standard input, and no original is written anywhere.
 #
 #   sh examples/shell_pipe.sh < letters.txt
 #   WORDVEIL_URL=http://127.0.0.1:8765 sh examples/shell_pipe.sh < letters.txt
 #
-# With WORDVEIL_URL a running service does the work, else this machine.
+# With WORDVEIL_URL a running service does the work, otherwise this machine does.
 set -eu
-epsilon="${EPSILON:-3}"
+epsilon="${EPSILON:-4}"
 if [ -n "${WORDVEIL_URL:-}" ]; then
     python3 -c 'import json, sys
 for line in sys.stdin: print(json.dumps({"text": line.rstrip("\n")}))' |

@@ -1,7 +1,7 @@
-"""A survey whose answers nobody ever sees: 100,000 made-up one-word answers, veiled, shuffled, and counted again.
+"""A survey whose answers nobody ever sees: 100,000 made-up one-word answers, veiled, shuffled and counted.
 
-Run it with ``python examples/survey.py``; it takes a few seconds. The truth is known here because it is made up, so
-that the noisy and the recovered counts can be held against it.
+Run it with ``python examples/survey.py``; it takes a few seconds. The answers are made up, so that the noisy and the
+recovered counts can be compared with the truth.
 """
 
 from __future__ import annotations
@@ -14,28 +14,8 @@ import wordveil
 from wordveil.lac import Histogram, Localizer, Pipeline, Record, Shuffle
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
-ANSWERS = [
-    "school",
-    "hospital",
-    "traffic",
-    "housing",
-    "jobs",
-    "parks",
-    "crime",
-    "taxes",
-    "noise",
-    "water",
-    "buses",
-    "energy",
-    "food",
-    "internet",
-    "roads",
-    "climate",
-    "rent",
-    "schools",
-    "police",
-    "health",
-]
+ANSWERS = ["school", "hospital", "traffic", "housing", "jobs", "parks", "crime", "taxes", "noise", "water"]
+ANSWERS += ["buses", "energy", "food", "internet", "roads", "climate", "rent", "schools", "police", "health"]
 PEOPLE = 100_000
 
 
@@ -46,7 +26,7 @@ def main() -> None:
     vectors = glove.matrix[[glove.vocabulary.id(word) for word in ANSWERS]]
     space = EuclideanSpace("the answers", Vocabulary(ANSWERS), vectors)
 
-    # Far answers all count as 1 apart, so any two are told apart by at most e^4: that is what shuffling amplifies.
+    # Distances are cut off at 1, so the odds between any two answers change by at most e^4: shuffling amplifies that.
     mechanism = wordveil.mechanism("exponential", space, epsilon=4.0, clip=1.0)
     veil = wordveil.Veil(mechanism, select="all", case="lower")
     counting, recovering = Histogram(mechanism, method="none"), Histogram(mechanism, method="inverse")

@@ -9,9 +9,10 @@ import pkgutil
 import pytest
 
 import wordveil
+from wordveil.errors import ExtraError
 
 #: Modules that only a machine with CUDA can import.
-ELSEWHERE = {"wordveil.lab.training.kernels", "wordveil.engines.gpu.kernels", "wordveil.__main__"}
+ELSEWHERE = {"wordveil.lab.training.kernels", "wordveil.engines.gpu.triton_kernels", "wordveil.__main__"}
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(wordveil.__path__, "wordveil.") if module.name not in ELSEWHERE
 )
@@ -27,6 +28,8 @@ def test_examples(name: str) -> None:
         if (missing.name or "").startswith("wordveil"):
             raise
         pytest.skip(f"{name} has no examples tested: {missing.name} is not installed")
+    except ExtraError as missing:
+        pytest.skip(str(missing))
     for example in finder.find(module, name):
         if example.examples:
             failed, _ = doctest.DocTestRunner().run(example, out=told.append)

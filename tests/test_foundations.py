@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-import wordveil
 from wordveil.cache import cached_folder, home
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.parallel import blocks, cores, run
@@ -147,11 +146,3 @@ def test_guarantees_speak() -> None:
     assert "no bound" in none.formula()
     for promise in (metric, near, none):
         assert Guarantee.from_dict(promise.to_dict()) == promise
-
-
-def test_the_public_names() -> None:
-    assert set(wordveil.__all__) <= set(dir(wordveil))
-    for name in wordveil.__all__:
-        assert getattr(wordveil, name) is not None
-    with pytest.raises(AttributeError):
-        _ = wordveil.nothing

@@ -218,7 +218,7 @@ def test_what_goes_wrong_inside_says_nothing_of_the_text(place: Place) -> None:
         command = [sys.executable, "-c", code, "privatize", str(source), "--epsilon", "1", "--workers", workers]
         done = subprocess.run(command, capture_output=True, check=False, env=place.environment)
         assert done.returncode == 1
-        assert b"something went wrong inside (RuntimeError)" in done.stderr
+        assert b"RuntimeError" in done.stderr
         for word in (IN, OUT, NUMBER):
             assert place.where(word, done.stdout, done.stderr) == set()
 

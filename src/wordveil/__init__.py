@@ -1,53 +1,74 @@
 """Rewrites text so that every word is plausibly deniable, under proved metric differential privacy.
 
 >>> import wordveil
->>> space = wordveil.load_space("glove-50k")
->>> veil = wordveil.Veil(wordveil.mechanism("graph", space, epsilon=6.0))
->>> release = veil("The committee met in Paris.")
+>>> release = wordveil.Veil(epsilon=4)("The committee met in Paris.")
+
+Public are the names below and these modules: `wordveil.adapters` (one module for each library that it fits into),
+`wordveil.errors`, `wordveil.lac`, `wordveil.audit`, `wordveil.calibration`, `wordveil.attacks`, `wordveil.spark` and
+`wordveil.client`. Everything else is internal and may change in any version.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from wordveil._mechanisms import mechanism
-    from wordveil.guarantee import Guarantee
-    from wordveil.noise import Entropy
-    from wordveil.spaces import load_space
-    from wordveil.text import Document, Release, Veil
+from wordveil.errors import (
+    BudgetError,
+    ExtraError,
+    FileError,
+    InputError,
+    OptionError,
+    SpaceError,
+    UnprovenError,
+    WordveilError,
+)
 
-from wordveil.errors import WordveilError
+if TYPE_CHECKING:
+    from wordveil._mechanisms import Mechanism, mechanism, register
+    from wordveil.guarantee import Guarantee, Notion
+    from wordveil.noise import Entropy
+    from wordveil.spaces import Space, load_space
+    from wordveil.text import Document, Release, Report, Veil
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BudgetError",
     "Document",
     "Entropy",
+    "ExtraError",
+    "FileError",
     "Guarantee",
+    "InputError",
+    "Mechanism",
+    "Notion",
+    "OptionError",
     "Release",
+    "Report",
+    "Space",
+    "SpaceError",
+    "UnprovenError",
     "Veil",
     "WordveilError",
     "__version__",
     "load_space",
     "mechanism",
+    "register",
 ]
 
-_HOMES = {
-    "Document": "wordveil.text",
-    "Entropy": "wordveil.noise",
-    "Guarantee": "wordveil.guarantee",
-    "Release": "wordveil.text",
-    "Veil": "wordveil.text",
-    "load_space": "wordveil.spaces",
-    "mechanism": "wordveil._mechanisms",
+# Loaded on first use, so that `wordveil --help` does not wait for numpy.
+_LAZY = {
+    "wordveil._mechanisms": ("Mechanism", "mechanism", "register"),
+    "wordveil.guarantee": ("Guarantee", "Notion"),
+    "wordveil.noise": ("Entropy",),
+    "wordveil.spaces": ("Space", "load_space"),
+    "wordveil.text": ("Document", "Release", "Report", "Veil"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded on first use, so that `wordveil --help` does not wait for numpy.
-    if name in _HOMES:
-        import importlib  # noqa: PLC0415
-
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(import_module(module), name)
     raise AttributeError(f"module 'wordveil' has no attribute {name!r}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from wordveil.errors import WordveilError
+from wordveil.errors import ExtraError
 
 __all__ = ["check_can_draw", "needs"]
 
@@ -23,7 +23,7 @@ def needs(module: str, extra: str, who: str) -> None:
     """
     if find_spec(module) is None:
         # Not by the name of the package: until it is released, anybody could give that name to another one.
-        raise WordveilError(f"{who} needs {module}; install it from a clone of wordveil: pip install '.[{extra}]'.")
+        raise ExtraError(f"{who} needs {module}; install it from a clone of wordveil: pip install '.[{extra}]'.")
 
 
 def check_can_draw() -> None:

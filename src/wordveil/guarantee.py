@@ -1,4 +1,4 @@
-"""What a mechanism promises, as an object that travels with everything it releases."""
+"""What a mechanism promises: an object that travels with everything it releases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Notion(str, Enum):
 
 @dataclass(frozen=True)
 class Guarantee:
-    r"""A promise about one word, and where it ends.
+    r"""A promise about one word, and its limits.
 
     For the notion ``METRIC``, all words ``w``, ``w'`` covered by `pairs` and every output ``y``:
     ``Pr[M(w)=y] <= exp(epsilon * d(w, w')) * Pr[M(w')=y]``. For the notion ``APPROXIMATE``, all words covered by
@@ -33,9 +33,9 @@ class Guarantee:
     notion : Notion
         The kind of promise; ``Notion.NONE`` promises nothing.
     epsilon : float
-        The loss, per unit of the metric for the notion ``METRIC``; infinite where nothing is promised.
+        The loss, per unit of the metric for the notion ``METRIC``; infinite if nothing is promised.
     metric : str
-        What distance is measured in, as a phrase ("hops on the neighbour graph").
+        How distance is measured, as a phrase ("hops on the neighbour graph").
     unit : str
         One unit of the metric, as a noun ("hop").
     delta : float
@@ -45,11 +45,13 @@ class Guarantee:
     caveats : tuple of str
         What is not covered, one sentence each.
     claim : str
-        What the paper claims for this mechanism, where it comes from one.
+        What the mechanism's paper claims, if it comes from one.
 
     Examples
     --------
     >>> promise = Guarantee(Notion.METRIC, 2.0, "hops on the neighbour graph", "hop")
+    >>> promise
+    <Guarantee: metric differential privacy, ε=2 per hop>
     >>> promise.loss(3)
     6.0
     >>> promise.void("a seed was given").notion.value
@@ -66,33 +68,42 @@ class Guarantee:
     claim: str = ""
 
     def loss(self, distance: float) -> float:
-        """Return the largest log-ratio that the promise allows between words at this distance."""
+        """Return the largest log-ratio that the promise allows between two words at this distance."""
         if self.notion is Notion.METRIC:
             return self.epsilon * distance
         return self.epsilon if self.notion is Notion.APPROXIMATE else math.inf
 
     def void(self, reason: str) -> Guarantee:
-        """Return the guarantee that is left when `reason` destroys the promise: none."""
+        """Return what is left of the guarantee when `reason` voids it: no promise."""
         return replace(self, notion=Notion.NONE, epsilon=math.inf, delta=1.0, caveats=(*self.caveats, reason))
 
     def with_caveat(self, caveat: str) -> Guarantee:
-        """Return the same promise with one more sentence on where it ends."""
+        """Return the same promise with one more sentence on its limits."""
         return replace(self, caveats=(*self.caveats, caveat))
 
     def sentence(self) -> str:
         """Say the promise in one sentence for a person."""
         if self.notion is Notion.NONE:
             return "No privacy is promised."
-        factor = _in_digits(self.epsilon)
+        factor = f"e^{self.epsilon:g} (about {_in_digits(self.epsilon)})"
         if self.notion is Notion.APPROXIMATE:
             return (
-                f"No test of what is released tells two originals apart ({self.pairs}) by more than a factor of "
-                f"{factor} (e^{self.epsilon:g}) in probability, plus {self.delta:.2g}."
+                "Exchanging one candidate word for another changes the probability of any set of outputs by a factor "
+                f"of at most {factor}, plus {self.delta:.2g} (covered: {self.pairs})."
             )
         return (
-            f"Whoever sees an output word can tell two originals one {self.unit} apart by a factor of at most "
-            f"{factor} (e^{self.epsilon:g}), and that factor again for every further {self.unit}."
+            "Seeing an output changes the odds between two candidate words by a factor of at most "
+            f"{factor} per {self.unit}."
         )
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def __repr__(self) -> str:
+        per = f" per {self.unit}" if self.notion is Notion.METRIC else f", δ={self.delta:.2g}"
+        loss = "" if self.notion is Notion.NONE else f", ε={self.epsilon:g}{per}"
+        limits = f", {len(self.caveats)} caveat{'s' * (len(self.caveats) > 1)}" if self.caveats else ""
+        return f"<Guarantee: {self.notion.value if loss else 'no privacy'}{loss}{limits}>"
 
     def formula(self) -> str:
         """Say the promise in one formula for an expert."""
@@ -104,7 +115,7 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Guarantee:
-        """Make a guarantee of what `to_dict` gave."""
+        """Restore a guarantee from `to_dict`."""
         values = {one.name: plain[one.name] for one in fields(cls)}
         values["notion"] = Notion(values["notion"])
         values["epsilon"] = math.inf if values["epsilon"] is None else values["epsilon"]
@@ -112,7 +123,7 @@ class Guarantee:
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as plain values for JSON, where an infinite ε is None."""
+        """Return the guarantee as plain values for JSON; an infinite ε becomes None."""
         plain = asdict(self)
         plain["notion"] = self.notion.value
         plain["epsilon"] = self.epsilon if math.isfinite(self.epsilon) else None
@@ -123,7 +134,7 @@ class Guarantee:
 
 
 def _in_digits(epsilon: float) -> str:
-    """Write e^ε for a person: in three digits, rounded up, and from a million on as the next power of ten."""
+    """Write e^ε for a person: three digits, rounded up; above a million, the next power of ten."""
     if epsilon > math.log(1e6):
         return f"10^{math.ceil(epsilon / math.log(10))}" if math.isfinite(epsilon) else "infinity"
     factor = round_up(math.exp(epsilon))

@@ -1,4 +1,4 @@
-"""Figures in few digits that are never better than the truth."""
+"""Rounding that never makes a figure look better than it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["round_down", "round_up"]
 
 
 def round_down(value: float, digits: int = 3) -> float:
-    """Round a number above 0 down to so many significant digits.
+    """Round a positive number down to this many significant digits.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def round_down(value: float, digits: int = 3) -> float:
 
 
 def round_up(value: float, digits: int = 3) -> float:
-    """Round a number above 0 up to so many significant digits.
+    """Round a positive number up to this many significant digits.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def round_up(value: float, digits: int = 3) -> float:
 
 
 def _rounded(value: float, digits: int, whole: Callable[[float], int], nearly: float) -> float:
-    """Round to a whole number of units; what only rounding has put beside one counts as it."""
+    """Round to whole units of the last digit, ignoring what floating-point error has put beside one."""
     if not (math.isfinite(value) and value > 0):
         return value
     places = digits - 1 - math.floor(math.log10(value))

@@ -60,20 +60,19 @@ def test_bayes_gives_rates_with_intervals(capfd: pytest.CaptureFixture[str], fol
     assert high["best"]["value"] > 0.8
     assert low["best"]["value"] < 0.4
     assert low["best"]["low"] < low["best"]["value"] < low["best"]["high"]
-    assert low["best"]["trials"] == 300
+    assert low["best"]["n"] == 300
     assert low["exact"]
-    assert "likeliest word" in figure.read_text(encoding="utf-8")
+    assert figure.stat().st_size > 5000
     code, out, err = run(capfd, folder, *asked)
     assert (code, err) == (0, "")
-    assert "likeliest word" in out
-    assert "probabilities exactly" in out
+    assert f"{100 * low['best']['value']:.1f}%" in out
 
 
 def test_bayes_learns_a_mechanism_that_states_no_law(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
     asked = ("bayes", "private.txt", *SPACE, "-m", "laplace", "-e", "4", "--draws", "5000", "--prior", "uniform")
-    code, out, err = run(capfd, folder, *asked)
+    code, out, err = run(capfd, folder, *asked, "--json")
     assert (code, err) == (0, "")
-    assert "learnt the mechanism by running it" in out
+    assert not json.loads(out)["results"][0]["exact"]
 
 
 @pytest.mark.parametrize("order", ["2", "3"])
@@ -86,7 +85,7 @@ def test_sentence_uses_a_reference_text(capfd: pytest.CaptureFixture[str], folde
     assert 0.3 < result["in_context"]["value"] <= 1.0
     code, out, _ = run(capfd, folder, *asked, "--tokens", "150")
     assert code == 0
-    assert "in context" in out
+    assert f"{100 * result['in_context']['value']:.1f}%" in out
 
 
 def test_authors_are_told_apart_in_clean_text(capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
@@ -135,27 +134,27 @@ def test_vectors_are_turned_back_into_words(capfd: pytest.CaptureFixture[str], f
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "named"),
     [
-        (("bayes", "private.txt", *SPACE), "give --epsilon"),
-        (("bayes", "private.txt", *SPACE, "-e", "1", "--prior", "uniform", "--reference", "public.txt"), "exclude"),
-        (("bayes", "private.txt", *SPACE, "-e", "1", "--select", "words"), "content or all"),
-        (("bayes", "absent.txt", *SPACE, "-e", "1"), "cannot read absent.txt"),
+        (("bayes", "private.txt", *SPACE), "--epsilon"),
+        (("bayes", "private.txt", *SPACE, "-e", "1", "--prior", "uniform", "--reference", "public.txt"), "--reference"),
+        (("bayes", "private.txt", *SPACE, "-e", "1", "--select", "words"), "--select"),
+        (("bayes", "absent.txt", *SPACE, "-e", "1"), "absent.txt"),
         (("bayes", "private.txt", *SPACE, "-e", "1", "--figure", "success.gif"), ".png or .svg"),
         (("bayes", "mail.csv", *SPACE, "-e", "1"), "--column"),
-        (("bayes", "private.txt", *SPACE, "-e", "1", "-m", "none"), "no mechanism"),
-        (("authors", "mail.csv", *SPACE, "-e", "1", "--author-column", "who"), "no column 'who'"),
-        (("authors", "mail.csv", *SPACE, "-e", "1", "--method", "nose"), "koppel or svm"),
-        (("membership", "mail.csv", *SPACE, "-e", "1", "--scrambler", "incognito"), "exclude"),
-        (("membership", "mail.csv", *SPACE, "--scrambler", "eggs"), "no such --scrambler"),
-        (("vectors", *SPACE, "-e", "1", "-m", "graph"), "releases no vectors"),
-        (("vectors", *SPACE, "-e", "1", "--released", "vectors.txt"), "exclude"),
+        (("bayes", "private.txt", *SPACE, "-e", "1", "-m", "none"), "'none'"),
+        (("authors", "mail.csv", *SPACE, "-e", "1", "--author-column", "who"), "who"),
+        (("authors", "mail.csv", *SPACE, "-e", "1", "--method", "nose"), "koppel"),
+        (("membership", "mail.csv", *SPACE, "-e", "1", "--scrambler", "incognito"), "--scrambler"),
+        (("membership", "mail.csv", *SPACE, "--scrambler", "eggs"), "--scrambler"),
+        (("vectors", *SPACE, "-e", "1", "-m", "graph"), "graph"),
+        (("vectors", *SPACE, "-e", "1", "--released", "vectors.txt"), "--released"),
     ],
 )
-def test_a_mistake_is_told_in_a_sentence(
-    capfd: pytest.CaptureFixture[str], folder: Path, arguments: tuple[str, ...], sentence: str
+def test_a_mistake_is_refused_in_one_line_that_names_what_to_change(
+    capfd: pytest.CaptureFixture[str], folder: Path, arguments: tuple[str, ...], named: str
 ) -> None:
     code, out, err = run(capfd, folder, *arguments)
     assert (code, out) == (2, "")
-    assert sentence in err
+    assert named in err
     assert len(err.splitlines()) == 1

@@ -36,8 +36,10 @@ def here(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
 def test_calibrate_prints_a_table_and_advice(capfd: pytest.CaptureFixture[str], vectors: str) -> None:
     code, out, err = here(capfd, "calibrate", "--space", vectors, "--points", "4")
     assert (code, err) == (0, "")
-    assert "Choose ε = " in out
-    assert "no word stays itself more than 50% of the time" in out
+    code, told, _ = here(capfd, "calibrate", "--space", vectors, "--points", "4", "--json")
+    facts = json.loads(told)
+    assert f"{facts['recommended_epsilon']:g}" in out
+    assert all(sentence in out for sentence in facts["advice"])
 
 
 def test_calibrate_gives_json_and_files(capfd: pytest.CaptureFixture[str], vectors: str, tmp_path: Path) -> None:
@@ -73,30 +75,30 @@ def test_calibrate_noise_and_a_target(capfd: pytest.CaptureFixture[str], vectors
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "named"),
     [
-        (("--epsilon", "0"), "--epsilon must be a finite number above 0"),
-        (("--stays", "1.5"), "must be below 1"),
-        (("--share", "2", "--stays", "0.5"), "share of words"),
-        (("--words", "none"), "--words must be a number above 0, or all"),
-        (("--alternatives", "5000"), "raise --draws"),
-        (("--figures", "x.pdf"), ".png or .svg"),
-        (("--html", "/nowhere/x.html"), "cannot write"),
-        (("--compare", "/nowhere/x.json"), "cannot read"),
-        (("--mechanism", "magic"), "there is no mechanism"),
-        (("--option", "colour=red"), "no option"),
-        (("--word", "unheardof", "-e", "1"), "example words"),
-        (("--eta", "3"), "eta must lie"),
+        (("--epsilon", "0"), "--epsilon"),
+        (("--stays", "1.5"), "probability"),
+        (("--share", "2", "--stays", "0.5"), "share"),
+        (("--words", "none"), "--words"),
+        (("--alternatives", "5000"), "--draws"),
+        (("--figures", "x.pdf"), ".png"),
+        (("--html", "/nowhere/x.html"), "/nowhere/x.html"),
+        (("--compare", "/nowhere/x.json"), "/nowhere/x.json"),
+        (("--mechanism", "magic"), "'magic'"),
+        (("--option", "colour=red"), "colour"),
+        (("--word", "unheardof", "-e", "1"), "word"),
+        (("--eta", "3"), "eta"),
     ],
 )
-def test_calibrate_refuses_in_one_sentence(
-    capfd: pytest.CaptureFixture[str], vectors: str, arguments: tuple[str, ...], said: str
+def test_calibrate_refuses_in_one_line_that_names_what_to_change(
+    capfd: pytest.CaptureFixture[str], vectors: str, arguments: tuple[str, ...], named: str
 ) -> None:
     code, out, err = here(capfd, "calibrate", "--space", vectors, *arguments)
     assert code == 2
     assert out == ""
     assert err.startswith("wordveil: ")
-    assert said in err
+    assert named in err
     assert err.count("\n") == 1
 
 
@@ -109,7 +111,7 @@ def test_geometry(capfd: pytest.CaptureFixture[str], vectors: str, tmp_path: Pat
     assert {path.name for path in tmp_path.iterdir()} == {"g.png", "g-growth.png"}
     code, out, err = here(capfd, "geometry", vectors)
     assert code == 0
-    assert "For half of the words" in out
+    assert len(out.splitlines()) > 6
 
 
 def test_match(capfd: pytest.CaptureFixture[str], vectors: str) -> None:
@@ -122,26 +124,26 @@ def test_match(capfd: pytest.CaptureFixture[str], vectors: str) -> None:
         assert one["stays_mean"] == pytest.approx(facts["known"]["stays_mean"], rel=0.05)
     code, out, err = here(capfd, *arguments, "--by", "adversary")
     assert code == 0
-    assert "Equal protection by adversary" in out
+    assert "adversary" in out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "named"),
     [
-        (("-m", "graph", "-e", "1"), "at least twice"),
-        (("-m", "graph", "-m", "ring"), "give --epsilon"),
-        (("-m", "graph", "-e", "1", "-m", "ring", "--by", "colour"), "there is no --by"),
-        (("-m", "graph", "-e", "1", "-m", "ring", "-O", "k=5"), "must look like 2:k=5"),
-        (("-m", "graph", "-e", "1", "-m", "ring", "-O", "3:k=5"), "must look like 2:k=5"),
-        (("-m", "graph", "-e", "1", "-m", "ring", "-s", "a", "-s", "b", "-s", "c"), "give --space once"),
+        (("-m", "graph", "-e", "1"), "--mechanism"),
+        (("-m", "graph", "-m", "ring"), "--epsilon"),
+        (("-m", "graph", "-e", "1", "-m", "ring", "--by", "colour"), "--by"),
+        (("-m", "graph", "-e", "1", "-m", "ring", "-O", "k=5"), "2:k=5"),
+        (("-m", "graph", "-e", "1", "-m", "ring", "-O", "3:k=5"), "2:k=5"),
+        (("-m", "graph", "-e", "1", "-m", "ring", "-s", "a", "-s", "b", "-s", "c"), "--space"),
     ],
 )
-def test_match_refuses_in_one_sentence(
-    capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+def test_match_refuses_in_one_line_that_names_what_to_change(
+    capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], named: str
 ) -> None:
     code, out, err = here(capfd, "match", *arguments)
     assert (code, out) == (2, "")
-    assert said in err
+    assert named in err
     assert err.count("\n") == 1
 
 

@@ -20,7 +20,7 @@ from wordveil import Veil, mechanism
 from wordveil.calibration import Effort, maker, meter_for
 from wordveil.cli import main
 from wordveil.engines import check_engine, check_runs, on_engine
-from wordveil.errors import WordveilError
+from wordveil.errors import ExtraError, OptionError, SpaceError, WordveilError
 from wordveil.io import Destination, FileJob, Reading, Veils, make_plan
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
@@ -29,7 +29,7 @@ pytest.importorskip("torch", reason="the engine gpu is not tested: torch is not 
 
 import torch
 
-from wordveil.engines.gpu import CertifiedSearch, keystream, on_device, placement
+from wordveil.engines.gpu import CertifiedSearch, keystream, on_device, spaces
 from wordveil.engines.gpu.chacha import directions
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
@@ -225,16 +225,16 @@ def test_the_report_says_where_it_ran() -> None:
 
 def test_a_mechanism_that_searches_nothing_is_refused(toy: EuclideanSpace) -> None:
     for name in ("graph", "exponential", "remapped"):
-        with pytest.raises(WordveilError, match="leave out --engine gpu"):
+        with pytest.raises(OptionError, match=name):
             check_runs(mechanism(name, toy, epsilon=1.0), "gpu")
         check_runs(mechanism(name, toy, epsilon=1.0), "local")
-    with pytest.raises(WordveilError, match="leave out --engine gpu"):
+    with pytest.raises(SpaceError):
         on_device(mechanism("graph", toy, epsilon=1.0).space, "cpu")
 
 
 def test_local_is_the_space_itself_and_an_unknown_engine_is_refused(toy: EuclideanSpace) -> None:
     assert on_engine(toy, "local") is toy
-    with pytest.raises(WordveilError, match="there is no engine 'abacus'; choose local or gpu"):
+    with pytest.raises(OptionError, match="'abacus'"):
         on_engine(toy, "abacus")
 
 
@@ -242,7 +242,7 @@ def test_without_pytorch_one_sentence_says_what_to_install(monkeypatch: pytest.M
     for module in [name for name in sys.modules if name.startswith("wordveil.engines.gpu")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(WordveilError, match=r"pip install '\.\[gpu\]'"):
+    with pytest.raises(ExtraError, match=r"pip install '\.\[gpu\]'"):
         check_engine("gpu")
 
 
@@ -262,7 +262,7 @@ def test_without_a_card_one_sentence_says_so(
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.count("\n") == 1
-    assert "needs a CUDA device" in told.err
+    assert "CUDA" in told.err
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -303,11 +303,10 @@ def test_a_device_that_fails_in_mid_job_is_told_and_survived(
         return call
 
     if where == "throw":
-        monkeypatch.setattr(placement, "directions", failing(directions))
+        monkeypatch.setattr(spaces, "directions", failing(directions))
     else:
         monkeypatch.setattr(CertifiedSearch, "best", failing(CertifiedSearch.best))
-    told = r"the GPU failed \(OutOfMemoryError\); .* go on with --resume"
-    with pytest.raises(WordveilError, match=told) as caught:
+    with pytest.raises(WordveilError, match="OutOfMemoryError") as caught:
         FileJob(plan, Reading(batch_words=10), Destination.of(out, plan)).run(veils)
     assert "secretly" not in str(caught.value)
     assert not out.exists()

@@ -26,7 +26,7 @@ import numpy as np
 
 from tests.conftest import make_space
 from tests.fuzz.api import CANARY, Api, api, check_problem
-from wordveil._mechanisms import MECHANISMS, Channel, FromChannel, Mechanism, mechanism
+from wordveil._mechanisms import MECHANISMS, Mechanism, mechanism
 from wordveil.cli.options import build_mechanism, parse_options
 from wordveil.errors import WordveilError
 from wordveil.io import Destination, FileJob, Reading, Veils, format_named, make_plan
@@ -36,8 +36,7 @@ from wordveil.service.schemas import Job, PrivatizeResponse, WordFacts
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary
 from wordveil.spaces.files import read_vectors
 from wordveil.text import SELECTIONS, Document, Veil, tokenise
-from wordveil.text.case import CASES
-from wordveil.text.outside import POLICIES
+from wordveil.text.replacing import CASES, POLICIES
 
 __all__ = ["TARGETS", "Target", "scratch"]
 
@@ -189,21 +188,6 @@ def poincare(data: bytes) -> None:
     assert np.isfinite(distances).all()
     assert (distances >= 0).all()
     assert space.is_a is None or ((space.is_a >= 0) & (space.is_a < len(space))).all()
-
-
-def channel(data: bytes) -> None:
-    """A saved channel, and draws from it."""
-    members = ("channel.json", "words.npy", "data.npy", "indices.npy", "indptr.npy")
-    path = _written(_archive(data[1:], members) if data[:1] == b"\x02" else data, "channel")
-    try:
-        read = Channel.load(path)
-        made = FromChannel(_space(), read)
-        drawn = made.draw(np.arange(len(_space())), Entropy(1))
-        read.row(0)
-    except WordveilError as error:
-        _one_sentence(error)
-        return
-    assert ((drawn >= 0) & (drawn < len(_space()))).all()
 
 
 def _reader(form: str) -> Target:
@@ -407,7 +391,6 @@ TARGETS: dict[str, Target] = {
     "detected": _vectors(None, "file.vec"),
     "folder": folder,
     "poincare": poincare,
-    "channel": channel,
     "text": _reader("text"),
     "csv": _reader("csv"),
     "tsv": _reader("tsv"),

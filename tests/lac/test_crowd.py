@@ -262,7 +262,7 @@ TEXTS = st.lists(st.sampled_from([*PIECES, *SPACE.vocabulary.words[:4]]), max_si
 def test_texts_of_one_shape_differ_in_nothing_but_draws(case: str, oov: str, select: str, texts: list[str]) -> None:
     made: dict[object, str] = {}
     for text in [*texts, *map(str.upper, texts), *map(str.title, texts)]:
-        veil = Veil(Constant(SPACE, 1.0), select=select, oov=oov, case=case, seed=1)
+        veil = Veil(Constant(SPACE, 1.0), select=select, oov=oov, case=case, seed=1, unproven=True)
         released = veil(text)
         shape = veil.shape(text)
         assert shape.drawn == released.counts.drawn

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import FLAT
 from wordveil import mechanism
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, WordveilError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.spaces import EuclideanSpace, GraphSpace
 
@@ -62,22 +62,20 @@ def test_graph_takes_a_ready_graph(toy: EuclideanSpace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "option", "value", "asked"),
+    ("name", "option", "value"),
     [
-        ("graph", "k", "abc", "a whole number"),
-        ("graph", "k", 2.5, "a whole number"),
-        ("graph", "k", True, "a whole number"),
-        ("exponential", "clip", "far", "a number"),
-        ("exponential", "clip", True, "a number"),
-        ("exponential", "prior", 3, "a word"),
-        ("gaussian", "delta", None, "a number"),
-        ("nadp", "join", 1, "true or false"),
+        ("graph", "k", "abc"),
+        ("graph", "k", 2.5),
+        ("graph", "k", True),
+        ("exponential", "clip", "far"),
+        ("exponential", "clip", True),
+        ("exponential", "prior", 3),
+        ("gaussian", "delta", None),
+        ("nadp", "join", 1),
     ],
 )
-def test_a_value_of_the_wrong_kind_is_refused(
-    name: str, option: str, value: object, asked: str, toy: EuclideanSpace
-) -> None:
-    with pytest.raises(WordveilError, match=f"the option {option} of the mechanism {name} must be {asked}"):
+def test_a_value_of_the_wrong_kind_is_refused(name: str, option: str, value: object, toy: EuclideanSpace) -> None:
+    with pytest.raises(OptionError, match=f"option {option} "):
         mechanism(name, toy, epsilon=1.0, **{option: value})
 
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from tests.conftest import ALPHA
-from wordveil.noise import Entropy, laplace_noise
+from wordveil.noise import Entropy, directions, laplace_lengths
+
+
+def laplace_noise(count: int, dimension: int, epsilon: float, entropy: Entropy) -> NDArray[np.float32]:
+    noise = directions(count, dimension, entropy)
+    noise *= laplace_lengths(count, dimension, epsilon, entropy)[:, None].astype(np.float32)
+    return noise
 
 
 @pytest.mark.parametrize(("dimension", "epsilon"), [(1, 0.5), (2, 3.0), (10, 1.0), (100, 8.0), (1000, 20.0)])

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from tests.conftest import make_space, names
-from wordveil.errors import WordveilError
+from wordveil.errors import SpaceError
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
 
@@ -86,7 +86,7 @@ def test_the_checksum_tells_spaces_apart() -> None:
 
 
 def test_vectors_must_fit_the_words() -> None:
-    with pytest.raises(WordveilError, match="a row for every word"):
+    with pytest.raises(SpaceError):
         EuclideanSpace("x", Vocabulary(["a", "b"]), np.zeros((3, 2)))
-    with pytest.raises(WordveilError, match="at least one word"):
+    with pytest.raises(SpaceError):
         Vocabulary([])

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, OptionError, SpaceError, WordveilError
 from wordveil.spaces.files import load_vectors, read_vectors, write_vectors
 
 
-def refusal(path: Path, form: str | None = None) -> str:
+def refusal(path: Path, form: str | None = None) -> WordveilError:
     with pytest.raises(WordveilError) as caught:
         read_vectors(path, format=form)
     sentence = str(caught.value)
@@ -26,96 +26,102 @@ def refusal(path: Path, form: str | None = None) -> str:
     assert sentence.endswith(".")
     assert "\n" not in sentence
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
-    return sentence.replace(str(path), "FILE")
+    return caught.value
 
 
-def refused(folder: Path, content: bytes, name: str = "some", form: str | None = None) -> str:
+def is_about(error: WordveilError, kind: type[WordveilError], place: str = "") -> None:
+    """Check the class of a refusal, and that it names the line, record, word, array or file that is meant."""
+    assert type(error) is kind
+    assert place in str(error)
+
+
+def refused(folder: Path, content: bytes, name: str = "some", form: str | None = None) -> WordveilError:
     (folder / name).write_bytes(content)
     return refusal(folder / name, form)
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "kind", "place"),
     [
-        (b"", "FILE is empty"),
-        (b"\n\n", "FILE, line 1: not a word followed by numbers"),
-        (b"Just a letter.\n", "FILE, line 1: not a word followed by numbers"),
-        (b"the 1 2\nsea 3\n", "FILE, line 2: 1 numbers where line 1 has 2"),
-        (b"the 1 2\nnew york 3\n", "FILE, line 2: 1 numbers where line 1 has 2"),
-        (b"the 1 2\nsea 3 4 5\n", "FILE, line 2: 3 numbers where line 1 has 2"),
-        (b"the 1 2\nsea\n", "FILE, line 2: 0 numbers where line 1 has 2"),
-        (b"the 1 2\nsea 3 4\nshi", "FILE, line 3: 0 numbers"),
-        (b"the 1\nsea 1 2\n", "FILE, line 2: 2 numbers where line 1 has 1"),
-        (b"the 1 2 3\nsea 1 x 3\n", "FILE, line 2: what should be number 2 is not a number"),
-        (b"the 1 2 3\nsea 1 2 3,5\n", "FILE, line 2: what should be number 3 is not a number"),
-        (b"the 1 2\nsea 1 1_0\n", "FILE, line 2: what should be number 2 is not a number"),
-        (b"the 1 x 3\n", "FILE, line 1: not all that follows the word are numbers"),
-        (b"the 1 2\n 3 4\n", "FILE, line 2: no word before the numbers"),
-        (b"the 1 2\n\nsea 3 4\n", "FILE, line 2: an empty line"),
-        (b"the 1 2\nsea nan 4\n", "FILE, line 2: a number is NaN, infinite or too large"),
-        (b"the 1 2\nsea 3 -Inf\n", "FILE, line 2: a number is NaN, infinite or too large"),
-        (b"the 1 2\nnew york 3 1e39\n", "FILE, line 2: a number is NaN, infinite or too large"),
-        (b"the 1 2\nsea 3 4\nthe 5 6\n", "FILE, line 3: the word 'the' was already given in line 1"),
-        (b"the 1 2\nse\xe4 3 4\n", "FILE, line 2: not valid UTF-8"),
-        ("the 1 2\nsea 3 4\n".encode("utf-16"), "FILE, line 1: "),
-        (b"x" * (1 << 25), "FILE, line 1: too long"),
+        (b"", FileError, ""),
+        (b"\n\n", SpaceError, "line 1"),
+        (b"Just a letter.\n", SpaceError, "line 1"),
+        (b"the 1 2\nsea 3\n", SpaceError, "line 2"),
+        (b"the 1 2\nnew york 3\n", SpaceError, "line 2"),
+        (b"the 1 2\nsea 3 4 5\n", SpaceError, "line 2"),
+        (b"the 1 2\nsea\n", SpaceError, "line 2"),
+        (b"the 1 2\nsea 3 4\nshi", SpaceError, "line 3"),
+        (b"the 1\nsea 1 2\n", SpaceError, "line 2"),
+        (b"the 1 2 3\nsea 1 x 3\n", SpaceError, "line 2"),
+        (b"the 1 2 3\nsea 1 2 3,5\n", SpaceError, "line 2"),
+        (b"the 1 2\nsea 1 1_0\n", SpaceError, "line 2"),
+        (b"the 1 x 3\n", SpaceError, "line 1"),
+        (b"the 1 2\n 3 4\n", SpaceError, "line 2"),
+        (b"the 1 2\n\nsea 3 4\n", SpaceError, "line 2"),
+        (b"the 1 2\nsea nan 4\n", SpaceError, "line 2"),
+        (b"the 1 2\nsea 3 -Inf\n", SpaceError, "line 2"),
+        (b"the 1 2\nnew york 3 1e39\n", SpaceError, "line 2"),
+        (b"the 1 2\nsea 3 4\nthe 5 6\n", SpaceError, "line 3"),
+        (b"the 1 2\nse\xe4 3 4\n", SpaceError, "line 2"),
+        ("the 1 2\nsea 3 4\n".encode("utf-16"), SpaceError, "line 1"),
+        (b"x" * (1 << 25), SpaceError, "line 1"),
     ],
 )
-def test_broken_glove_text(tmp_path: Path, content: bytes, sentence: str) -> None:
-    assert refused(tmp_path, content).startswith(sentence)
-    assert refused(tmp_path, gzip.compress(content), "some.gz").startswith(sentence)
+def test_broken_glove_text(tmp_path: Path, content: bytes, kind: type[WordveilError], place: str) -> None:
+    is_about(refused(tmp_path, content), kind, place)
+    is_about(refused(tmp_path, gzip.compress(content), "some.gz"), kind, place)
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "kind", "place"),
     [
-        (b"the 1 2\n", "FILE, line 1: not a word2vec header"),
-        (b"0 2\n", "FILE, line 1: the header promises no words or no numbers"),
-        (b"2 0\nthe\nsea\n", "FILE, line 1: the header promises no words or no numbers"),
-        (b"3 2\nthe 1.5 2.5\nsea 3.5 4.5\n", "FILE ends after line 3, but its header promises 3 words"),
-        (b"1 2\nthe 1 2\nsea 3 4\n", "FILE, line 3: one word more than the 1 that the header promises"),
-        (b"2 3\nthe 1.5 2.5\nsea 3.5 4.5\n", "FILE, line 2: 2 numbers where the header promises 3"),
-        (b"2 1\nthe 1 2\nsea 3 4\n", "FILE, line 2: 2 numbers where the header promises 1"),
-        (b"999999999999 300\nthe 1 2\n", "FILE, line 1: the header promises 999999999999 words of 300"),
-        (b"2 2\nthe 1 2\nthe 3 4\n", "FILE, line 3: the word 'the' was already given in line 2"),
-        (b"2 2\nthe 1 2\nsea 3 nan\n", "FILE, line 3: a number is NaN"),
+        (b"the 1 2\n", SpaceError, "line 1"),
+        (b"0 2\n", SpaceError, "line 1"),
+        (b"2 0\nthe\nsea\n", SpaceError, "line 1"),
+        (b"3 2\nthe 1.5 2.5\nsea 3.5 4.5\n", FileError, "line 3"),
+        (b"1 2\nthe 1 2\nsea 3 4\n", SpaceError, "line 3"),
+        (b"2 3\nthe 1.5 2.5\nsea 3.5 4.5\n", SpaceError, "line 2"),
+        (b"2 1\nthe 1 2\nsea 3 4\n", SpaceError, "line 2"),
+        (b"999999999999 300\nthe 1 2\n", FileError, "line 1"),
+        (b"2 2\nthe 1 2\nthe 3 4\n", SpaceError, "line 3"),
+        (b"2 2\nthe 1 2\nsea 3 nan\n", SpaceError, "line 3"),
     ],
 )
-def test_broken_word2vec_text(tmp_path: Path, content: bytes, sentence: str) -> None:
-    assert refused(tmp_path, content, form="word2vec").startswith(sentence)
+def test_broken_word2vec_text(tmp_path: Path, content: bytes, kind: type[WordveilError], place: str) -> None:
+    is_about(refused(tmp_path, content, form="word2vec"), kind, place)
 
 
 def test_a_header_that_a_packed_file_cannot_keep(tmp_path: Path) -> None:
     content = gzip.compress(b"999999999999 300\nthe 1 2\n")
-    assert "words of 300 numbers, which do not fit" in refused(tmp_path, content, "some.vec.gz")
+    is_about(refused(tmp_path, content, "some.vec.gz"), FileError, "line 1")
 
 
 def test_a_long_word_is_cut_in_the_sentence(tmp_path: Path) -> None:
     line = b"x" * 5000 + b" 1 2\n"
-    assert f"'{'x' * 40}…'" in refused(tmp_path, line + line)
+    is_about(refused(tmp_path, line + line), SpaceError, f"'{'x' * 40}…'")
 
 
 RECORD = struct.pack("<4s2f", b"the ", 0.5, 1.0)
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "kind", "place"),
     [
-        (RECORD, "FILE, line 1: not a word2vec header"),
-        (b"2 2\n" + RECORD + b"sea \0\0\0?", "FILE, record 2: the file ends before this record does"),
-        (b"2 2\n" + RECORD + b"seeeeeeeeeeea", "FILE, record 2: the file ends before this record does"),
-        (b"1 2\n" + RECORD + b"sea \0\0\0?\0\0\0?", "FILE goes on after record 1"),
-        (b"2 2\n" + RECORD + RECORD, "FILE, record 2: the word 'the' was already given in record 1"),
-        (b"2 2\n" + RECORD + RECORD[3:], "FILE, record 2: the word is empty"),
-        (b"1 2\n\xe4 " + RECORD[4:], "FILE, record 1: no word in UTF-8 where one should begin"),
-        (b"1 2\nthe \0\0\xc0\x7f\0\0\0?", "FILE, record 1: a number is NaN"),
-        (b"99999999999999999 9999999\n" + RECORD, "FILE, line 1: the header promises 9999999999"),
-        (b"2 1\n" + b"x" * (1 << 22), "FILE, record 1: no word in UTF-8"),
+        (RECORD, SpaceError, "line 1"),
+        (b"2 2\n" + RECORD + b"sea \0\0\0?", FileError, "record 2"),
+        (b"2 2\n" + RECORD + b"seeeeeeeeeeea", FileError, "record 2"),
+        (b"1 2\n" + RECORD + b"sea \0\0\0?\0\0\0?", SpaceError, "record 1"),
+        (b"2 2\n" + RECORD + RECORD, SpaceError, "record 2"),
+        (b"2 2\n" + RECORD + RECORD[3:], SpaceError, "record 2"),
+        (b"1 2\n\xe4 " + RECORD[4:], SpaceError, "record 1"),
+        (b"1 2\nthe \0\0\xc0\x7f\0\0\0?", SpaceError, "record 1"),
+        (b"99999999999999999 9999999\n" + RECORD, FileError, "line 1"),
+        (b"2 1\n" + b"x" * (1 << 22), SpaceError, "record 1"),
     ],
 )
-def test_broken_word2vec_binary(tmp_path: Path, content: bytes, sentence: str) -> None:
-    assert refused(tmp_path, content, "some.bin").startswith(sentence)
-    assert refused(tmp_path, gzip.compress(content), "some.bin.gz").startswith(sentence)
+def test_broken_word2vec_binary(tmp_path: Path, content: bytes, kind: type[WordveilError], place: str) -> None:
+    is_about(refused(tmp_path, content, "some.bin"), kind, place)
+    is_about(refused(tmp_path, gzip.compress(content), "some.bin.gz"), kind, place)
 
 
 @pytest.mark.parametrize("name", ["some.txt.gz", "some.npz.gz", "some.safetensors.gz", "some.bin.gz"])
@@ -129,9 +135,7 @@ def test_damaged_gzip(tmp_path: Path, name: str, damage: str) -> None:
         del content[-3000:]
     else:
         content[-6] ^= 1
-    assert refused(tmp_path, bytes(content), name) == (
-        "FILE is a gzip file that is cut short or damaged; fetch or pack it again."
-    )
+    is_about(refused(tmp_path, bytes(content), name), FileError, "gzip")
 
 
 def archive(**arrays: Any) -> bytes:
@@ -144,34 +148,36 @@ WORDS, TABLE = np.array(["the", "sea"]), np.ones((2, 3), np.float32)
 
 
 @pytest.mark.parametrize(
-    ("arrays", "sentence"),
+    ("arrays", "kind", "place"),
     [
-        ({"words": WORDS}, "FILE has no array 'vectors'"),
-        ({"vectors": TABLE}, "FILE has no array 'words'"),
-        ({"words": WORDS, "vectors": TABLE[0]}, "FILE: 'vectors' must be a table"),
-        ({"words": WORDS, "vectors": TABLE * 1j}, "FILE: 'vectors' must be a table of real numbers"),
-        ({"words": WORDS, "vectors": TABLE > 0}, "FILE: 'vectors' must be a table of real numbers"),
-        ({"words": WORDS[:1], "vectors": TABLE}, "FILE holds 1 words but 2 vectors"),
-        ({"words": WORDS[:0], "vectors": TABLE[:0]}, "FILE holds no words"),
-        ({"words": WORDS[None], "vectors": TABLE}, "FILE: 'words' must be a list of text"),
-        ({"words": np.arange(2), "vectors": TABLE}, "FILE: 'words' must be a list of text"),
-        ({"words": WORDS.astype(object), "vectors": TABLE}, "the array 'words' of FILE holds pickled"),
-        ({"words": WORDS, "vectors": TABLE.astype(object)}, "the array 'vectors' of FILE holds pickled"),
-        ({"words": WORDS, "vectors": TABLE * [[1], [np.inf]]}, "FILE, word 2: a number is NaN, infinite"),
+        ({"words": WORDS}, SpaceError, "'vectors'"),
+        ({"vectors": TABLE}, SpaceError, "'words'"),
+        ({"words": WORDS, "vectors": TABLE[0]}, SpaceError, "'vectors'"),
+        ({"words": WORDS, "vectors": TABLE * 1j}, SpaceError, "'vectors'"),
+        ({"words": WORDS, "vectors": TABLE > 0}, SpaceError, "'vectors'"),
+        ({"words": WORDS[:1], "vectors": TABLE}, SpaceError, ""),
+        ({"words": WORDS[:0], "vectors": TABLE[:0]}, SpaceError, ""),
+        ({"words": WORDS[None], "vectors": TABLE}, SpaceError, "'words'"),
+        ({"words": np.arange(2), "vectors": TABLE}, SpaceError, "'words'"),
+        ({"words": WORDS.astype(object), "vectors": TABLE}, FileError, "'words'"),
+        ({"words": WORDS, "vectors": TABLE.astype(object)}, FileError, "'vectors'"),
+        ({"words": WORDS, "vectors": TABLE * [[1], [np.inf]]}, SpaceError, "word 2"),
         (
             {"words": WORDS[[0, 0]], "vectors": TABLE},
-            "FILE, word 2: the word 'the' was already given in word 1",
+            SpaceError,
+            "word 2",
         ),
-        ({"words": np.array(["a\nb", "c"]), "vectors": TABLE}, "FILE, word 1: the word holds a line break"),
-        ({"words": np.frombuffer(b"a\n\xff", np.uint8), "vectors": TABLE}, "FILE, word 2: not valid UTF-8"),
+        ({"words": np.array(["a\nb", "c"]), "vectors": TABLE}, SpaceError, "word 1"),
+        ({"words": np.frombuffer(b"a\n\xff", np.uint8), "vectors": TABLE}, SpaceError, "word 2"),
         (
             {"words": np.frombuffer(b"a\n\nb", np.uint8), "vectors": np.ones((3, 1))},
-            "FILE, word 2: the word is empty",
+            SpaceError,
+            "word 2",
         ),
     ],
 )
-def test_broken_npz(tmp_path: Path, arrays: dict[str, Any], sentence: str) -> None:
-    assert refused(tmp_path, archive(**arrays), "some.npz").startswith(sentence)
+def test_broken_npz(tmp_path: Path, arrays: dict[str, Any], kind: type[WordveilError], place: str) -> None:
+    is_about(refused(tmp_path, archive(**arrays), "some.npz"), kind, place)
 
 
 def test_damaged_npz(tmp_path: Path) -> None:
@@ -179,7 +185,7 @@ def test_damaged_npz(tmp_path: Path) -> None:
     flipped = bytearray(whole)
     flipped[whole.index(TABLE.tobytes())] ^= 1
     for content in (whole[:-40], bytes(flipped), b"PK\x03\x04", b"no zip at all"):
-        assert refused(tmp_path, content, "some.npz").startswith("FILE is not a whole .npz archive")
+        is_about(refused(tmp_path, content, "some.npz"), FileError)
 
 
 def test_npz_that_claims_more_than_it_holds(tmp_path: Path) -> None:
@@ -191,28 +197,28 @@ def test_npz_that_claims_more_than_it_holds(tmp_path: Path) -> None:
         words = io.BytesIO()
         np.save(words, WORDS)
         target.writestr("words.npy", words.getvalue())
-    assert refusal(tmp_path / "some.npz").startswith("the array 'vectors' of FILE is cut short")
+    is_about(refusal(tmp_path / "some.npz"), FileError, "'vectors'")
 
 
 JOINED = np.frombuffer(b"the\nsea", np.uint8)
 
 
 @pytest.mark.parametrize(
-    ("tensors", "sentence"),
+    ("tensors", "kind", "place"),
     [
-        ({"words": JOINED}, "FILE has no tensor 'vectors'"),
-        ({"vectors": TABLE}, "FILE has no tensor 'words'"),
-        ({"words": JOINED, "vectors": TABLE[0]}, "FILE: 'vectors' must be a table"),
-        ({"words": JOINED, "vectors": TABLE.astype(int)}, "FILE: 'vectors' must be a table of 16-"),
-        ({"words": JOINED.astype(int), "vectors": TABLE}, "FILE: 'words' must be one row of UTF-8 bytes"),
-        ({"words": JOINED[:3], "vectors": TABLE}, "FILE holds 1 words but 2 vectors"),
-        ({"words": JOINED[:0], "vectors": TABLE[:0]}, "FILE holds no words"),
-        ({"words": JOINED, "vectors": TABLE * np.float32(np.nan)}, "FILE, word 1: a number is NaN"),
+        ({"words": JOINED}, SpaceError, "'vectors'"),
+        ({"vectors": TABLE}, SpaceError, "'words'"),
+        ({"words": JOINED, "vectors": TABLE[0]}, SpaceError, "'vectors'"),
+        ({"words": JOINED, "vectors": TABLE.astype(int)}, SpaceError, "'vectors'"),
+        ({"words": JOINED.astype(int), "vectors": TABLE}, SpaceError, "'words'"),
+        ({"words": JOINED[:3], "vectors": TABLE}, SpaceError, ""),
+        ({"words": JOINED[:0], "vectors": TABLE[:0]}, SpaceError, ""),
+        ({"words": JOINED, "vectors": TABLE * np.float32(np.nan)}, SpaceError, "word 1"),
     ],
 )
-def test_broken_safetensors(tmp_path: Path, tensors: dict[str, Any], sentence: str) -> None:
+def test_broken_safetensors(tmp_path: Path, tensors: dict[str, Any], kind: type[WordveilError], place: str) -> None:
     save_file(tensors, tmp_path / "some.safetensors")
-    assert refusal(tmp_path / "some.safetensors").startswith(sentence)
+    is_about(refusal(tmp_path / "some.safetensors"), kind, place)
 
 
 def test_damaged_safetensors(tmp_path: Path) -> None:
@@ -220,66 +226,63 @@ def test_damaged_safetensors(tmp_path: Path) -> None:
     save_file({"words": JOINED, "vectors": TABLE}, path)
     whole = path.read_bytes()
     for content in (whole[:-4], whole[:20], b"no tensors", struct.pack("<Q", 10**15) + whole[8:]):
-        assert refused(tmp_path, content, path.name).startswith("FILE is not a whole .safetensors file")
+        is_about(refused(tmp_path, content, path.name), FileError)
 
 
 def test_broken_folders(tmp_path: Path) -> None:
     path = tmp_path / "space"
     path.mkdir()
-    assert "is a folder but not an embedding (it lacks vectors.npy and words.txt)" in refusal(path)
+    is_about(refusal(path), FileError, "vectors.npy and words.txt")
     np.save(path / "vectors.npy", TABLE)
-    assert "(it lacks words.txt)" in refusal(path)
-    (path / "words.txt").write_text("the\n")
-    assert "FILE/words.txt holds 1 words but 2 vectors" in refusal(path)
-    (path / "words.txt").write_text("the\nthe\n")
-    assert "FILE/words.txt, line 2: the word 'the' was already given in line 1" in refusal(path)
-    (path / "words.txt").write_bytes(b"the\n\xff\n")
-    assert "FILE/words.txt, line 2: not valid UTF-8" in refusal(path)
-    (path / "words.txt").write_bytes(gzip.compress(b"the\nsea\n"))
-    assert "FILE/words.txt is gzipped; unpack it first" in refusal(path)
-    (path / "words.txt").write_bytes(b"the\nsea\n" + b"x" * (2 << 20))
-    assert "FILE/words.txt is far too large for the words of 2 vectors" in refusal(path)
+    is_about(refusal(path), FileError, "words.txt")
+    for content, kind, place in (
+        (b"the\n", SpaceError, "words.txt"),
+        (b"the\nthe\n", SpaceError, "words.txt, line 2"),
+        (b"the\n\xff\n", SpaceError, "words.txt, line 2"),
+        (gzip.compress(b"the\nsea\n"), FileError, "gzipped"),
+        (b"the\nsea\n" + b"x" * (2 << 20), SpaceError, "words.txt"),
+    ):
+        (path / "words.txt").write_bytes(content)
+        is_about(refusal(path), kind, place)
     (path / "words.txt").write_text("the\nsea\n")
     content = (path / "vectors.npy").read_bytes()
-    (path / "vectors.npy").write_bytes(content[:-1])
-    assert "FILE/vectors.npy is cut short or damaged" in refusal(path)
-    (path / "vectors.npy").write_bytes(b"garbage")
-    assert "FILE/vectors.npy is not an array that numpy can read" in refusal(path)
+    for damaged in (content[:-1], b"garbage"):
+        (path / "vectors.npy").write_bytes(damaged)
+        is_about(refusal(path), FileError, "vectors.npy")
     np.save(path / "vectors.npy", np.array([[None]]), allow_pickle=True)
-    assert "FILE/vectors.npy holds pickled Python objects" in refusal(path)
-    assert "is a folder where a file is meant" in refusal(path, "glove")
-    assert "is a file where a folder is meant" in refusal(path / "words.txt", "folder")
+    is_about(refusal(path), FileError, "pickle")
+    is_about(refusal(path, "glove"), FileError)
+    is_about(refusal(path / "words.txt", "folder"), FileError)
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "kind", "place"),
     [
-        (b"\xba\x16\x4f\x2f\x0c\0\0\0", "FILE is a fastText model, not its vectors; give the .vec file"),
-        (b"\x93NUMPY\x01\0", "FILE is an array without words"),
-        (b"\x80\x04\x95garbage", "FILE is a pickle, which is never loaded"),
+        (b"\xba\x16\x4f\x2f\x0c\0\0\0", SpaceError, ".vec"),
+        (b"\x93NUMPY\x01\0", SpaceError, "vectors.npy"),
+        (b"\x80\x04\x95garbage", SpaceError, "pickle"),
     ],
 )
-def test_files_of_other_programs(tmp_path: Path, content: bytes, sentence: str) -> None:
-    assert refused(tmp_path, content, "model.bin").startswith(sentence)
+def test_files_of_other_programs(tmp_path: Path, content: bytes, kind: type[WordveilError], place: str) -> None:
+    is_about(refused(tmp_path, content, "model.bin"), kind, place)
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "missing.txt") == "there is no file FILE; check the path."
     (tmp_path / "file").touch()
-    assert "there is no file" in refusal(tmp_path / "file" / "below")
-    assert "cannot be read" in refusal(tmp_path / ("long" * 100))
-    assert refusal(tmp_path / "file", "glove").startswith("FILE is empty")
-    with pytest.raises(WordveilError, match="no format 'csv'; choose one of: glove"):
+    for path in (tmp_path / "missing.txt", tmp_path / "file" / "below", tmp_path / ("long" * 100)):
+        is_about(refusal(path), FileError)
+    is_about(refusal(tmp_path / "file", "glove"), FileError)
+    with pytest.raises(OptionError, match="'csv'"):
         read_vectors(tmp_path / "file", format="csv")
-    with pytest.raises(WordveilError, match="there is no file"):
+    with pytest.raises(FileError):
         load_vectors(tmp_path / "missing.txt")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no named pipes")
 def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert refusal(tmp_path / "pipe").startswith("FILE is not a regular file")
-    with pytest.raises(WordveilError, match="a device or a pipe"):
+    is_about(refusal(tmp_path / "pipe"), FileError)
+    with pytest.raises(FileError):
         write_vectors(tmp_path / "pipe", ["a"], [[1.0]], "glove")
     assert (tmp_path / "pipe").is_fifo()
 
@@ -289,4 +292,4 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
     path = tmp_path / "some.txt"
     path.write_text("the 1 2\n")
     path.chmod(0)
-    assert refusal(path).startswith("FILE cannot be read (Permission denied)")
+    is_about(refusal(path), FileError)

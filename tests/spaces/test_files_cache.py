@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wordveil.errors import WordveilError
+from wordveil.errors import SpaceError
 from wordveil.spaces.files import load_vectors, write_vectors
 
 
@@ -77,7 +77,7 @@ def test_a_folder_needs_no_cache(tmp_path: Path, cache: Path) -> None:
 def test_a_broken_file_leaves_nothing_in_the_cache(tmp_path: Path, cache: Path) -> None:
     path = tmp_path / "v.txt"
     path.write_text("the 1 2\nsea 3\n")
-    with pytest.raises(WordveilError, match="line 2"):
+    with pytest.raises(SpaceError, match="line 2"):
         load_vectors(path)
     assert not entries(cache)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, OptionError, SpaceError
 from wordveil.spaces.files import FORMATS, read_vectors, write_vectors
 
 WORDS = [
@@ -182,39 +182,39 @@ def test_words_may_end_with_a_line_break(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["glove", "word2vec", "word2vec-binary"])
 def test_a_word_that_the_format_cannot_hold_is_refused(tmp_path: Path, form: str) -> None:
-    with pytest.raises(WordveilError, match=r"^word 2 .*\.npz"):
+    with pytest.raises(SpaceError, match="word 2"):
         write_vectors(tmp_path / "v", ["the", "route 66"], [[1.0], [2.0]], form)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("words", "vectors", "sentence"),
+    ("words", "vectors", "place"),
     [
-        (["the", "the"], [[1.0], [2.0]], "word 2: the word 'the' was already given in word 1"),
-        (["the"], [[1.0], [2.0]], "1 words but 2 vectors"),
-        (["the", ""], [[1.0], [2.0]], "word 2: the word is empty"),
-        (["the", "a\nb"], [[1.0], [2.0]], "word 2: the word holds a line break"),
-        (["the", "\ud800"], [[1.0], [2.0]], "word 2: the word is not valid Unicode"),
-        (["the", "sea"], [[1.0], [np.nan]], "word 2: a number is NaN"),
-        (["the", "sea"], [[1.0], [1e300]], "word 2: a number is NaN, infinite or too large"),
-        (["the"], [1.0], "1 axes"),
-        (["the"], [["a"]], "type <U1"),
-        ([], np.ones((0, 3)), "holds no words"),
-        (["the"], np.ones((1, 0)), "holds no words"),
+        (["the", "the"], [[1.0], [2.0]], "word 2"),
+        (["the"], [[1.0], [2.0]], "1 .* 2"),
+        (["the", ""], [[1.0], [2.0]], "word 2"),
+        (["the", "a\nb"], [[1.0], [2.0]], "word 2"),
+        (["the", "\ud800"], [[1.0], [2.0]], "word 2"),
+        (["the", "sea"], [[1.0], [np.nan]], "word 2"),
+        (["the", "sea"], [[1.0], [1e300]], "word 2"),
+        (["the"], [1.0], "vectors"),
+        (["the"], [["a"]], "vectors"),
+        ([], np.ones((0, 3)), "no words"),
+        (["the"], np.ones((1, 0)), "no words"),
     ],
 )
-def test_what_is_no_embedding_is_not_written(tmp_path: Path, words: list[str], vectors: object, sentence: str) -> None:
-    with pytest.raises(WordveilError, match=sentence):
+def test_what_is_no_embedding_is_not_written(tmp_path: Path, words: list[str], vectors: object, place: str) -> None:
+    with pytest.raises(SpaceError, match=place):
         write_vectors(tmp_path / "v.npz", words, vectors)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
-    with pytest.raises(WordveilError, match=r"missing.v\.npz cannot be written"):
+    with pytest.raises(FileError, match="missing"):
         write_vectors(tmp_path / "missing" / "v.npz", ["the"], [[1.0]])
-    with pytest.raises(WordveilError, match="tells no format; give one of: glove"):
+    with pytest.raises(OptionError, match="glove"):
         write_vectors(tmp_path / "v", ["the"], [[1.0]])
-    with pytest.raises(WordveilError, match="no format 'vec'"):
+    with pytest.raises(OptionError, match="'vec'"):
         write_vectors(tmp_path / "v", ["the"], [[1.0]], "vec")
 
 
@@ -224,7 +224,7 @@ def test_writing_replaces_a_file_but_not_a_full_folder(tmp_path: Path) -> None:
     assert read_vectors(tmp_path / "v.npz")[1].tolist() == [[2]]
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter").touch()
-    with pytest.raises(WordveilError, match="full cannot be written"):
+    with pytest.raises(FileError, match="full"):
         write_vectors(tmp_path / "full", ["the"], [[1.0]], "folder")
 
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree, shortest_path
 
 from tests.conftest import make_space, names
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, SpaceError
 from wordveil.kernels import compiled
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary
 from wordveil.spaces.hops import HopSearch
@@ -123,7 +123,7 @@ def test_equal_vectors_still_make_one_component() -> None:
 
 
 def test_a_negative_k_is_refused() -> None:
-    with pytest.raises(WordveilError, match=r"0 .* or more"):
+    with pytest.raises(OptionError, match="k"):
         GraphSpace.of(make_space(), -1)
 
 
@@ -144,7 +144,7 @@ def test_ranks_run_through_the_words_at_each_distance(code: str | None, monkeypa
     assert np.array_equal(np.take_along_axis(graph.distances(sources), found, axis=1), every.reshape(300, 400))
     one, two = np.array([3]), np.array([0, 1])
     for hop, rank in ((0, 1), (1, -1), (-1, 0), (400, 0), (2, 400)):
-        with pytest.raises(IndexError, match="not so many words"):
+        with pytest.raises(IndexError):
             graph.search.at_hops(one, two, np.array([hop]), np.array([rank]))
     with pytest.raises(ValueError, match="begin where"):
         graph.search.at_hops(one, np.array([0, 2]), np.array([0]), np.array([0]))
@@ -155,7 +155,7 @@ def test_guesses_are_refused_that_are_no_words() -> None:
     search = GraphSpace.of(make_space(50, 3, seed=1), 2).search
     one = np.array([3])
     for source, hop, guess in ((50, 1, 0), (3, -1, 0), (3, 1, 50), (3, 1, -1)):
-        with pytest.raises(IndexError, match="no such word"):
+        with pytest.raises(IndexError):
             search.first_at(np.array([source]), np.array([hop]), np.array([[guess]]))
     with pytest.raises(ValueError, match="for each draw"):
         search.first_at(one, np.array([1, 1]), np.array([[0]]))
@@ -181,7 +181,7 @@ def test_ranks_on_any_graph(words: int, data: st.DataObject) -> None:
 
 def test_a_graph_beyond_all_measure_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wordveil.spaces.graph._MOST_EDGES", 100)
-    with pytest.raises(WordveilError, match=r"20 words with k=6 has too many edges; choose a k of 5 or less\."):
+    with pytest.raises(OptionError, match=r"k=6 .* 5"):
         GraphSpace.of(make_space(20), 6)
     assert len(GraphSpace.of(make_space(20), 5)) == 20
     assert len(GraphSpace.of(make_space(10), 1_000_000)) == 10  # all are neighbours of all
@@ -211,10 +211,10 @@ def test_a_graph_must_hold_together() -> None:
 def test_rows_that_lead_out_of_the_arrays_never_reach_compiled_code(indptr: np.ndarray, indices: np.ndarray) -> None:
     with pytest.raises(ValueError, match="graph"):
         HopSearch(indptr, indices)
-    with pytest.raises(WordveilError, match="every edge in both directions"):
+    with pytest.raises(SpaceError):
         GraphSpace("broken", Vocabulary(names(3)), indptr, indices)
     sizes = np.array([[1, 1, 1], [1, 2, 0], [1, 1, 1]])
-    with pytest.raises(WordveilError, match="every edge in both directions"):
+    with pytest.raises(SpaceError):
         GraphSpace("broken", Vocabulary(names(3)), indptr, indices, sizes, trusted=True)
 
 
@@ -251,13 +251,13 @@ def test_a_graph_of_any_integers(kind: str) -> None:
 @pytest.mark.parametrize("trusted", [False, True])
 def test_sizes_that_cannot_be_those_of_the_graph_are_refused(sizes: np.ndarray, trusted: bool) -> None:
     line = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1])
-    with pytest.raises(WordveilError, match="count every word once"):
+    with pytest.raises(SpaceError, match="sizes"):
         GraphSpace("line", Vocabulary(names(3)), *line, sizes, trusted=trusted)
 
 
 def test_sizes_given_do_not_spare_the_edges_their_check() -> None:
     one_way = np.array([0, 1, 2, 3]), np.array([1, 2, 0])
-    with pytest.raises(WordveilError, match="every edge in both directions"):
+    with pytest.raises(SpaceError):
         GraphSpace("broken", Vocabulary(names(3)), *one_way, np.ones((3, 3), dtype=np.uint16))
 
 
@@ -280,7 +280,7 @@ def test_the_sizes_of_a_folder_are_counted_anew(tmp_path: Path) -> None:
     ],
 )
 def test_a_graph_on_which_hops_are_no_distance_is_refused(indptr: list[int], indices: list[int]) -> None:
-    with pytest.raises(WordveilError, match="every edge in both directions"):
+    with pytest.raises(SpaceError):
         GraphSpace("broken", Vocabulary(names(4)), np.array(indptr), np.array(indices))
 
 

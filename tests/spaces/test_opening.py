@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space
-from wordveil.errors import WordveilError
-from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, load_space
+from wordveil.errors import SpaceError
+from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, bundled_facts, load_space
 from wordveil.spaces.files import write_vectors
-from wordveil.spaces.opening import bundled_facts
 from wordveil.text import tokenise
 
 
@@ -57,7 +56,7 @@ def test_an_embedding_file(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there() -> None:
-    with pytest.raises(WordveilError, match="one of glove-50k"):
+    with pytest.raises(SpaceError, match="glove-50k"):
         load_space("nothing-here")
 
 

@@ -14,7 +14,7 @@ from wordveil._mechanisms.laplace import Laplace
 from wordveil._mechanisms.laws import Effort, Law
 from wordveil._mechanisms.mahalanobis import Mahalanobis
 from wordveil._mechanisms.nadp import Nadp
-from wordveil._mechanisms.registry import DEFAULT, MECHANISMS, mechanism, option_names
+from wordveil._mechanisms.registry import DEFAULT, MECHANISMS, mechanism, option_names, register
 from wordveil._mechanisms.remapped import Remapped
 from wordveil._mechanisms.ring import Ring
 from wordveil._mechanisms.truncated import Truncated
@@ -47,4 +47,5 @@ __all__ = [
     "Vickrey",
     "mechanism",
     "option_names",
+    "register",
 ]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Effort, Law, RadialLaw, RowLaw, SampledLaw, UnitLength
 from wordveil._mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, rate_of, weights_of
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, WordveilError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy, directions
 from wordveil.parallel import ahead, blocks
@@ -131,6 +131,12 @@ class Mechanism(ABC, Generic[SpaceT]):
             Where the randomness comes from; a fresh cryptographic stream if not given.
         """
 
+    def perturb(self, ids: Ids, entropy: Entropy) -> Points:  # noqa: ARG002 - for those that add noise to a point
+        """Return a noisy point for each word; a mechanism that draws words without one refuses."""
+        raise OptionError(
+            f"the mechanism {self.name} has no noisy vectors; choose one that adds noise, such as laplace."
+        )
+
     def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
         """Return the largest log-ratio that is promised between the words of each pair; infinite where none is."""
         words, row = np.unique(left, return_inverse=True)
@@ -159,6 +165,10 @@ class Mechanism(ABC, Generic[SpaceT]):
             Told how far long work is.
         """
         return self.law_kind(self, effort, watch)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options().items())
+        return f"<{type(self).__name__} on {self.space.name!r}: epsilon={self.epsilon:g}{options}>"
 
     def options(self) -> dict[str, Any]:
         """Return the options beside epsilon that this mechanism was made with."""

@@ -108,7 +108,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
-        hops = self.space.distances(ids).astype(np.int64)
+        hops = self.space.hops(ids)
         return self.fall.logs(int(hops.max()) + 1)[hops]
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:

@@ -1,10 +1,10 @@
-"""The list of mechanisms: one line each."""
+"""The registry of mechanisms: one line each."""
 
 from __future__ import annotations
 
 import inspect
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 from wordveil._mechanisms.base import Mechanism
 from wordveil._mechanisms.density import Density
@@ -23,10 +23,12 @@ from wordveil._mechanisms.remapped import Remapped
 from wordveil._mechanisms.ring import Ring
 from wordveil._mechanisms.truncated import Truncated
 from wordveil._mechanisms.vickrey import Vickrey
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.spaces import Space
 
-__all__ = ["DEFAULT", "MECHANISMS", "mechanism", "option_names"]
+__all__ = ["DEFAULT", "MECHANISMS", "mechanism", "option_names", "register"]
+
+MechanismT = TypeVar("MechanismT", bound=Mechanism[Any])
 
 MECHANISMS: dict[str, type[Mechanism[Any]]] = {
     kind.name: kind
@@ -59,36 +61,64 @@ def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mec
     Parameters
     ----------
     name : str
-        One of `MECHANISMS`.
+        Its name, as `wordveil mechanisms` lists it.
     space : Space
         The words, from `wordveil.load_space`.
     epsilon : float
         The privacy loss per unit of the mechanism's distance.
     **options
-        What that mechanism takes besides; see its class.
+        The mechanism's own options; see its class.
 
     Examples
     --------
     >>> import wordveil
-    >>> graph = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=2.5)
-    >>> print(round(graph.probabilities("sea").sum(), 9))
-    1.0
+    >>> graph = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=4)
+    >>> graph.epsilon, graph.guarantee.unit
+    (4.0, 'hop')
     """
     kind = MECHANISMS.get(name)
     if kind is None:
-        raise WordveilError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+        raise OptionError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
     known = option_names(kind)
     unknown = [option for option in options if option not in known]
     if unknown:
-        takes = f"takes {', '.join(known)}" if known else "takes no options beside epsilon"
-        raise WordveilError(f"the mechanism {name} has no option {unknown[0]!r}; it {takes}.")
+        takes = f"takes {', '.join(known)}" if known else "takes no options besides epsilon"
+        raise OptionError(f"the mechanism {name} has no option {unknown[0]!r}; it {takes}.")
     for option, value in options.items():
         _check_value(kind, option, value)
     return kind(space, epsilon, **options)
 
 
+def register(kind: type[MechanismT]) -> type[MechanismT]:
+    """Add a mechanism to those that every command, the service and Spark know by name; use it as a decorator.
+
+    A process knows only what it has registered itself, so the module that registers a mechanism must be imported
+    in every process that uses it.
+
+    Parameters
+    ----------
+    kind : type of Mechanism
+        The class, with ``name``, ``family``, ``summary``, ``in_brief`` and ``source`` set. Its keyword-only
+        parameters become the mechanism's options.
+
+    Raises
+    ------
+    OptionError
+        If the class is not a complete mechanism, or its name is taken.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
+        raise OptionError("only a subclass of wordveil.Mechanism can be registered.")
+    wanted = ("name", "family", "summary", "in_brief", "source")
+    missing = sorted(kind.__abstractmethods__) + [one for one in wanted if not getattr(kind, one, "")]
+    if missing:
+        raise OptionError(f"{kind.__name__} cannot be registered: it does not define {', '.join(missing)}.")
+    if MECHANISMS.setdefault(kind.name, kind) is not kind:
+        raise OptionError(f"there is a mechanism {kind.name!r} already; give {kind.__name__} another name.")
+    return kind
+
+
 def option_names(kind: type[Mechanism[Any]]) -> list[str]:
-    """Return the options that a mechanism takes beside epsilon."""
+    """Return the names of a mechanism's options besides epsilon."""
     return [parameter.name for parameter in _options(kind)]
 
 
@@ -100,25 +130,28 @@ def _options(kind: type[Mechanism[Any]]) -> list[inspect.Parameter]:
 _LARGEST_WHOLE = 1 << 31  # a k or m beyond this overflows the arrays it sizes
 _LARGEST_REAL = 1e300
 
-#: How the type of an option is written, what may be given for it, and how people call that.
+#: How the type of an option is written in its signature, what may be given for it, and how to call that.
 _KINDS: dict[str, tuple[type, str]] = {
     "bool": (bool, "true or false"),
     "int": (Integral, "a whole number"),
     "float": (Real, "a number"),
-    "str": (str, "a word"),
+    "str": (str, "a string"),
 }
 
 
 def _check_value(kind: type[Mechanism[Any]], option: str, value: Any) -> None:
-    """Refuse a value that an option cannot have; values come from command lines and requests."""
-    annotation = next(str(one.annotation) for one in _options(kind) if one.name == option)
-    written = [part.strip() for part in annotation.split("|")]
+    """Check the value of an option, which may come from a command line or a request."""
+    annotation = next(one.annotation for one in _options(kind) if one.name == option)
+    spelt = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    written = [part.strip() for part in spelt.split("|")]
     if value is None and "None" in written:
         return
     wanted = [_KINDS[part] for part in written if part in _KINDS]
-    if not any(isinstance(value, of) and (of is bool or not isinstance(value, bool)) for of, _ in wanted):
+    if wanted and not any(isinstance(value, of) and (of is bool or not isinstance(value, bool)) for of, _ in wanted):
         kinds = " or ".join(called for _, called in wanted)
-        raise WordveilError(f"the option {option} of the mechanism {kind.name} must be {kinds}.")
+        raise OptionError(f"the option {option} of the mechanism {kind.name} must be {kinds}.")
     largest = _LARGEST_WHOLE if "int" in written else _LARGEST_REAL
-    if isinstance(value, (int, float)) and not abs(value) < largest:  # also what is no number at all
-        raise WordveilError(f"the option {option} of the mechanism {kind.name} is beyond all measure.")
+    if isinstance(value, (int, float)) and not abs(value) < largest:  # NaN as well
+        raise OptionError(
+            f"the option {option} of the mechanism {kind.name} must be between -{largest:g} and {largest:g}."
+        )

@@ -62,7 +62,7 @@ class Ring(ExponentialMechanism[RingSpace]):
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
-        return self.fall.logs(self.space.shells)[self.space.distances(ids).astype(np.int64)]
+        return self.fall.logs(self.space.shells)[self.space.hops(ids)]
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:

@@ -1,29 +1,23 @@
-"""What a person who knows the mechanism can find out from veiled text.
+"""What an attacker who knows the mechanism can find out from veiled text.
 
 Every attack takes clean texts, veils them with a mechanism, plays an attacker who sees only the veiled ones, and
 returns how often they are right, as an `Estimate` with a confidence interval. Nothing that is returned holds words of
 a text.
 
-- `attack_words`: optimal Bayesian inference of each word from its replacement and a public `Prior`.
+- `attack_words`: optimal Bayesian inference of each word from its replacement and a public `Prior`, without context.
 - `attack_sentences`: the same with the words around it as context, by an `NgramModel`.
 - `attack_vectors`: which word a released noisy vector stands for, and NADP's overlap estimate and skewness.
 """
 
-from wordveil.attacks.intervals import Mean, Rate
-from wordveil.attacks.likelihood import Likelihood, likelihood_of
-from wordveil.attacks.ngrams import NgramModel
-from wordveil.attacks.priors import Prior
+from wordveil.attacks.knowledge import Prior, Words, sentences_of, words_of
+from wordveil.attacks.language import NgramModel
 from wordveil.attacks.sentences import SentenceAttack, attack_sentences
 from wordveil.attacks.vectors import VectorAttack, attack_released, attack_vectors
-from wordveil.attacks.wordlists import Words, words_of
 from wordveil.attacks.words import WordAttack, attack_words
 
 __all__ = [
-    "Likelihood",
-    "Mean",
     "NgramModel",
     "Prior",
-    "Rate",
     "SentenceAttack",
     "VectorAttack",
     "WordAttack",
@@ -32,6 +26,6 @@ __all__ = [
     "attack_sentences",
     "attack_vectors",
     "attack_words",
-    "likelihood_of",
+    "sentences_of",
     "words_of",
 ]

@@ -1,13 +1,13 @@
-"""Pictures of what attacks found; they need matplotlib (the extra ``plots``)."""
+"""Plots of what attacks found; they need matplotlib (the extra ``plots``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from wordveil.attacks.intervals import Mean, Rate
 from wordveil.attacks.vectors import VectorAttack
 from wordveil.canvas import new_figure
+from wordveil.stats import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 __all__ = ["draw_overlaps", "draw_rates"]
 
 
-def draw_rates(epsilons: Sequence[float], curves: Mapping[str, Sequence[Rate | Mean]], title: str) -> Figure:
+def draw_rates(epsilons: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str) -> Figure:
     """Draw how success grows with ε, with its intervals.
 
     Parameters
     ----------
     epsilons : sequence of float
         The ε.
-    curves : mapping of str to sequence of Rate or Mean
+    curves : mapping of str to sequence of Estimate
         For each curve its name and its figure at each ε.
     title : str
-        What is shown.
+        The title.
     """
     figure = new_figure(6.0, 4.0)
     axes = figure.add_subplot()
-    order = sorted(range(len(epsilons)), key=lambda place: epsilons[place])
     for name, rates in curves.items():
-        values = [rates[place].value for place in order]
+        found = sorted(zip(epsilons, rates, strict=True), key=lambda point: point[0])
         reach = [
-            [max(0.0, rates[place].value - rates[place].low) for place in order],
-            [max(0.0, rates[place].high - rates[place].value) for place in order],
+            [max(0.0, rate.value - rate.low) for _, rate in found],
+            [max(0.0, rate.high - rate.value) for _, rate in found],
         ]
-        axes.errorbar([epsilons[place] for place in order], values, yerr=reach, marker="o", capsize=3, label=name)
+        values = [rate.value for _, rate in found]
+        axes.errorbar([epsilon for epsilon, _ in found], values, yerr=reach, marker="o", capsize=3, label=name)
     axes.set_xlabel("ε")
     axes.set_ylabel("share right, with 95% intervals")
     axes.set_ylim(-0.02, 1.02)
@@ -55,7 +55,7 @@ def draw_overlaps(epsilons: Sequence[float], attacks: Sequence[VectorAttack], ti
     attacks : sequence of VectorAttack
         What was found at each.
     title : str
-        What is shown.
+        The title.
     """
     figure = new_figure(6.0, 1.4 * len(attacks) + 1.0)
     for place, (epsilon, found) in enumerate(zip(epsilons, attacks, strict=True)):

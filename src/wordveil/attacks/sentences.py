@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wordveil._mechanisms import Mechanism
-from wordveil.attacks.decoding import BigramDecoder, Decoded, decode_trigrams
-from wordveil.attacks.intervals import Mean, Rate, plain
-from wordveil.attacks.likelihood import Likelihood, likelihood_of
-from wordveil.attacks.ngrams import NgramModel
-from wordveil.attacks.priors import Prior
-from wordveil.attacks.wordlists import Words
-from wordveil.errors import WordveilError
+from wordveil._mechanisms import Effort, Mechanism
+from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.language import BigramDecoder, NgramModel, decode_trigrams
+from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore
+from wordveil.stats import Estimate, plain
 
 __all__ = ["SentenceAttack", "attack_sentences"]
 
@@ -33,62 +29,37 @@ class SentenceAttack:
     order : int
         2 for a bigram model, 3 for a trigram model.
     exact : bool
-        Whether the mechanism's own probabilities were used.
+        Whether the mechanism's exact probabilities were used.
     suspects : int
         Among how many words the originals were looked for.
-    kept : Rate
+    kept : Estimate
         How often the output is the original.
-    alone : Rate
+    alone : Estimate
         How often the likeliest word is right without context, knowing the same word frequencies.
-    in_context : Rate
-        How often the likeliest word of each place is right, all others summed out.
-    as_a_whole : Rate
+    in_context : Estimate
+        How often the likeliest word at each place is right, all others summed out.
+    as_a_whole : Estimate
         How often the words of the likeliest stretch are right.
-    whole_stretches : Rate
-        How often a whole stretch is right, of those with at least two hidden words.
-    held : Mean
-        Which share of the exact bigram posterior the trigram model's candidates hold; 1 for a bigram model, which
+    whole_stretches : Estimate
+        How often a whole stretch is right, among those with at least two hidden words.
+    held : Estimate
+        The share of the exact bigram posterior that the trigram model's candidates hold; 1 for a bigram model, which
         looks at all words.
     """
 
     order: int
     exact: bool
     suspects: int
-    kept: Rate
-    alone: Rate
-    in_context: Rate
-    as_a_whole: Rate
-    whole_stretches: Rate
-    held: Mean
+    kept: Estimate
+    alone: Estimate
+    in_context: Estimate
+    as_a_whole: Estimate
+    whole_stretches: Estimate
+    held: Estimate
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values."""
         return plain(vars(self))
-
-
-class _Score:
-    """Right guesses, stretch by stretch."""
-
-    def __init__(self) -> None:
-        self.trials: list[int] = []
-        self.hits: dict[str, list[int]] = {}
-        self.held: list[NDArray[np.float64]] = []
-
-    def add(
-        self, originals: NDArray[np.int64], guesses: dict[str, NDArray[np.int64]], held: NDArray[np.float64]
-    ) -> None:
-        self.trials.append(len(originals))
-        self.held.append(held)
-        for name, guess in guesses.items():
-            self.hits.setdefault(name, []).append(int((guess == originals).sum()))
-
-    def rate(self, name: str) -> Rate:
-        return Rate.of_groups(np.array(self.hits[name]), np.array(self.trials))
-
-    def whole(self, name: str) -> Rate:
-        hits, trials = np.array(self.hits[name]), np.array(self.trials)
-        long = trials > 1
-        return Rate.of(int((hits[long] == trials[long]).sum()), int(long.sum()))
 
 
 def attack_sentences(
@@ -106,7 +77,7 @@ def attack_sentences(
 ) -> SentenceAttack:
     """Veil stretches of a text and guess their words together.
 
-    Words that the veil leaves alone are known to the adversary, as context. A word outside the vocabulary ends a
+    Words that the veil leaves alone are known to the attacker, as context. A word outside the vocabulary ends a
     stretch.
 
     Parameters
@@ -114,9 +85,9 @@ def attack_sentences(
     mechanism : Mechanism
         What veils.
     words : Words
-        The text's words.
+        The words of the text.
     model : NgramModel
-        What the adversary knows of the language.
+        What the attacker knows about the language.
     prior : Prior
         The suspects: hidden words are looked for among them and the outputs that are seen. Its probabilities are used
         for the guess without context.
@@ -125,61 +96,57 @@ def attack_sentences(
     tokens : int
         About how many hidden words to attack, in whole stretches drawn at random.
     candidates : int
-        How many candidates a place has with trigrams.
+        How many candidates each place has with trigrams.
     draws : int
-        How many words the adversary veils himself to learn the mechanism, where it does not state its probabilities.
+        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
     entropy : Entropy, optional
-        Where all randomness comes from.
+        The source of all randomness.
     watch : callable
-        Told how far it is.
+        Told how far the work is.
     """
     if order not in (2, 3):
-        raise WordveilError("a sentence is attacked with an order of 2 (bigrams) or 3 (trigrams).")
+        raise OptionError("order must be 2 (bigrams) or 3 (trigrams).")
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     stretches = _choose(words, tokens, choosing)
-    decoder, score = BigramDecoder(model), _Score()
     outputs = words.ids.copy()
     hidden = np.concatenate([np.arange(len(words.ids))[part][words.hidden[part]] for part in stretches])
     outputs[hidden] = mechanism.draw(words.ids[hidden], veiling)
-    prior = prior.including(np.unique(outputs[hidden]))
-    likelihood = likelihood_of(mechanism, prior, draws=draws, entropy=learning, watch=watch)
-    seen = _Seen(likelihood, prior, len(mechanism.space), outputs[hidden], watch)
+    seen = np.unique(outputs[hidden])
+    prior = prior.including(seen)
+    weights = np.exp(prior.logs)
+    law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
+    table = law.log_columns(seen, prior.ids, prior=weights, watch=watch)
+    table = np.exp(table - table.max(axis=1, keepdims=True))
+    decoder, trials, held = BigramDecoder(model), [], []
+    hits: dict[str, list[int]] = {name: [] for name in ("kept", "alone", "in_context", "as_a_whole")}
     for number, part in enumerate(stretches):
         watch("decoding", number / len(stretches))
-        places = np.flatnonzero(words.hidden[part])
-        rows = seen.rows(outputs[part], words.hidden[part])
+        known, places = np.flatnonzero(~words.hidden[part]), np.flatnonzero(words.hidden[part])
+        shown, originals = outputs[part], words.ids[part][places]
+        likely = table[np.searchsorted(seen, shown[places])]
+        rows = np.zeros((len(shown), len(mechanism.space)))
+        rows[known, shown[known]] = 1.0
+        rows[np.ix_(places, prior.ids)] = likely
         decoded, belief = decoder.decode(rows)
-        held = np.ones(len(rows))
+        covered = np.ones(len(rows))
         if order == 3:
-            decoded, held = decode_trigrams(model, rows, belief, candidates)
-        score.add(words.ids[part][places], _guesses(decoded, outputs[part], rows, prior, places), held[places])
+            decoded, covered = decode_trigrams(model, rows, belief, candidates)
+        alone = prior.ids[(likely * weights).argmax(axis=1)]
+        guesses = (shown[places], alone, decoded.likeliest[places], decoded.path[places])
+        for counted, guess in zip(hits.values(), guesses, strict=True):
+            counted.append(int((guess == originals).sum()))
+        trials.append(len(places))
+        held.append(covered[places])
+    counts, long = np.array(trials), np.array(trials) > 1
+    whole = (np.array(hits["as_a_whole"]) == counts)[long]
     return SentenceAttack(
         order=order,
-        exact=likelihood.exact,
+        exact=law.exact,
         suspects=len(prior.ids),
-        kept=score.rate("kept"),
-        alone=score.rate("alone"),
-        in_context=score.rate("in_context"),
-        as_a_whole=score.rate("as_a_whole"),
-        whole_stretches=score.whole("as_a_whole"),
-        held=Mean.of(np.concatenate(score.held)),
+        **{name: Estimate.share_of_groups(np.array(found), counts) for name, found in hits.items()},
+        whole_stretches=Estimate.share(int(whole.sum()), len(whole)),
+        held=Estimate.mean(np.concatenate(held)),
     )
-
-
-def _guesses(
-    decoded: Decoded,
-    outputs: NDArray[np.int64],
-    rows: NDArray[np.float64],
-    prior: Prior,
-    places: NDArray[np.int64],
-) -> dict[str, NDArray[np.int64]]:
-    alone = (rows[np.ix_(places, prior.ids)] * np.exp(prior.logs)).argmax(axis=1)
-    return {
-        "kept": outputs[places],
-        "alone": prior.ids[alone],
-        "in_context": decoded.likeliest[places],
-        "as_a_whole": decoded.path[places],
-    }
 
 
 def _choose(words: Words, tokens: int, entropy: Entropy) -> list[slice]:
@@ -191,31 +158,7 @@ def _choose(words: Words, tokens: int, entropy: Entropy) -> list[slice]:
     ]
     stretches = [part for part in stretches if words.hidden[part].any()]
     if not stretches:
-        raise WordveilError("none of the words would be veiled and is in the space; give another text or space.")
-    chosen: list[slice] = []
-    count = 0
-    for place in entropy.generator.permutation(len(stretches)).tolist():
-        chosen.append(stretches[place])
-        count += int(words.hidden[stretches[place]].sum())
-        if count >= tokens:
-            break
-    return chosen
-
-
-class _Seen:
-    """The likelihoods of all outputs of the veiled stretches."""
-
-    def __init__(
-        self, likelihood: Likelihood, prior: Prior, words: int, outputs: NDArray[np.int64], watch: Watch
-    ) -> None:
-        self._suspects, self._words, self._outputs = prior.ids, words, np.unique(outputs)
-        logs = likelihood.columns(self._outputs, watch)
-        self._table = np.exp(logs - logs.max(axis=0)).T
-
-    def rows(self, outputs: NDArray[np.int64], hidden: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return how likely each word of the vocabulary makes each place: a known place leaves its own word alone."""
-        found = np.zeros((len(outputs), self._words))
-        known, unknown = np.flatnonzero(~hidden), np.flatnonzero(hidden)
-        found[known, outputs[known]] = 1.0
-        found[np.ix_(unknown, self._suspects)] = self._table[np.searchsorted(self._outputs, outputs[unknown])]
-        return found
+        raise InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
+    order = entropy.generator.permutation(len(stretches)).tolist()
+    counts = np.cumsum([words.hidden[stretches[place]].sum() for place in order])
+    return [stretches[place] for place in order[: int(np.searchsorted(counts, tokens)) + 1]]

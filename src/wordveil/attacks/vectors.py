@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import NoiseMechanism
-from wordveil.attacks.intervals import Mean, Rate, plain
-from wordveil.errors import WordveilError
+from wordveil._mechanisms import Mechanism
+from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore
 from wordveil.spaces import PointSpace
 from wordveil.spaces.space import Ids, Points
+from wordveil.stats import Estimate, plain
 
 __all__ = ["VectorAttack", "attack_released", "attack_vectors", "skewness"]
 
@@ -32,27 +32,27 @@ class VectorAttack:
 
     Attributes
     ----------
-    nearest : Rate
+    nearest : Estimate
         How often the nearest word is the original.
-    among : Rate
+    among : Estimate
         How often the original is among the nearest words.
     neighbours : int
         Among how many.
-    overlap : Mean
+    overlap : Estimate
         NADP's estimate of ``p(x|M(x))``: the words near the original that are also near the noisy vector, as a share
         of those near either.
-    skewness : Mean
-        The skewness of these estimates over the words: above 0 where a few words are found much better than most. NaN
-        where all are the same.
+    skewness : Estimate
+        The skewness of these estimates over the words: above 0 where a few words are found much more easily than most.
+        NaN where all are the same.
     overlaps : array of float
         The estimate for each word, for drawing.
     """
 
-    nearest: Rate
-    among: Rate
+    nearest: Estimate
+    among: Estimate
     neighbours: int
-    overlap: Mean
-    skewness: Mean
+    overlap: Estimate
+    skewness: Estimate
     overlaps: NDArray[np.float64]
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class VectorAttack:
 
 
 def attack_vectors(
-    mechanism: NoiseMechanism[Any],
+    mechanism: Mechanism[Any],
     ids: Ids,
     *,
     neighbours: int = 10,
@@ -72,26 +72,19 @@ def attack_vectors(
 
     Parameters
     ----------
-    mechanism : NoiseMechanism
-        What adds the noise.
+    mechanism : Mechanism
+        What adds the noise; one that draws words without noisy vectors is refused.
     ids : array of int
         The words.
     neighbours : int
         How many nearest words to look at.
     entropy : Entropy, optional
-        Where the noise comes from.
+        The source of the noise.
     watch : callable
-        Told how far it is.
+        Told how far the work is.
     """
-    if not isinstance(mechanism, NoiseMechanism):
-        raise WordveilError(f"the mechanism {mechanism.name} draws words and releases no vectors; choose laplace.")
-    return attack_released(
-        mechanism.space,
-        ids,
-        mechanism.perturb(np.asarray(ids), entropy or Entropy()),
-        neighbours=neighbours,
-        watch=watch,
-    )
+    points = mechanism.perturb(np.asarray(ids), entropy or Entropy())
+    return attack_released(mechanism.space, ids, points, neighbours=neighbours, watch=watch)
 
 
 def attack_released(
@@ -104,19 +97,19 @@ def attack_released(
     space : PointSpace
         The words without noise.
     ids : array of int
-        The originals, to count what was right.
+        The originals, to check the guesses against.
     points : array of shape (words, dimension)
         The released vectors.
     neighbours : int
-        How many nearest words to look at; of a word itself they hold the word.
+        How many nearest words to look at; a word counts as the nearest to itself.
     watch : callable
-        Told how far it is.
+        Told how far the work is.
     """
     ids = np.asarray(ids, dtype=np.int64)
     if len(ids) != len(points) or not len(ids):
-        raise WordveilError("every released vector needs its original word, and there must be at least one.")
+        raise InputError("every released vector needs its original word, and there must be at least one.")
     if not 1 <= neighbours <= len(space):
-        raise WordveilError(f"the number of neighbours must lie between 1 and the {len(space)} words of the space.")
+        raise OptionError(f"neighbours must lie between 1 and the {len(space)} words of the space.")
     first, found, overlaps = 0, 0, np.empty(len(ids))
     for part in blocks(len(ids), max(1, _CELLS // len(space))):
         near, _ = space.closest(points[part], neighbours)
@@ -127,11 +120,11 @@ def attack_released(
         overlaps[part] = shared / (2 * neighbours - shared)
         watch("looking for the nearest words", part.stop / len(ids))
     return VectorAttack(
-        nearest=Rate.of(first, len(ids)),
-        among=Rate.of(found, len(ids)),
+        nearest=Estimate.share(first, len(ids)),
+        among=Estimate.share(found, len(ids)),
         neighbours=neighbours,
-        overlap=Mean.of(overlaps),
-        skewness=Mean.of(overlaps, skewness),
+        overlap=Estimate.mean(overlaps),
+        skewness=Estimate.mean(overlaps, skewness),
         overlaps=overlaps,
     )
 

@@ -1,8 +1,8 @@
-"""Optimal Bayesian inference, a word at a time.
+"""Optimal Bayesian inference, one word at a time.
 
-The adversary knows the mechanism and a public prior. From an output ``y`` he computes the posterior ``Pr[w|y] ∝
-π(w)·Pr[M(w)=y]`` and makes two guesses: the likeliest word, which is right most often, and the word of least expected
-distance from the original, which is nearest on average.
+The attacker knows the mechanism and a public prior. From an output ``y`` they compute the posterior ``Pr[w|y] ∝
+π(w)·Pr[M(w)=y]`` and make two guesses: the likeliest word, which is right most often, and the word of least expected
+distance from the original, which is nearest on average. They ignore context; `attack_sentences` uses it.
 """
 
 from __future__ import annotations
@@ -13,49 +13,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import Mechanism
-from wordveil.attacks.intervals import Mean, Rate, plain
-from wordveil.attacks.likelihood import Likelihood, likelihood_of
-from wordveil.attacks.priors import Prior
-from wordveil.attacks.watching import run_watched
-from wordveil.attacks.wordlists import Words
-from wordveil.errors import WordveilError
+from wordveil._mechanisms import Effort, Law, Mechanism
+from wordveil.attacks.knowledge import Prior, Words
+from wordveil.errors import InputError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
-from wordveil.progress import Watch, ignore
+from wordveil.progress import Watch, ignore, run_watched
 from wordveil.spaces import Space
+from wordveil.stats import Estimate, plain
 
 __all__ = ["WordAttack", "attack_words"]
 
 _CELLS = 1 << 21
-_COLUMNS = 1 << 27  # entries of a table of suspects and outputs: 1 GiB
+_COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
 
 
 @dataclass(frozen=True)
 class WordAttack:
-    """How well words are guessed one by one.
+    """How well words are guessed one at a time, without context.
 
     Attributes
     ----------
     prior : str
-        What was known of words beforehand.
+        What the attacker knew about words beforehand.
     exact : bool
-        Whether the guesses are the best there are; otherwise they were learnt from draws, and the best may be better.
+        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
     suspects : int
         Among how many words the original was looked for.
-    beyond : Rate
-        The share of the words that are none of the suspects, so that no guess can be right: with more suspects the
-        best guess can gain no more than this.
-    blind : Rate
-        How often the likeliest word of the prior is right, for whoever sees nothing.
-    kept : Rate
+    beyond : Estimate
+        The share of the words that are not among the suspects, so that no guess can be right: more suspects can gain
+        no more than this.
+    blind : Estimate
+        How often the likeliest word of the prior is right, without seeing anything.
+    kept : Estimate
         How often the output is the original.
-    best : Rate
+    best : Estimate
         How often the likeliest word is right.
-    central : Rate
+    central : Estimate
         How often the word of least expected distance is right.
-    kept_distance, best_distance, central_distance : Mean
-        How far the output and the two guesses are from the original.
+    kept_distance, best_distance, central_distance : Estimate
+        How far the output and the two guesses are from the original, on average.
     unit : str
         One unit of the distance.
     """
@@ -63,14 +60,14 @@ class WordAttack:
     prior: str
     exact: bool
     suspects: int
-    beyond: Rate
-    blind: Rate
-    kept: Rate
-    best: Rate
-    central: Rate
-    kept_distance: Mean
-    best_distance: Mean
-    central_distance: Mean
+    beyond: Estimate
+    blind: Estimate
+    kept: Estimate
+    best: Estimate
+    central: Estimate
+    kept_distance: Estimate
+    best_distance: Estimate
+    central_distance: Estimate
     unit: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,69 +92,64 @@ def attack_words(
     mechanism : Mechanism
         What veils.
     words : Words
-        The text's words.
+        The words of the text.
     prior : Prior
-        What the adversary knows of words. The outputs that he sees join the suspects.
+        What the attacker knows about words. The outputs that they see join the suspects.
     tokens : int
         How many words of the text to attack, drawn at random; all if there are fewer.
     draws : int
-        How many words the adversary veils himself to learn the mechanism, where it does not state its probabilities.
+        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
     entropy : Entropy, optional
-        Where all randomness comes from.
+        The source of all randomness.
     watch : callable
-        Told how far it is.
+        Told how far the work is.
     """
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     originals = words.ids[_sample_targets(words, tokens, choosing)]
     outputs = mechanism.draw(originals, veiling)
     seen, place = np.unique(outputs, return_inverse=True)
     prior = prior.including(seen)
-    likelihood = likelihood_of(mechanism, prior, draws=draws, entropy=learning, watch=watch)
-    best, central = _guesses(likelihood, mechanism.space, prior, seen, watch)
+    law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
+    best, central = _guesses(law, mechanism.space, prior, seen, watch)
     guesses = {"kept": outputs, "best": best[place], "central": central[place]}
-    right = {name: Rate.of(int((guess == originals).sum()), len(originals)) for name, guess in guesses.items()}
+    right = {name: _share(guess == originals) for name, guess in guesses.items()}
     away = _distances(mechanism.space, originals, guesses)
     return WordAttack(
         prior=prior.name,
-        exact=likelihood.exact,
+        exact=law.exact,
         suspects=len(prior.ids),
-        beyond=Rate.of(int((~np.isin(originals, prior.ids)).sum()), len(originals)),
-        blind=Rate.of(int((originals == prior.likeliest).sum()), len(originals)),
-        kept=right["kept"],
-        best=right["best"],
-        central=right["central"],
-        kept_distance=Mean.of(away["kept"]),
-        best_distance=Mean.of(away["best"]),
-        central_distance=Mean.of(away["central"]),
+        beyond=_share(~np.isin(originals, prior.ids)),
+        blind=_share(originals == prior.likeliest),
+        **right,
+        **{f"{name}_distance": Estimate.mean(distances) for name, distances in away.items()},
         unit=mechanism.space.unit,
     )
+
+
+def _share(hits: NDArray[np.bool_]) -> Estimate:
+    return Estimate.share(int(hits.sum()), len(hits))
 
 
 def _sample_targets(words: Words, count: int, entropy: Entropy) -> NDArray[np.int64]:
     """Choose places of words that the mechanism replaces, at random; all of them if there are no more."""
     targets = words.targets
     if not targets.size:
-        raise WordveilError("none of the words would be veiled and is in the space; give another text or space.")
+        raise InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
     return np.sort(entropy.generator.permutation(targets)[:count])
 
 
-def _posteriors(prior: Prior, likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability of each suspect (row) after each output (column), in the array of log likelihoods."""
-    likelihoods += prior.logs[:, None]
-    likelihoods -= likelihoods.max(axis=0)
-    np.exp(likelihoods, out=likelihoods)
-    likelihoods /= likelihoods.sum(axis=0)
-    return likelihoods
-
-
 def _guesses(
-    likelihood: Likelihood, space: Space, prior: Prior, outputs: NDArray[np.int64], watch: Watch
+    law: Law, space: Space, prior: Prior, outputs: NDArray[np.int64], watch: Watch
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the likeliest suspect and the one of least expected distance, for each output."""
     best, central = np.empty(len(outputs), dtype=np.int64), np.empty(len(outputs), dtype=np.int64)
     for part in blocks(len(outputs), max(1, _COLUMNS // len(prior.ids))):
-        belief = _posteriors(prior, likelihood.columns(outputs[part], watch))
-        best[part] = prior.ids[belief.argmax(axis=0)]
+        belief = law.log_columns(outputs[part], prior.ids, prior=np.exp(prior.logs), watch=watch)
+        belief += prior.logs
+        belief -= belief.max(axis=1, keepdims=True)
+        np.exp(belief, out=belief)
+        belief /= belief.sum(axis=1, keepdims=True)
+        best[part] = prior.ids[belief.argmax(axis=1)]
         central[part] = prior.ids[_least_distance(space, prior.ids, belief, watch)]
     return best, central
 
@@ -165,18 +157,17 @@ def _guesses(
 def _least_distance(
     space: Space, suspects: NDArray[np.int64], belief: NDArray[np.float64], watch: Watch
 ) -> NDArray[np.int64]:
-    """Return which suspect has the least expected distance from the original, for each column of beliefs."""
+    """Return which suspect has the least expected distance from the original, for each row of beliefs."""
     parts = list(blocks(len(suspects), max(1, _CELLS // len(space))))
-    light = belief.astype(np.float32)
+    light = belief.T.astype(np.float32)
 
     def measure(part: slice) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         expected = space.distances(suspects[part])[:, suspects].astype(np.float32) @ light
-        row = expected.argmin(axis=0)
-        return np.asarray(expected.min(axis=0)), row + part.start
+        return np.asarray(expected.min(axis=0)), expected.argmin(axis=0) + part.start
 
     found = run_watched(measure, parts, "weighing distances", watch)
     block = np.stack([least for least, _ in found]).argmin(axis=0)
-    return np.asarray(np.stack([row for _, row in found])[block, np.arange(belief.shape[1])])
+    return np.asarray(np.stack([row for _, row in found])[block, np.arange(len(belief))])
 
 
 def _distances(

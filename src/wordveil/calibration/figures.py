@@ -1,4 +1,4 @@
-"""Pictures of a calibration."""
+"""Plots of a calibration; they need matplotlib (the extra ``plots``)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wordveil import canvas
 from wordveil.calibration.measurement import Measurement
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError
 from wordveil.extras import check_can_draw
 
 if TYPE_CHECKING:
@@ -21,13 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["Curve", "averages", "histograms", "inline", "panels", "save"]
 
 _BINS = 40
-_DPI = 150
-_SUFFIXES = (".png", ".svg")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The figures of one mechanism over ε, as `Calibration.to_dict` gives them.
+    """The figures of one mechanism over ε, as `Calibration.to_dict` returns them.
 
     Parameters
     ----------
@@ -55,9 +54,7 @@ class Curve:
             curve = cls(label, facts["measurements"])
             curve.over("stays", "mean")
         except (KeyError, TypeError, AttributeError):
-            raise WordveilError(
-                "that is not the JSON of a calibration; make one with wordveil calibrate --output."
-            ) from None
+            raise InputError("that is not the JSON of a calibration, as `wordveil calibrate` writes it.") from None
         return curve
 
 
@@ -113,9 +110,7 @@ def panels(curves: Sequence[Curve]) -> Figure:
 
 def _figure(rows: int, columns: int, *, width: float, height: float) -> tuple[Figure, Any]:
     check_can_draw()
-    from matplotlib.figure import Figure as Made  # noqa: PLC0415 - an extra, needed for pictures only
-
-    figure = Made(figsize=(width, height), layout="constrained")
+    figure = canvas.new_figure(width, height)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
@@ -127,29 +122,17 @@ def _finish(axes: Axes, title: str) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a picture as PNG or SVG, as its name ends."""
-    if path.suffix.lower() not in _SUFFIXES:
-        raise WordveilError(f"a picture must be named .png or .svg, which {path.name} is not.")
-    try:
-        if path.suffix.lower() == ".svg":
-            path.write_text(_svg(figure), encoding="utf-8")
-        else:
-            figure.savefig(path, dpi=_DPI)
-    except OSError:
-        raise WordveilError(f"cannot write {path}; choose another file.") from None
+    """Write a plot as PNG or SVG, depending on the file's name."""
+    canvas.check_target(path)
+    canvas.save(figure, path)
 
 
 def inline(figure: Figure) -> str:
-    """Return a picture as SVG to be put into a page."""
-    svg = _svg(figure)
-    return svg[svg.index("<svg") :]
-
-
-def _svg(figure: Figure) -> str:
+    """Return a plot as SVG to put into a page."""
     from matplotlib import rc_context  # noqa: PLC0415 - an extra
 
     text = io.StringIO()
     # the same figures give the same file: no date, and no random names inside
     with rc_context({"svg.hashsalt": "wordveil"}):
         figure.savefig(text, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
-    return text.getvalue()
+    return text.getvalue()[text.getvalue().index("<svg") :]

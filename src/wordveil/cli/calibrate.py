@@ -21,8 +21,8 @@ from wordveil.cli.options import (
     stderr,
     stdout,
 )
-from wordveil.errors import WordveilError
-from wordveil.extras import check_can_draw
+from wordveil.errors import FileError, OptionError
+from wordveil.extras import check_can_draw, needs
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -50,29 +50,39 @@ def calibrate(
     option: Options = None,
     epsilon: Annotated[
         list[float] | None,
-        typer.Option("--epsilon", "-e", help="An ε to look at; may be repeated. If not given, a range that matters."),
+        typer.Option("--epsilon", "-e", help="An ε to measure; may be repeated. By default, a useful range."),
     ] = None,
     stays: Annotated[
-        float | None, typer.Option("--stays", metavar="P", help="Target: no word stays with a larger probability.")
+        float | None, typer.Option("--stays", metavar="P", help="Target: no word stays unchanged more often than this.")
     ] = None,
     stays_mean: Annotated[
-        float | None, typer.Option("--stays-mean", metavar="P", help="Target: the same on average over words.")
+        float | None, typer.Option("--stays-mean", metavar="P", help="Target: the same, on average over words.")
     ] = None,
     alternatives: Annotated[
         float | None,
-        typer.Option("--alternatives", metavar="N", help="Target: so many distinct outputs for every word."),
+        typer.Option("--alternatives", metavar="N", help="Target: every word has at least this many distinct outputs."),
     ] = None,
     adversary: Annotated[
         float | None,
-        typer.Option("--adversary", metavar="P", help="Target: the best guess of the original is right no more often."),
+        typer.Option(
+            "--adversary",
+            metavar="P",
+            help="Target: an attacker who looks at one word at a time guesses right at most this often.",
+        ),
     ] = None,
     adversary_frequency: Annotated[
         float | None,
-        typer.Option("--adversary-frequency", metavar="P", help="Target: the same, if word frequencies are known."),
+        typer.Option(
+            "--adversary-frequency", metavar="P", help="Target: the same, if the attacker knows word frequencies."
+        ),
     ] = None,
     near_loss: Annotated[
         float | None,
-        typer.Option("--near-loss", metavar="X", help="Target: similar words are told apart by at most e^X."),
+        typer.Option(
+            "--near-loss",
+            metavar="X",
+            help="Target: an output changes the odds between similar words by at most e^X.",
+        ),
     ] = None,
     share: Annotated[
         float,
@@ -80,55 +90,55 @@ def calibrate(
     ] = 1.0,
     words: Annotated[
         str | None,
-        typer.Option("--words", help="How many words to measure, or all; by default as many as are quickly measured."),
+        typer.Option("--words", help="How many words to measure, or all; by default, as many as can be done quickly."),
     ] = None,
     draws: Annotated[
-        int, typer.Option("--draws", min=2, help="In how many draws distinct outputs are counted.")
+        int, typer.Option("--draws", min=2, help="The number of draws in which distinct outputs are counted.")
     ] = 1000,
     eta: Annotated[
-        float, typer.Option("--eta", help="The probability that the smallest set of outputs may leave out.")
+        float, typer.Option("--eta", help="The probability mass that the smallest set of outputs may leave out.")
     ] = 0.05,
     gamma: Annotated[
-        float, typer.Option("--gamma", help="The factor within which inputs count as alike (plausible deniability).")
+        float, typer.Option("--gamma", help="Inputs within this factor of the likeliest count as plausible.")
     ] = 2.0,
     adversary_words: Annotated[
-        int, typer.Option("--adversary-words", min=1, help="Among how many words the adversary looks at most.")
+        int, typer.Option("--adversary-words", min=1, help="The most words that the attacker chooses among.")
     ] = 50_000,
-    points: Annotated[int, typer.Option("--points", min=2, help="How many ε to look at if none is given.")] = 10,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Which words and draws are taken.")] = 0,
+    points: Annotated[int, typer.Option("--points", min=2, help="How many ε to measure if none is given.")] = 10,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the words and draws.")] = 0,
     word: Annotated[
-        list[str] | None, typer.Option("--word", "-w", help="A word to show example replacements of; may be repeated.")
+        list[str] | None, typer.Option("--word", "-w", help="A word to show example replacements for; may be repeated.")
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option("--figures", metavar="NAME", help="Draw pictures: NAME.png or NAME.svg gives NAME-histograms, …"),
+        typer.Option("--figures", metavar="NAME", help="Write plots: NAME.png or NAME.svg gives NAME-histograms, …"),
     ] = None,
     compare: Annotated[
         list[Path] | None,
-        typer.Option("--compare", metavar="FILE", help="An earlier --output to draw beside this; may be repeated."),
+        typer.Option("--compare", metavar="FILE", help="An earlier --output to plot beside this one; may be repeated."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a report to be filed, one page with all in it.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained HTML report.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write everything as JSON to this file.")
     ] = None,
     engine: Annotated[
-        str, typer.Option("--engine", help="local, or gpu (CUDA), for mechanisms that add noise.")
+        str, typer.Option("--engine", help="local, or gpu (CUDA) for mechanisms that add noise.")
     ] = "local",
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what ε means, or find the largest ε that meets targets.
+    """Explain what ε means, or find the largest ε that meets your targets.
 
-    What was measured is kept in the cache: a calibration that was stopped goes on where it was.
+    Results are cached, so a calibration that was interrupted continues where it stopped.
 
-    For example:
+    Examples:
 
       wordveil calibrate
 
-      wordveil calibrate --epsilon 4 --epsilon 6
+      wordveil calibrate --epsilon 2 --epsilon 4
 
       wordveil calibrate --stays 0.5 --adversary 0.2 --html report.html
 
@@ -156,6 +166,7 @@ def calibrate(
     check_writable(html, output, *drawn, inputs=(space, *(compare or ())), overwrite=overwrite)
     if html is not None:
         check_can_draw()
+        needs("jinja2", "plots", "an HTML report")
     others = [_curve(path) for path in compare or []]
     _check_targets(targets, share, settings)
     opened = on_engine(load_space(space, normalise=normalise), engine)
@@ -174,20 +185,20 @@ def calibrate(
 
 def _check_targets(targets: list[Target], share: float, settings: Effort) -> None:
     if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
-        raise WordveilError("--share is a share of words: above 0, and at most 1.")
+        raise OptionError("--share must lie above 0 and be at most 1.")
     for target in targets:
         if target.kind == "alternatives" and target.bound > settings.draws:
-            raise WordveilError("more distinct outputs than draws cannot come out; raise --draws.")
+            raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
 
 
 def number_of_words(words: str | None) -> int | None:
-    """Read a number of words, or the word all, which is 0 to the settings."""
+    """Read a number of words, or the word all, which becomes 0."""
     if words is None:
         return None
     if words == "all":
         return 0
     if not words.isdecimal() or len(words) > _MOST_DIGITS or int(words) == 0:
-        raise WordveilError("--words must be a number above 0, or all.")
+        raise OptionError("--words must be a number above 0, or all.")
     return int(words)
 
 
@@ -197,7 +208,7 @@ def _curve(path: Path) -> Curve:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise WordveilError(f"cannot read {path} as JSON; give a file that --output wrote.") from None
+        raise FileError(f"cannot read {path} as JSON; --compare needs a file that --output wrote.") from None
     return Curve.from_dict(facts)
 
 
@@ -235,28 +246,29 @@ def _show(found: Calibration, facts: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from wordveil.calibration.wording import percent, success
+    from wordveil.calibration.wording import ATTACKER, near_loss, percent, success
 
     console = stdout()
-    table = Table(title=f"{facts['mechanism']} on {escape(facts['on']['name'])}", title_justify="left")
-    table.add_column("ε", justify="right")
+    table = Table(
+        title=f"{facts['mechanism']} on {escape(facts['on']['name'])}",
+        title_justify="left",
+        caption=ATTACKER,
+        caption_justify="left",
+    )
     for heading in (
-        "stays\nmean", "stays\nworst", "outputs\nfewest", "outputs\nmedian", "adversary\nuniform",
-        "adversary\nfrequency", "near loss\nmedian", "near\nword", "other\nword",
+        "ε", "stays\nmean", "stays\nworst", "outputs\nfewest", "outputs\nmedian", "attacker\nuniform",
+        "attacker\nfrequency", "near loss\nmedian", "near\nword", "other\nword",
     ):  # fmt: skip
         table.add_column(heading, justify="right")
     for one in found.measurements:
-        loss = float(np.median(one.near_loss.values))
         table.add_row(
             f"{one.epsilon:g}", percent(one.stays.mean), percent(one.stays.worst), f"{one.distinct.worst:,.0f}",
             f"{np.median(one.distinct.values):,.0f}", success(one.uniform), success(one.frequency),
-            f"{'≤ ' if one.near_loss.bound else ''}{loss:.3g}" if np.isfinite(loss) else "none",
-            percent(one.near.value), percent(one.far.value),
+            near_loss(one.near_loss), percent(one.near.value), percent(one.far.value),
             style="bold yellow" if one.epsilon == found.recommended else None,
         )  # fmt: skip
     console.print(table)
-    console.print(escape(facts["how"]), soft_wrap=True)
-    for sentence in facts["advice"] or facts["measurements"][-1]["meaning"]:
+    for sentence in (facts["how"], *(facts["advice"] or facts["measurements"][-1]["meaning"])):
         console.print(escape(sentence), soft_wrap=True)
 
 

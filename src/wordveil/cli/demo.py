@@ -1,4 +1,4 @@
-"""``wordveil demo``: the sample text before and after, and the report."""
+"""``wordveil demo``: a sample text before and after, and its privacy report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["register"]
 
 _SAMPLE = Path(__file__).parent.parent / "data" / "sotu" / "addresses.csv"
 _SENTENCES = 7
-_FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")  # fonts on another host, which no page of ours may ask for
+_FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")  # loaded from another host, which no page of ours may do
 
 
 def register(app: typer.Typer) -> None:
@@ -40,26 +40,28 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    epsilon: Epsilon = 6.0,
+    epsilon: Epsilon = 4.0,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
     option: Options = None,
     seed: Seed = None,
-    svg: Annotated[Path | None, typer.Option("--svg", help="Also write the picture to this SVG file.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Also write the table as a picture to this SVG file.")
+    ] = None,
     save: Annotated[
         Path | None,
-        typer.Option("--save", help="Only write the whole sample table to this CSV file, to try things on."),
+        typer.Option("--save", help="Only write the sample data to this CSV file, to try other commands on."),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Veil a sample text and show it before and after, with the replaced words marked, and the privacy report.
+    """Veil a sample text and show it before and after, with the replaced words marked and the privacy report.
 
     Examples:
 
       wordveil demo
 
-      wordveil demo --epsilon 4 --svg demo.svg
+      wordveil demo --epsilon 2 --svg demo.svg
 
       wordveil demo --save speeches.csv
     """
@@ -74,10 +76,10 @@ def demo(
     from rich.panel import Panel
     from rich.table import Table
 
-    from wordveil.text import Veil, plain_words, report
+    from wordveil.text import Veil
 
     made = build_mechanism(mechanism, epsilon, space, normalise, option)
-    veil = Veil(made, seed=seed)
+    veil = Veil(made, seed=seed, unproven=True)  # the sample is public, and the report says what is missing
     original = _opening()
     release = veil(original)
     console = Console(record=svg is not None, highlight=False, width=110 if svg else None)
@@ -87,7 +89,7 @@ def demo(
     table.add_column("after", ratio=1)
     table.add_row(before, after)
     console.print(table)
-    lines = plain_words(report(veil, release.counts, release.counts.veiled))
+    lines = veil.report(release).sentences()
     console.print(Panel("\n".join(f"• {line}" for line in lines), title="privacy report"))
     if svg is not None:
         picture = console.export_svg(title="wordveil demo")
@@ -95,13 +97,13 @@ def demo(
 
 
 def _opening() -> str:
-    """Return the beginning of the first address of the sample."""
+    """Return the opening of the first address of the sample."""
     with _SAMPLE.open(encoding="utf-8", newline="") as table:
         return " ".join(row["text"] for row in itertools.islice(csv.DictReader(table), _SENTENCES))
 
 
 def _marked(original: str, release: Release, *, plain: bool) -> tuple[Text, Text]:
-    """Colour the words that were drawn anew, more strongly where they changed; without colours, put *stars* there."""
+    """Colour the replaced words, more strongly where they changed; without colours, put *stars* around those."""
     from rich.text import Text
 
     before, after = Text(), Text()

@@ -35,18 +35,18 @@ def explain(
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
     option: Options = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many outputs to show.")] = 15,
+    top: Annotated[int, typer.Option("--top", min=1, help="The number of outputs to show.")] = 15,
     as_json: Json = False,
 ) -> None:
-    """Show what a word may become: the likeliest outputs, the chance of staying, and how many words carry 95% of it.
+    """Show what a word may become: its likeliest outputs, its chance of staying, and how widely it is spread.
 
     Examples:
 
-      wordveil explain harbour --epsilon 6
+      wordveil explain harbour --epsilon 4
 
       wordveil explain harbour --epsilon 10 --mechanism laplace --top 5
 
-      wordveil explain harbour --epsilon 6 --option k=5 --json
+      wordveil explain harbour --epsilon 4 --option k=5 --json
     """
     from wordveil.calibration.explain import outputs_of
     from wordveil.text.lookup import Lookup
@@ -89,5 +89,5 @@ def _show(facts: dict[str, Any]) -> None:
         )
     console.print(table)
     console.print(f"It stays with probability {100 * facts['stays']:.2f}%.")
-    console.print(f"{facts['words_for_95_percent']:,} words carry 95% of the probability.")
+    console.print(f"The likeliest {facts['words_for_95_percent']:,} outputs hold 95% of the probability.")
     console.print(facts["guarantee"]["sentence"], soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``wordveil match``: the ε at which one mechanism protects as much as another."""
+"""``wordveil match``: the ε at which one mechanism protects as well as another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from wordveil.cli.calibrate import ProgressOf, Quiet, number_of_words
 from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, stdout
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.calibration import Meter
@@ -28,21 +28,21 @@ def register(app: typer.Typer) -> None:
 def match(
     mechanism: Annotated[
         list[str] | None,
-        typer.Option("--mechanism", "-m", help="The known mechanism first, then each to be matched to it."),
+        typer.Option("--mechanism", "-m", help="The known mechanism first, then each one to match to it."),
     ] = None,
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The ε of the first mechanism.")] = None,
     by: Annotated[
         str,
         typer.Option(
             "--by",
-            help="What is made equal: worst or mean, how often the worst or the average word stays itself (N_w); "
-            "adversary, how often the best guess of the original is right; adversary-frequency, the same for someone "
-            "who knows how frequent words are.",
+            help="What to make equal: worst or mean, how often the worst or the average word stays unchanged (N_w); "
+            "adversary, how often an attacker who looks at one word at a time guesses right; adversary-frequency, the "
+            "same if they know word frequencies.",
         ),
     ] = "worst",
     space: Annotated[
         list[str] | None,
-        typer.Option("--space", "-s", help="The space of all mechanisms, or one for each, in their order."),
+        typer.Option("--space", "-s", help="One space for all mechanisms, or one for each, in the same order."),
     ] = None,
     normalise: Normalise = False,
     option: Annotated[
@@ -51,35 +51,35 @@ def match(
             "--option",
             "-O",
             metavar="NUMBER:NAME=VALUE",
-            help="An option, such as 2:k=5 for the second mechanism.",
+            help="An option of one mechanism, such as 2:k=5 for the second.",
         ),
     ] = None,
     words: Annotated[str, typer.Option("--words", help="How many words to measure, or all.")] = "2000",
     adversary_words: Annotated[
-        int, typer.Option("--adversary-words", min=1, help="Among how many words the adversary looks at most.")
+        int, typer.Option("--adversary-words", min=1, help="The most words that the attacker chooses among.")
     ] = 50_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Which words and draws are taken.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the words and draws.")] = 0,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the ε at which other mechanisms protect as much as a known one.
+    """Find the ε at which other mechanisms protect as well as a known one.
 
-    For example:
+    Examples:
 
-      wordveil match --mechanism graph --epsilon 6 --mechanism laplace
+      wordveil match --mechanism graph --epsilon 4 --mechanism laplace
 
-      wordveil match -m graph -e 3 -m ring -m exponential --by adversary
+      wordveil match -m graph -e 4 -m ring -m exponential --by adversary
 
-      wordveil match -m graph -e 6 -m graph --option 2:k=5 --by mean
+      wordveil match -m graph -e 4 -m graph --option 2:k=5 --by mean
     """
     from wordveil import calibration
 
     names = mechanism or []
     if len(names) < 2:
-        raise WordveilError("give --mechanism at least twice: the known one, and one to match to it.")
+        raise OptionError("--mechanism is needed at least twice: the known one, and one to match to it.")
     known = check_epsilon(epsilon)
     if by not in calibration.MATCHED:
-        raise WordveilError(f"there is no --by {by!r}; choose one of {', '.join(calibration.MATCHED)}.")
+        raise OptionError(f"unknown --by {by!r}; choose one of {', '.join(calibration.MATCHED)}.")
     spaces = _spaces(space or ["glove-50k"], len(names))
     settings = calibration.Effort(words=number_of_words(words), adversary_words=adversary_words, seed=seed)
     with ProgressOf("matching", quiet=quiet) as progress:
@@ -95,17 +95,17 @@ def match(
 
 def _spaces(given: list[str], count: int) -> list[str]:
     if len(given) not in (1, count):
-        raise WordveilError(f"give --space once, or {count} times: one for each mechanism.")
+        raise OptionError(f"--space is needed once, or {count} times: one for each mechanism.")
     return given * count if len(given) == 1 else given
 
 
 def _options(given: list[str], count: int) -> list[dict[str, Any]]:
-    """Sort the options by the number of the mechanism that each is for."""
+    """Sort the options by the mechanism that each is for."""
     sorted_: list[list[str]] = [[] for _ in range(count)]
     for one in given:
         numbered = _NUMBERED.fullmatch(one)
         if numbered is None or not 1 <= int(numbered[1]) <= count:
-            raise WordveilError(f"an --option must look like 2:k=5, with the mechanism's number from 1 to {count}.")
+            raise OptionError(f"an --option must look like 2:k=5, with the mechanism's number from 1 to {count}.")
         sorted_[int(numbered[1]) - 1].append(numbered[2])
     return [parse_options(options) for options in sorted_]
 
@@ -132,11 +132,17 @@ def _show(facts: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from wordveil.calibration.wording import percent
+    from wordveil.calibration.wording import ATTACKER, percent
 
-    table = Table(title=f"Equal protection by {facts['by']}", title_justify="left")
+    by_attacker = facts["known"]["adversary"] is not None
+    table = Table(
+        title=f"Equal protection by {facts['by']}",
+        title_justify="left",
+        caption=ATTACKER if by_attacker else None,
+        caption_justify="left",
+    )
     table.add_column("mechanism", overflow="fold")
-    for heading in ("ε", "stays, worst", "stays, mean", "near loss, median", "adversary"):
+    for heading in ("ε", "stays, worst", "stays, mean", "near loss, median", "attacker right"):
         table.add_column(heading, justify="right")
     for one in (facts["known"], *facts["matched"]):
         options = ", ".join(f"{key}={value}" for key, value in one["options"].items() if value is not None)

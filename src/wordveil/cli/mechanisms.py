@@ -1,4 +1,4 @@
-"""``wordveil mechanisms``: the list, with what each promises and what the audit found."""
+"""``wordveil mechanisms``: the mechanisms, with what each promises and what the audit found."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def register(app: typer.Typer) -> None:
 
 
 def mechanisms(as_json: Json = False) -> None:
-    """List the mechanisms: family, promise, who proposed it, and what the audit that came with this version found.
+    """List the mechanisms: family, promise, who proposed each, and what this version's audit found.
 
-    The audit is repeated by `wordveil audit --all`.
+    `wordveil audit --all` repeats the audit.
 
     Example:
 

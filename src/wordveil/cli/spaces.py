@@ -1,4 +1,4 @@
-"""``wordveil spaces``: which spaces there are, or what one file holds."""
+"""``wordveil spaces``: the bundled spaces, or what an embedding file holds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def register(app: typer.Typer) -> None:
 
 
 def spaces(
-    space: Annotated[str | None, typer.Argument(help="A bundled space or an embedding file to look into.")] = None,
+    space: Annotated[str | None, typer.Argument(help="A bundled space or an embedding file to describe.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the bundled spaces, or say what one space or embedding file holds.
+    """List the bundled spaces, or describe one space or embedding file.
 
     Examples:
 
@@ -30,8 +30,7 @@ def spaces(
 
       wordveil spaces vectors.txt.gz
     """
-    from wordveil.spaces import BUNDLED, load_space
-    from wordveil.spaces.opening import bundled_facts
+    from wordveil.spaces import BUNDLED, bundled_facts, load_space
 
     facts: list[dict[str, Any]]
     if space is None:

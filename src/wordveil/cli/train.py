@@ -210,7 +210,7 @@ def _from_wordnet(
     wordnet: WordNet, nodes: str, parts: list[str], vocabulary: list[str] | None, left_out: Collection[str]
 ) -> Pairs:
     from wordveil.lab.training import PARTS, synset_pairs, word_pairs
-    from wordveil.text.lemmas import BaseForms
+    from wordveil.text.lookup import BaseForms
 
     for part in parts:
         if part not in PARTS:

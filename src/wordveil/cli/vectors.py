@@ -1,4 +1,4 @@
-"""``wordveil vectors``: a perturbed embedding file."""
+"""``wordveil vectors``: write a noisy embedding file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wordveil.cli.options import (
     stderr,
     while_at_work,
 )
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 __all__ = ["register"]
 
@@ -32,7 +32,8 @@ def register(app: typer.Typer) -> None:
 
 def vectors(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to write; its ending sets the form (.npz, .txt, .bin, …).")
+        Path,
+        typer.Option("--output", "-o", help="The file to write; its suffix sets the format (.npz, .txt, .bin, …)."),
     ],
     epsilon: Epsilon = None,
     mechanism: MechanismName = "gaussian",
@@ -40,30 +41,28 @@ def vectors(
     normalise: Normalise = False,
     option: Options = None,
     grid: Annotated[
-        float, typer.Option("--grid", min=0.0, help="Round every coordinate to a multiple of this; 0 to leave it.")
+        float, typer.Option("--grid", min=0.0, help="Round every coordinate to a multiple of this; 0 for no rounding.")
     ] = 2.0**-10,
     seed: Seed = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write an embedding file with one noisy vector for every word: noise mechanisms only.
+    """Write an embedding file with one noisy vector for every word (noise mechanisms only).
 
-    The promise is about a vector that is released without its word, as when a text is released as a list of vectors; in
-    the file itself every vector stands beside its word, so keep the file as you would keep the text.
+    The promise covers a vector released without its word, as when a text is released as a list of vectors. In the file
+    itself every vector stands beside its word, so protect the file as you would the text.
 
-    What floating point does to the promise: a noisy coordinate is a double that only some inputs can produce, so its
-    last bits can betray the original exactly (Mironov 2012). Rounding to a grid far coarser than those bits, which is
-    the default, removes what is known of that attack, but the promise itself is proved for real numbers. A word drawn
-    by `privatize` does not have the problem, since a word and no number is released.
+    Floating point weakens the promise: only some inputs can produce a given noisy coordinate, so its last bits can give
+    the original away (Mironov 2012). The default rounding, far coarser than those bits, stops the known attacks, but
+    the proof is for real numbers. `privatize` is not affected, because it releases words and no numbers.
 
     Examples:
 
-      wordveil vectors --mechanism gaussian --epsilon 2 -o noisy.npz
+      wordveil vectors --mechanism gaussian --epsilon 4 -o noisy.npz
 
       wordveil vectors --mechanism nadp --epsilon 1 --option join=true -o noisy.txt
     """
     import numpy as np
 
-    from wordveil._mechanisms import NoiseMechanism
     from wordveil._mechanisms.base import DRAWN_IN_FLOATS
     from wordveil.noise import Entropy
     from wordveil.parallel import blocks
@@ -71,26 +70,29 @@ def vectors(
 
     check_writable(output, inputs=(space,), overwrite=overwrite)
     if not math.isfinite(grid):
-        raise WordveilError("--grid must be a finite number from 0 on.")
+        raise OptionError("--grid must be a finite number, 0 or above.")
     made = build_mechanism(mechanism, epsilon, space, normalise, option)
-    if not isinstance(made, NoiseMechanism):
-        raise WordveilError(
-            f"the mechanism {mechanism} draws words and has no noisy vectors; choose laplace or gaussian."
+    perturb = getattr(made, "perturb", None)
+    if perturb is None:
+        raise OptionError(
+            f"the mechanism {mechanism} draws words without making noisy vectors; choose laplace or gaussian."
         )
     entropy = Entropy(seed)
     noisy = np.empty((len(made.space), made.space.dimension), dtype=np.float32)
     with while_at_work("drawing noise…"):
         for part in blocks(len(noisy), 1 << 14):
-            noisy[part] = made.perturb(np.arange(part.start, part.stop), entropy)
+            noisy[part] = perturb(np.arange(part.start, part.stop), entropy)
             if grid:
                 noisy[part] = np.round(noisy[part] / grid) * grid
         write_vectors(output, made.space.vocabulary.words, noisy)
     promise = made.guarantee if entropy.secure else made.guarantee.void("A seed was given.")
     if not grid:
-        promise = promise.void("The low bits of the numbers were kept, and they may tell the word.")
-    stderr().print(f"{len(noisy):,} noisy vectors in {output}. {promise.sentence()}", markup=False, soft_wrap=True)
-    stderr().print("It holds for a vector released without its word; in this file each stands beside its word.")
-    stderr().print("It is proved for real numbers, of which these are roundings.")
+        promise = promise.void("The low bits of the numbers were kept, and may give the word away.")
+    stderr().print(
+        f"Wrote {len(noisy):,} noisy vectors to {output}. {promise.sentence()}", markup=False, soft_wrap=True
+    )
+    stderr().print("This covers a vector released without its word; in the file each stands beside its word.")
+    stderr().print("It is proved for real numbers, which these are rounded from.")
     for caveat in promise.caveats:
         if caveat != DRAWN_IN_FLOATS:  # that is about words
             stderr().print(caveat, soft_wrap=True)

@@ -1,9 +1,9 @@
-"""Nearest words from an approximate index (FAISS), where it has been measured to be good enough.
+"""Nearest words from an approximate index (FAISS), where it is measured to be good enough.
 
-The index is made of the vocabulary alone and is asked with the noisy point alone, so what it returns is post-processing
-and the promise stays what it was, however wrong the answer. What suffers is only how near the word is. So an index is
-used on request only, and only if on noisy points of this very mechanism at this very ε it finds the nearest word with a
-probability of at least 0.99. At small ε noisy points lie far from all words, and no index passes.
+The index is built from the vocabulary alone and queried with the noisy point alone, so its answer is post-processing:
+the promise holds however wrong it is, and only the nearness of the word suffers. An index is used on request only, and
+only if it finds the nearest word of noisy points of this very mechanism at this very ε with a probability of at least
+0.99. At small ε noisy points lie far from all words, and no index passes.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from wordveil import parallel
 from wordveil._mechanisms.base import Mechanism, NoiseMechanism
 from wordveil._mechanisms.priors import log_prior
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.extras import needs
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Points
+from wordveil.stats import lower_bound
 
 __all__ = ["RECALL", "IndexedSpace", "approximately"]
 
@@ -38,17 +38,11 @@ _EFFORTS = ((4, 16), (8, 16), (16, 16), (32, 16), (64, 16), (64, 64), (128, 64))
 
 
 class IndexedSpace(EuclideanSpace):
-    """An embedding whose nearest words come from an approximate index.
-
-    Parameters
-    ----------
-    base : EuclideanSpace
-        The words and their vectors.
-    """
+    """An embedding whose nearest words come from an approximate index."""
 
     def __init__(self, base: EuclideanSpace) -> None:
         super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise)
-        needs("faiss", "faiss", "--index approximate")
+        needs("faiss", "faiss", "an approximate index")
         import faiss  # noqa: PLC0415 - an extra
 
         self._faiss: Any = faiss
@@ -63,26 +57,26 @@ class IndexedSpace(EuclideanSpace):
 
     @property
     def visited(self) -> int:
-        """How many cells of the index a search visits."""
+        """The number of cells of the index that a search visits."""
         return int(self._cells.nprobe)
 
     def make_effort(self, cells: int, candidates: int) -> None:
-        """Let a search visit so many cells of the index, and compare so many candidates exactly."""
+        """Set how many cells of the index a search visits, and how many candidates it compares exactly."""
         self._cells.nprobe = cells
         if hasattr(self._index, "k_factor"):
             self._index.k_factor = candidates
 
     def certify(self, recall: float) -> None:
-        """Say in every guarantee how often the nearest word is found, at least."""
+        """State in every guarantee how often the nearest word is found at least."""
         self.recall = recall
         self.remarks = (
-            f"Nearest words come from an approximate index, which finds the nearest one of a noisy point with a "
-            f"probability of at least {recall:.4f} (measured, {_CONFIDENCE:.0%} confidence). It sees the noisy point "
-            "alone, so the promise is the same.",
+            f"Nearest words come from an approximate index, which finds the word nearest to a noisy point with a "
+            f"probability of at least {recall:.4f} (measured, {_CONFIDENCE:.0%} confidence). It sees only the noisy "
+            "point, so the promise is the same.",
         )
 
     def nearest(self, points: Points) -> NDArray[np.int64]:
-        """Return the id of a word near each point: nearly always the nearest."""
+        """Return the id of a word near each point, nearly always the nearest."""
         self._faiss.omp_set_num_threads(parallel.cores())
         found = self._index.search(np.ascontiguousarray(points, dtype=np.float32), 1)[1][:, 0].astype(np.int64)
         empty = np.flatnonzero(found < 0)  # no word in the cells that were visited
@@ -91,13 +85,13 @@ class IndexedSpace(EuclideanSpace):
         return np.asarray(found)
 
     def describe(self) -> dict[str, Any]:
-        """Say what the space is, in plain values."""
+        """Describe the space in plain values."""
         index = {"kind": self.kind, "cells_visited": self.visited, "recall_at_least": self.recall}
         return {**super().describe(), "index": index}
 
 
 def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mechanism[Any]:
-    """Make a mechanism with an approximate index that was measured to be good enough for it, or refuse.
+    """Make a mechanism with an approximate index that is measured to be good enough for it, or refuse.
 
     Parameters
     ----------
@@ -108,9 +102,9 @@ def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mech
     """
     exact = make(space)
     if not isinstance(space, EuclideanSpace) or not exact.takes_nearest:
-        raise WordveilError(f"the mechanism {exact.name} searches no single nearest word: leave out --index.")
+        raise OptionError(f"the mechanism {exact.name} does not search for a nearest vector; choose an exact search.")
     if len(space) < _LEAST_WORDS:
-        raise WordveilError("with so few words an index saves nothing: leave out --index.")
+        raise OptionError("an index saves nothing with so few words; choose an exact search.")
     indexed = IndexedSpace(space)
     made = make(indexed)
     best = 0.0
@@ -124,16 +118,16 @@ def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mech
             if recall >= RECALL:
                 indexed.certify(recall)
                 return made
-    raise WordveilError(
-        f"no index finds the nearest word often enough at this epsilon: {best:.3f} at best, {RECALL:g} is wanted, "
-        "because noisy points lie far from all words; leave out --index, or raise epsilon."
+    raise OptionError(
+        f"no index finds the nearest word often enough at this epsilon ({best:.3f} at best, {RECALL:g} is needed), "
+        "because noisy points lie far from all words; choose an exact search or a larger epsilon."
     )
 
 
 def _trial(
     mechanism: Mechanism[Any], space: EuclideanSpace, entropy: Entropy
 ) -> tuple[list[Points], list[NDArray[np.int64]]]:
-    """Draw noisy points for words as they come in a text and for words of any kind, and search them exactly."""
+    """Draw noisy points for words as frequent as in text and for words at random, and search them exactly."""
     assert isinstance(mechanism, NoiseMechanism)  # noqa: S101 - its caller has looked
     weights = np.exp(log_prior(space, "frequency"))
     samples = []
@@ -144,10 +138,7 @@ def _trial(
 
 
 def _least_recall(space: IndexedSpace, samples: list[Points], nearest: list[NDArray[np.int64]]) -> float:
-    """Return a lower confidence bound on the recall, for the kind of words where it is worst (Clopper and Pearson)."""
+    """Return a lower confidence bound on the recall, for the kind of words where it is worst."""
     error = (1.0 - _CONFIDENCE) / (2 * len(_EFFORTS))  # for both kinds of words and every effort that may be tried
-    bounds = []
-    for points, truth in zip(samples, nearest, strict=True):
-        hits = int((space.nearest(points) == truth).sum())
-        bounds.append(float(scipy.special.betaincinv(hits, _TRIALS - hits + 1, error)) if hits else 0.0)
-    return min(bounds)
+    hits = [(space.nearest(points) == truth).sum() for points, truth in zip(samples, nearest, strict=True)]
+    return float(lower_bound(min(hits), _TRIALS, error))

@@ -11,7 +11,7 @@ import wordveil
 from wordveil.io.plan import Plan
 from wordveil.io.records import Reading
 from wordveil.io.tally import Tally
-from wordveil.text import Veil, report
+from wordveil.text import Report, Veil
 
 __all__ = ["job_report"]
 
@@ -30,7 +30,7 @@ def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[s
     tally : Tally
         The sums over the whole job.
     """
-    facts = report(veil, tally.counts, tally.worst_words)
+    facts = Report.of(veil, tally.counts, tally.worst_words)
     return {
         **facts,
         "policies": _policies(facts),

@@ -1,7 +1,6 @@
 """Exact samplers and the entropy source."""
 
 from wordveil.noise.entropy import Entropy
-from wordveil.noise.gamma import log_gamma_draws
 from wordveil.noise.gaussian import delta_between, sigma_for
 from wordveil.noise.hyperbolic import (
     hyperbolic_radii,
@@ -9,7 +8,7 @@ from wordveil.noise.hyperbolic import (
     icdm19_radius_distribution,
     metropolis_points,
 )
-from wordveil.noise.laplace import directions, laplace_lengths, laplace_noise
+from wordveil.noise.laplace import directions, laplace_lengths, log_gamma_draws
 
 __all__ = [
     "Entropy",
@@ -19,7 +18,6 @@ __all__ = [
     "icdm19_lengths",
     "icdm19_radius_distribution",
     "laplace_lengths",
-    "laplace_noise",
     "log_gamma_draws",
     "metropolis_points",
     "sigma_for",

@@ -21,19 +21,19 @@ _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fe
 class Entropy:
     """A stream of random numbers: cryptographic by default, reproducible when seeded.
 
-    The stream is ChaCha20 under a 256-bit key. Without a seed the key comes from the operating system and
-    is never stored. A process that was forked, and a copy that was pickled into another process, takes a new
-    key, so no two workers ever share a stream. Safe to use from several threads.
+    The stream is ChaCha20 under a 256-bit key. Without a seed the key comes from the operating system and is never
+    stored. A forked process, and a copy that is pickled into another process, takes a new key, so no two workers ever
+    share a stream. Safe to use from several threads.
 
-    With a seed the key of a forked process follows from the seed and the number of the process. So workers do not
-    repeat one another there either, but what they draw differs from run to run: for numbers that repeat, make the
-    stream of a worker in the worker, with a seed of its own.
+    With a seed, the key of a forked process follows from the seed and the number of the process: workers do not repeat
+    one another, but what they draw differs from run to run. For numbers that repeat, make each worker's stream in the
+    worker, with a seed of its own.
 
     Parameters
     ----------
     seed : int, optional
-        For experiments only: the same seed gives the same numbers, and whatever is released with it carries
-        no guarantee (`secure` is False).
+        For experiments only: the same seed gives the same numbers, so what is released with it has no guarantee
+        (`secure` is False).
 
     Examples
     --------
@@ -64,13 +64,13 @@ class Entropy:
 
     @property
     def generator(self) -> np.random.Generator:
-        """The stream as a numpy generator; ask anew each time, since a forked process gets another one."""
+        """The stream as a numpy generator; ask for it each time, since a forked process gets another one."""
         if self._process != os.getpid():  # a fork that Python was not told of
             self.after_fork()
         return self._generator
 
     def after_fork(self) -> None:
-        """Take a new key, and a lock that nobody holds: the copy of this stream must not repeat it."""
+        """Take a new key, and a lock that no thread holds: the copy of this stream must not repeat it."""
         if self._sequence is not None:
             self._sequence = np.random.SeedSequence(
                 self._sequence.entropy, spawn_key=(*self._sequence.spawn_key, 2**31, os.getpid())
@@ -80,9 +80,9 @@ class Entropy:
     def uniform(self, size: int) -> NDArray[np.float64]:
         """Draw numbers from (0, 1), as finely spaced near 0 as doubles are.
 
-        The usual ``random()`` gives multiples of 2^-53, so that an event of smaller probability never
-        happens. Here a draw near 0 has all its 53 bits down to 2^-76, and never fewer than multiples of 2^-128, so
-        that samplers which put their rare events first, at 0, give each of them its due.
+        The usual ``random()`` gives multiples of 2^-53, so that an event of smaller probability never happens. Here a
+        draw near 0 has all its 53 bits down to 2^-76, and is a multiple of 2^-128 below that, so that samplers that put
+        their rare events first, at 0, give each of them its probability.
         """
         generator = self.generator
         high = generator.integers(0, 2**64, size, dtype=np.uint64, endpoint=False)
@@ -98,7 +98,7 @@ class Entropy:
         return self.generator.integers(0, highs, dtype=np.int64)
 
     def key(self) -> NDArray[np.uint32]:
-        """Draw 256 bits that key another stream, one that is made where this one cannot be."""
+        """Draw 256 bits to key another stream, on a device where this one cannot run."""
         return self.generator.integers(0, 2**32, 8, dtype=np.uint32, endpoint=False)
 
     def spawn(self, count: int) -> list[Entropy]:

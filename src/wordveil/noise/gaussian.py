@@ -1,4 +1,4 @@
-"""Gaussian noise: how much is needed, and how much two words differ under it.
+"""Gaussian noise: how much is needed, and how well two words can be told apart under it.
 
 With ``P = N(a, s²I)``, ``Q = N(b, t²I)`` and ``D = ‖a-b‖``, the smallest δ for which ``P(S) <= e^ε·Q(S) + δ`` for all
 S is ``P(S*) - e^ε·Q(S*)`` with ``S*`` the set where ``ln p/q > ε`` (Neyman and Pearson). For ``s = t`` that is a
@@ -36,7 +36,7 @@ def sigma_for(epsilon: float, delta: float) -> float:
 
 
 def _half_space(epsilon: float, ratio: float) -> float:
-    """Return δ for equal deviations, `ratio` being the distance in deviations."""
+    """Return δ for equal standard deviations, `ratio` being the distance in units of them."""
     hit = scipy.special.log_ndtr(0.5 * ratio - epsilon / ratio)
     miss = epsilon + scipy.special.log_ndtr(-0.5 * ratio - epsilon / ratio)
     return float(math.exp(hit) * -math.expm1(min(miss - hit, 0.0)))
@@ -89,7 +89,7 @@ def _inside(square: float, dimension: int, shift: float) -> float:
 
 
 def _outside(square: float, dimension: int, shift: float) -> float:
-    """Return the probability that it is larger: one minus the other would lose what a large e^ε shows again."""
+    """Return the probability that it is larger; as one minus the other it would lose digits that e^ε magnifies."""
     mean = 0.5 * shift  # of the Poisson number of pairs of degrees of freedom that the shift adds
     spread = 12.0 * math.sqrt(mean + 1.0) + 40.0
     added = np.arange(max(0.0, math.floor(mean - spread)), math.ceil(mean + spread) + 1.0)

@@ -1,6 +1,6 @@
 """Noise in hyperbolic space around the origin, exactly, and the noise of the ICDM 2019 paper.
 
-All functions give radii or points around the origin; who uses them carries them to a word.
+All functions give radii or points around the origin, which callers then carry to a word.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from wordveil.noise.entropy import Entropy
-from wordveil.noise.gamma import log_gamma_draws
+from wordveil.noise.laplace import log_gamma_draws
 
 __all__ = [
     "hyperbolic_radii",
@@ -68,7 +68,7 @@ def icdm19_log_normaliser(dimension: int, epsilon: float) -> float:
 
 
 def icdm19_radius_distribution(radii: Floats, dimension: int, epsilon: float) -> Floats:
-    """Return how likely a point of the paper's Eq. 7 is to be within each of these hyperbolic distances of the origin.
+    """Return how likely a point of the paper's Eq. 7 is to lie within each of these distances of the origin.
 
     With ``r = tanh(ρ/2)`` that is ``∫₀^ρ tanh^{n-1}(s/2)·e^{-εs}/(2·cosh²(s/2)) ds``, over the whole.
     """
@@ -137,7 +137,7 @@ class _Envelope:
         return float(self._power / r - 2.0 * self._epsilon / ((1.0 - r) * (1.0 + r)))
 
     def _drop(self, end: float, mode: float) -> float:
-        """Return a place between the mode and the end where the density has fallen by about e: good, not critical."""
+        """Return a place between the mode and the end where the density has fallen by about e; it need not be exact."""
         near, far = mode, end
         for _ in range(80):
             middle = 0.5 * (near + far)
@@ -175,7 +175,7 @@ class _Envelope:
 
 
 def metropolis_points(count: int, dimension: int, epsilon: float, entropy: Entropy, *, steps: int = 1000) -> Floats:
-    """Draw points of the ball as Algorithm 2 of the paper prints it: a Metropolis-Hastings chain for each.
+    """Draw points of the ball by Algorithm 2 of the paper as printed: one Metropolis-Hastings chain for each.
 
     Each chain starts at the origin and makes `steps` steps. A step adds a standard normal vector, maps the sum from
     flat space to the hyperboloid and on to the ball, and accepts it with probability ``min(1, f(x')/f(x))``. Because

@@ -12,8 +12,7 @@ from wordveil._mechanisms import DEFAULT, MECHANISMS
 from wordveil.calibration import TARGETS
 from wordveil.errors import WordveilError
 from wordveil.text import SELECTIONS
-from wordveil.text.case import CASES
-from wordveil.text.outside import POLICIES
+from wordveil.text.replacing import CASES, POLICIES
 
 __all__ = [
     "FIELDS",

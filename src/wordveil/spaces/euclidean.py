@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import SpaceError
 from wordveil.kernels import plain, straight_distances, worst_error
 from wordveil.spaces import products
 from wordveil.spaces.space import Ids, Points, PointSpace, Rows
@@ -30,11 +30,11 @@ class EuclideanSpace(PointSpace):
     vocabulary : Vocabulary
         The words.
     vectors : array of shape (words, dimension)
-        Their vectors; kept as they are (a memory-mapped file stays on disk) until they are needed as float32.
+        Their vectors, kept as they are (a memory-mapped file stays on disk) until they are needed as float32.
     normalise : bool
         Scale every vector to length 1, so that the distance orders words as the cosine does. A zero vector stays.
     folder : Path, optional
-        Where graphs and tours that were made in advance lie; used only if it comes with the package.
+        The folder of graphs and tours that were made in advance; used only if it comes with the package.
 
     Examples
     --------
@@ -59,19 +59,19 @@ class EuclideanSpace(PointSpace):
     ) -> None:
         super().__init__(name, vocabulary, folder)
         if vectors.ndim != 2 or len(vectors) != len(vocabulary) or vectors.shape[1] == 0:
-            raise WordveilError("the vectors must be a matrix with a row for every word.")
+            raise SpaceError("the vectors must be a matrix with a row for every word.")
         self.vectors = vectors
         self.normalise = normalise
         self.metric = "Euclidean distance of unit vectors" if normalise else "Euclidean distance"
 
     @property
     def dimension(self) -> int:
-        """How many coordinates a point has."""
+        """The number of coordinates of a point."""
         return int(self.vectors.shape[1])
 
     @cached_property
     def checksum(self) -> str:
-        """A SHA-256 of words, vectors and the option."""
+        """A SHA-256 of the words, the vectors and `normalise`."""
         digest = hashlib.sha256()
         digest.update(f"{self.normalise} {self.vectors.dtype.str} {self.vectors.shape}\n".encode())
         digest.update("\n".join(self.vocabulary).encode("utf-8", "surrogatepass"))
@@ -100,7 +100,7 @@ class EuclideanSpace(PointSpace):
         # summed in double precision, so that a square is rounded once
         squares = np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
         if squares.any() and not _SMALLEST <= squares.max() <= 1.0 / _SMALLEST:
-            raise WordveilError("the vectors are too long or too short for distances in 32-bit floats; scale them.")
+            raise SpaceError("the vectors are too long or too short for distances in 32-bit floats; rescale them.")
         return squares.astype(np.float32)
 
     @cached_property
@@ -123,15 +123,12 @@ class EuclideanSpace(PointSpace):
         return worst_error(self.matrix.shape[1], float(np.sqrt(self.squares.max())))
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the distances from each of these words to every word, a row each."""
+        """Return the distances from each of these words to every word, one row each."""
         return straight_distances(self.matrix, self.squares, np.asarray(ids))
 
     def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` nearest other words of each word, nearest first, and their distances."""
-        k = min(k, len(self) - 1)
-        where, _ = products.most(self.matrix[ids], self.matrix, -0.5 * self.squares, k, own=ids)
-        offsets = self.matrix[where] - self.matrix[ids][:, None, :]
-        return where, np.sqrt(np.einsum("ijk,ijk->ij", offsets, offsets))
+        return self._around(self.matrix[ids], min(k, len(self) - 1), own=ids)
 
     def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` other words of largest cosine, and those cosines."""
@@ -140,11 +137,11 @@ class EuclideanSpace(PointSpace):
         return products.most(self.directions[ids], self.directions, flat, k, own=ids)
 
     def likeness(self, ids: Ids) -> Rows:
-        """Return the cosine of every word with each of these words, a row each."""
+        """Return the cosine of every word with each of these words, one row each."""
         return self.directions[ids] @ self.directions.T
 
     def points(self, ids: Ids) -> Points:
-        """Return the points of these words, a row each."""
+        """Return the points of these words, one row each."""
         return self.matrix[ids]
 
     def nearest(self, points: Points) -> NDArray[np.int64]:
@@ -153,8 +150,10 @@ class EuclideanSpace(PointSpace):
 
     def closest(self, points: Points, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` words nearest to each point, nearest first, and their distances."""
-        queries = np.asarray(points, dtype=np.float32)
-        where, _ = products.most(queries, self.matrix, -0.5 * self.squares, min(k, len(self)))
+        return self._around(np.asarray(points, dtype=np.float32), min(k, len(self)))
+
+    def _around(self, queries: Points, k: int, own: Ids | None = None) -> tuple[NDArray[np.int64], Rows]:
+        where, _ = products.most(queries, self.matrix, -0.5 * self.squares, k, own=own)
         offsets = self.matrix[where] - queries[:, None, :]
         return where, np.sqrt(np.einsum("ijk,ijk->ij", offsets, offsets))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import json
@@ -15,14 +16,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wordveil.cache import DAMAGE, read_cached
-from wordveil.errors import WordveilError
-from wordveil.spaces.formats.binary import read_word2vec_binary, write_word2vec_binary
-from wordveil.spaces.formats.checks import Places, Vectors, check, narrow
-from wordveil.spaces.formats.detect import detect, ensure_content, form_of_name
-from wordveil.spaces.formats.folder import read_folder, write_folder
-from wordveil.spaces.formats.npz import read_npz, write_npz
-from wordveil.spaces.formats.tensors import read_safetensors, write_safetensors
-from wordveil.spaces.formats.text import read_glove, read_word2vec, write_glove, write_word2vec
+from wordveil.errors import FileError, OptionError, SpaceError, WordveilError
+from wordveil.spaces.formats.arrays import (
+    read_folder,
+    read_npz,
+    read_safetensors,
+    write_folder,
+    write_npz,
+    write_safetensors,
+)
+from wordveil.spaces.formats.common import Places, Vectors, check, is_folder, narrow, opened
+from wordveil.spaces.formats.word_by_word import (
+    count_numbers,
+    match_header,
+    read_glove,
+    read_word2vec,
+    read_word2vec_binary,
+    write_glove,
+    write_word2vec,
+    write_word2vec_binary,
+)
 
 __all__ = ["FORMATS", "load_vectors", "read_vectors", "write_vectors"]
 
@@ -40,6 +53,23 @@ _FORMATS: dict[str, tuple[_Reader, _Writer]] = {
 FORMATS = tuple(_FORMATS)
 """The names of the formats."""
 
+_SAMPLE_BYTES = 1 << 16
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_NAMES = {
+    ".npz": "npz",
+    ".safetensors": "safetensors",
+    ".vec": "word2vec",
+    ".bin": "word2vec-binary",
+    ".txt": "glove",
+}
+_FOREIGN = {
+    b"\xba\x16\x4f\x2f": "a fastText model, not its vectors; give the .vec file that comes with it",
+    b"\x93NUMPY": "an array without words; put it into a folder as vectors.npy, with words.txt beside it",
+    **dict.fromkeys(
+        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+        "a pickle, which is never loaded because it can run code; export the vectors as word2vec text",
+    ),
+}
 _PARSER_VERSION = 1  # to be raised when a change of the readers makes cached vectors wrong
 
 
@@ -51,7 +81,7 @@ def read_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[s
     path : Path or str
         A file, plain or gzipped, or a folder with ``vectors.npy`` and ``words.txt``.
     format : str, optional
-        One of `FORMATS`; told from the content and the name where not given. A fastText ``.vec`` file is
+        One of `FORMATS`; detected from the content and the name if not given. A fastText ``.vec`` file is
         ``word2vec``.
 
     Returns
@@ -63,8 +93,10 @@ def read_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[s
 
     Raises
     ------
-    WordveilError
-        If the file is missing, damaged or not an embedding; the sentence names the line or record.
+    FileError
+        If the file is missing, damaged or cannot be read.
+    SpaceError
+        If what it holds is not an embedding; the message names the line or record.
 
     Examples
     --------
@@ -85,24 +117,7 @@ def load_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[s
     """Read an embedding file, or the copy of its parsed form that an earlier call left in the cache.
 
     The cached copy is used as long as it is the same file, of the same size, and nothing has changed it since.
-
-    Parameters
-    ----------
-    path : Path or str
-        As for `read_vectors`.
-    format : str, optional
-        As for `read_vectors`.
-
-    Returns
-    -------
-    words : list of str
-        The words.
-    vectors : ndarray of shape (words, dimension)
-        The vectors, mapped from disk and read-only.
-
-    See Also
-    --------
-    read_vectors : Does the reading.
+    Parameters, results and errors are those of `read_vectors`, but the vectors are mapped from disk and read-only.
     """
     path = Path(path)
     form = _form(path, format)
@@ -143,19 +158,21 @@ def write_vectors(
 
     Raises
     ------
-    WordveilError
-        If words and vectors do not fit together, the format cannot hold a word, or writing fails.
+    SpaceError
+        If words and vectors do not fit together, or the format cannot hold a word.
+    FileError
+        If the file cannot be written.
     """
     path = Path(path)
-    form = format or form_of_name(path)
+    form = format or _form_of_name(path)
     if form is None:
-        raise WordveilError(f"the name {path} tells no format; give one of: {', '.join(FORMATS)}.")
+        raise OptionError(f"the name {path} does not say which format to write; choose one of: {', '.join(FORMATS)}.")
     _, write = _FORMATS[_known(form)]
     words = list(words)
     kept = narrow(np.asarray(vectors), "the embedding to write")
     check(words, kept, Places("the embedding to write", "word"))
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise WordveilError(f"{path} is a device or a pipe, which an embedding cannot be written to; give a file.")
+        raise FileError(f"{path} is a device or a pipe; give a file to write the embedding to.")
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as scratch:
             whole = Path(scratch, "whole")
@@ -164,7 +181,7 @@ def write_vectors(
                 whole = _gzip(whole)
             whole.replace(path)
     except OSError as error:
-        raise WordveilError(f"{path} cannot be written ({error.strerror}); choose another place.") from None
+        raise FileError(f"{path} cannot be written ({error.strerror}); choose another place.") from None
 
 
 def _gzip(plain: Path) -> Path:
@@ -181,13 +198,62 @@ def _gzip(plain: Path) -> Path:
 
 def _form(path: Path, given: str | None) -> str:
     if given is None:
-        return detect(path)
+        return _detect(path)
     if _known(given) != "folder":
-        ensure_content(path)
+        _sample(path)
     return given
 
 
 def _known(form: str) -> str:
     if form not in _FORMATS:
-        raise WordveilError(f"there is no format '{form}'; choose one of: {', '.join(FORMATS)}.")
+        raise OptionError(f"there is no format '{form}'; choose one of: {', '.join(FORMATS)}.")
     return form
+
+
+def _form_of_name(path: Path) -> str | None:
+    """Return the format that the file's name announces, whether gzipped or not."""
+    return _NAMES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
+
+
+def _sample(path: Path) -> bytes:
+    """Return the beginning of a file, which must not be empty."""
+    with opened(path) as handle:
+        sample = handle.read(_SAMPLE_BYTES)
+    if not sample:
+        raise FileError(f"{path} is empty; give a file with words and vectors.")
+    return sample
+
+
+def _detect(path: Path) -> str:
+    """Return the format of a file or folder, by its content first and its name second."""
+    if is_folder(path):
+        return "folder"
+    sample = _sample(path)
+    for start, what in _FOREIGN.items():
+        if sample.startswith(start):
+            raise SpaceError(f"{path} is {what}.")
+    named = _form_of_name(path)
+    if sample.startswith(_ZIP) or named == "npz":
+        return "npz"
+    if sample[4:9] == b"\0\0\0\0{" or named == "safetensors":
+        return "safetensors"
+    if named == "word2vec-binary":
+        return named
+    first, _, rest = sample.removeprefix(codecs.BOM_UTF8).partition(b"\n")
+    header = match_header(first)
+    if header is None:
+        return "glove"
+    return "word2vec" if _looks_like_text(rest, header[1]) else "word2vec-binary"
+
+
+def _looks_like_text(sample: bytes, dimension: int) -> bool:
+    line, whole, _ = sample.partition(b"\n")
+    fields = line.split() if whole else line.split()[:-1]
+    numbers = fields[1:][-dimension:]
+    if numbers and count_numbers(numbers) == len(numbers):
+        return True
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in sample

@@ -9,31 +9,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from wordveil.cache import cached_arrays
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, SpaceError
 from wordveil.forks import renew_after_fork
-from wordveil.spaces.formats.npy import read_array
+from wordveil.spaces.formats.arrays import read_array
 from wordveil.spaces.hops import HopSearch, checked_rows
 from wordveil.spaces.space import HopSpace, Ids, PointSpace, Rows
-from wordveil.spaces.spanning import join
 from wordveil.spaces.vocabulary import Vocabulary
 
-__all__ = ["GraphSpace", "build_graph"]
+__all__ = ["GraphSpace", "build_graph", "join"]
+
+Edges = NDArray[np.int64]
 
 _MOST_EDGES = 1 << 26  # so that the work on them takes gigabytes at most, and their numbers fit into 32 bits
-_NO_GRAPH = "a graph must have every edge in both directions, and a way from each word to every other."
+_NO_GRAPH = "a graph must have every edge in both directions, and a path from each word to every other."
 _LISTED = 10  # neighbours listed for the spanning tree, even where the graph itself has fewer
 
 
 class GraphSpace(HopSpace):
-    """Words joined to their nearest words; the distance is the number of edges on the shortest way.
+    """Words joined to their nearest words; the distance is the number of edges on the shortest path.
 
-    Two words are joined when either is among the `k` most similar of the other: by cosine in an
-    embedding of vectors, by distance elsewhere. Components that this leaves
-    apart are joined by spanning-tree edges, so that every word has a finite distance to every other. With ``k=0`` the
-    graph is the spanning tree alone.
+    Two words are joined when either is among the `k` most similar words of the other, by cosine in an embedding of
+    vectors, by distance elsewhere. Components that this leaves apart are joined by spanning-tree edges, so that every
+    word has a finite distance to every other. With ``k=0`` the graph is the spanning tree alone.
 
     Use `GraphSpace.of` to build (and cache) the graph of an embedding.
 
@@ -46,10 +47,10 @@ class GraphSpace(HopSpace):
     indptr, indices : array of int
         The graph in compressed sparse rows, every edge in both directions.
     sizes : array of shape (words, hops), optional
-        How many words are at each distance of each word, where it is known already. Draws follow them: with false
-        ones, no promise holds.
+        How many words are at each distance from each word, if that is known. Draws rely on it: with wrong numbers, no
+        promise holds.
     trusted : bool
-        Skip the checks that must sort all edges and search the graph; for what comes with the package.
+        Skip the checks that sort all edges and search the graph; for bundled graphs.
     """
 
     metric = "hops on the neighbour graph"
@@ -69,9 +70,9 @@ class GraphSpace(HopSpace):
         try:
             self.indptr, self.indices = checked_rows(indptr, indices)
         except ValueError:
-            raise WordveilError(_NO_GRAPH) from None
+            raise SpaceError(_NO_GRAPH) from None
         if len(self.indptr) != len(vocabulary) + 1 or not len(vocabulary):
-            raise WordveilError(_NO_GRAPH)
+            raise SpaceError(_NO_GRAPH)
         self._lock = threading.Lock()
         renew_after_fork(self)
         if not trusted:
@@ -82,12 +83,12 @@ class GraphSpace(HopSpace):
         self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
 
     def _check_edges(self) -> None:
-        """Refuse a graph on which hops are no distance between any two words."""
+        """Refuse a graph on which hops are not a distance between any two words."""
         words, degrees = len(self.vocabulary), np.diff(self.indptr)
         begins, ends = np.repeat(np.arange(words), degrees), self.indices.astype(np.int64)
         both_ways = np.array_equal(np.sort(begins * words + ends), np.sort(ends * words + begins))
         if not both_ways or self.search.sizes(np.array([0]))[0].sum() != words:
-            raise WordveilError(_NO_GRAPH)
+            raise SpaceError(_NO_GRAPH)
 
     def _check_sizes(self, sizes: NDArray[Any]) -> None:
         """Refuse sizes that cannot be those of this graph, without a search."""
@@ -101,9 +102,7 @@ class GraphSpace(HopSpace):
             or (sizes.sum(axis=1, dtype=np.int64) != words).any()
             or (sizes.shape[1] > 1 and (sizes[:, 1] > np.diff(self.indptr)).any())
         ):
-            raise WordveilError(
-                "the sizes of a graph must count every word once in each row, the first being the word itself."
-            )
+            raise SpaceError("the sizes of a graph must count every word once in each row, the word itself first.")
 
     @classmethod
     def of(cls, space: PointSpace, k: int = 10) -> GraphSpace:
@@ -117,9 +116,9 @@ class GraphSpace(HopSpace):
             How many most similar words each word is joined to; 0 for the spanning tree alone.
         """
         if k < 0:
-            raise WordveilError("the k of a neighbour graph must be 0 (a spanning tree) or more.")
+            raise OptionError("the k of a neighbour graph must be 0 (a spanning tree) or more.")
         if min(k, len(space)) * len(space) > _MOST_EDGES:
-            raise WordveilError(
+            raise OptionError(
                 f"a neighbour graph of {len(space):,} words with k={k} has too many edges; choose a k of "
                 f"{_MOST_EDGES // len(space)} or less."
             )
@@ -137,7 +136,7 @@ class GraphSpace(HopSpace):
 
     @classmethod
     def load(cls, name: str, vocabulary: Vocabulary, folder: Path, *, trusted: bool = False) -> GraphSpace:
-        """Open a graph from the folder it was written to.
+        """Open a graph from the folder it was saved to.
 
         Parameters
         ----------
@@ -146,10 +145,10 @@ class GraphSpace(HopSpace):
         vocabulary : Vocabulary
             The words.
         folder : Path
-            Where ``indptr.npy`` and ``indices.npy`` lie.
+            The folder of ``indptr.npy`` and ``indices.npy``.
         trusted : bool
-            The folder comes with the package: its ``sizes.npy`` is believed, and its edges are not sorted. Of any other
-            folder the sizes are counted anew, since draws follow them and nothing less would show that they are right.
+            Believe its ``sizes.npy`` and skip the checks of its edges; for bundled graphs. Otherwise the sizes are
+            counted again, since draws rely on them and nothing less would show that they are right.
         """
         sizes = folder / "sizes.npy"
         return cls(
@@ -181,24 +180,28 @@ class GraphSpace(HopSpace):
 
     @property
     def shells(self) -> int:
-        """How many shells a word can have at most, itself being the first; without a search where that is known."""
+        """How many shells a word can have at most, the first being the word itself; no search if that is known."""
         return int(self.diameter) + 1 if self._shells is None else self._shells
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the hops from each of these words to every word, a row each."""
-        return self.search.distances(np.asarray(ids)).astype(np.float64)
+        """Return the hops from each of these words to every word, one row each."""
+        return self.hops(ids).astype(np.float64)
+
+    def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
+        """Return the same as `distances`, as small integers."""
+        return self.search.distances(np.asarray(ids))
 
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
-        """Return the hops from each of these words to words of its own, a row each."""
+        """Return the hops from each of these words to the words in its row of `others`."""
         return self.search.distances_to(np.asarray(ids), others).astype(np.float64)
 
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
-        """Return how many words are at 0, 1, 2, … hops of each word, a row each, padded with zeros."""
+        """Return how many words are at 0, 1, 2, … hops from each word, one row each, padded with zeros."""
         missing = np.unique(ids[self._sizes[ids, 0] == 0])
         if missing.size:
             rows = self.search.sizes(missing)
             with self._lock:
-                # written into a copy, which is then put in place whole, so that no other thread sees a half
+                # written into a copy that then replaces the table, so that no other thread sees it half done
                 deeper = max(0, max(map(len, rows)) - self._sizes.shape[1])
                 sizes = np.pad(self._sizes, ((0, 0), (0, deeper)))
                 for word, row in zip(missing, rows, strict=True):
@@ -214,7 +217,7 @@ class GraphSpace(HopSpace):
         renew_after_fork(self)
 
     def after_fork(self) -> None:
-        """Take a new lock: a thread that this process does not have may hold the old one."""
+        """Take a new lock: a thread that does not exist in this process may hold the old one."""
         self._lock = threading.Lock()
 
 
@@ -231,3 +234,59 @@ def build_graph(space: PointSpace, k: int) -> tuple[NDArray[np.int32], NDArray[n
     both = both[np.lexsort((both[:, 1], both[:, 0]))]
     indptr = np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=words))])
     return indptr.astype(np.int32), both[:, 1].astype(np.int32)
+
+
+def join(space: PointSpace, edges: Edges, neighbours: Edges, likenesses: NDArray[Any]) -> Edges:
+    """Add the spanning-tree edges that make one component of all words (Borůvka's algorithm).
+
+    In each round every component but the largest takes its edge of greatest likeness to a word outside; those are
+    edges of the maximum spanning tree. From no edges at all the whole tree comes out.
+
+    Parameters
+    ----------
+    space : PointSpace
+        The words.
+    edges : array of shape (edges, 2)
+        The graph so far.
+    neighbours, likenesses : arrays of shape (words, k)
+        The most similar other words of each word, most similar first: most rounds need no more than these.
+    """
+    words = len(space)
+    while True:
+        ones = np.ones(len(edges), dtype=np.int8)
+        graph = scipy.sparse.coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(words, words))
+        count, component = scipy.sparse.csgraph.connected_components(graph, directed=False)
+        if count == 1:
+            return edges
+        edges = np.concatenate([edges, _best_outgoing(space, component.astype(np.int64), neighbours, likenesses)])
+
+
+def _best_outgoing(
+    space: PointSpace, component: NDArray[np.int64], neighbours: Edges, likenesses: NDArray[Any]
+) -> Edges:
+    sizes = np.bincount(component)
+    active = np.flatnonzero(component != sizes.argmax()) if len(sizes) > 2 else np.flatnonzero(component == 0)
+
+    outside = component[neighbours[active]] != component[active][:, None]
+    first = outside.argmax(axis=1)
+    found = outside[np.arange(len(active)), first]
+    value = np.where(found, likenesses[active, first], -np.inf)
+    target = np.where(found, neighbours[active, first], -1)
+    best = np.full(len(sizes), -np.inf)
+    np.maximum.at(best, component[active], value)
+    # A word whose listed neighbours all lie inside can still hold the best edge, if its last listed
+    # neighbour is nearer than the best edge found: only those words are compared with all others.
+    unsure = np.flatnonzero(~found & (likenesses[active, -1] > best[component[active]]))
+    for start in range(0, len(unsure), 1024):
+        some = unsure[start : start + 1024]
+        scores = space.likeness(active[some])
+        scores[component[active[some]][:, None] == component] = -np.inf
+        target[some] = scores.argmax(axis=1)
+        value[some] = scores.max(axis=1)
+
+    # one edge a component: the largest value, of equals the smallest pair, so that no two ties make a cycle
+    pair = np.sort(np.stack([active, target], axis=1), axis=1)
+    order = np.lexsort((pair[:, 1], pair[:, 0], -value, component[active]))
+    lead = np.unique(component[active][order], return_index=True)[1]
+    chosen = pair[order[lead]]
+    return np.unique(chosen[target[order[lead]] >= 0], axis=0)

@@ -1,11 +1,10 @@
 """Breadth-first search from hundreds of words at once.
 
-Whether a word has been reached is one bit for each of the sources, so one pass over the edges, with plain bitwise
-operations on whole arrays, moves every search one hop further. Words are kept in order of falling degree: then "the
-j-th neighbour of every word that has one" is a block at the beginning, and a pass is as many array operations as
-the largest degree.
+Whether a word has been reached is one bit per source, so one pass over the edges, with plain bitwise operations on
+whole arrays, moves every search one hop further. Words are kept in order of falling degree: then "the j-th neighbour of
+every word that has one" is a block at the beginning, and a pass takes as many array operations as the largest degree.
 
-Draws mostly stay near, where a search from each word by itself is cheaper still, if it is compiled.
+Most draws stay near, where a compiled search from each word by itself is cheaper still.
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ from wordveil.parallel import blocks, run
 __all__ = ["SOURCES", "HopSearch", "checked_rows"]
 
 Bits = NDArray[np.uint64]
+Ints = NDArray[np.int64]
 
-#: How many sources one search serves best: 256 bits a word keep the arrays in the processor's cache.
+#: How many sources to search from at once: 256 bits per word keep the arrays in the processor's cache.
 SOURCES = 256
 
 _ALONE = 512  # sources that a thread searches from one after the other
@@ -31,14 +31,9 @@ _MOST = 2**31 - 2  # words, and edges: compiled code counts them, and one more, 
 
 
 def checked_rows(indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return a graph in compressed sparse rows as int32, not to be written; refuse what would lead out of the arrays.
+    """Return a graph in compressed sparse rows as read-only int32; refuse what would lead out of the arrays.
 
-    Compiled code trusts them from then on, so they are copies, unless they came from here already.
-
-    Parameters
-    ----------
-    indptr, indices : array of int
-        The graph, of any kind of integers.
+    Compiled code trusts the arrays from then on, so they are copies, unless they came from here already.
     """
     indptr, indices = np.asarray(indptr), np.asarray(indices)
     if not all(numbers.ndim == 1 and numbers.dtype.kind in "iu" for numbers in (indptr, indices)):
@@ -64,13 +59,7 @@ def _kept(numbers: NDArray[Any]) -> NDArray[np.int32]:
 
 
 class HopSearch:
-    """Searches on an undirected graph.
-
-    Parameters
-    ----------
-    indptr, indices : array of int
-        The graph in compressed sparse rows, every edge in both directions, no loops.
-    """
+    """Searches on an undirected graph in compressed sparse rows, with every edge in both directions and no loops."""
 
     def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
         indptr, indices = checked_rows(indptr, indices)
@@ -91,7 +80,7 @@ class HopSearch:
         return len(self.order)
 
     def shells(self, sources: NDArray[Any]) -> Iterator[Bits]:
-        """Yield for 0, 1, 2, … hops who is exactly so far from whom.
+        """Yield for 0, 1, 2, … hops which words are exactly that far from which sources.
 
         Bit ``j % 64`` of entry ``[place[u], j // 64]`` says whether word ``u`` has that distance from source ``j``.
         Each array is overwritten by the next.
@@ -115,8 +104,23 @@ class HopSearch:
             np.bitwise_and(reached, unseen, out=shell)
             np.bitwise_and(unseen, ~shell, out=unseen)
 
-    def distances(self, sources: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the hops from each source to every word, a row each; -1 where there is no way."""
+    def distances(self, sources: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
+        """Return the hops from each source to every word, one row each; -1 where there is no path."""
+        native = compiled()
+        if native is None or not len(sources):
+            return self._distances_by_shells(sources)
+        words, found = plain(sources, np.int64), np.empty((len(sources), len(self)), dtype=np.int16)
+
+        def search(part: slice) -> None:
+            native.all_hops(self._native_form, words[part], part.stop - part.start, found[part])
+
+        try:
+            run(search, blocks(len(words), SOURCES))
+        except OverflowError:  # a chain of more words than 16 bits can count
+            return self._distances_by_shells(sources)
+        return found
+
+    def _distances_by_shells(self, sources: NDArray[Any]) -> NDArray[np.int32]:
         rows = np.full((len(sources), len(self)), -1, dtype=np.int32)
 
         def search(part: slice) -> None:
@@ -129,17 +133,10 @@ class HopSearch:
         return rows
 
     def distances_to(self, sources: NDArray[Any], targets: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the hops from each source to words of its own, a row each; -1 where there is no way.
+        """Return the hops from each source to the words in its row of `targets`; -1 where there is no path.
 
-        A search ends where the last target is found, and lists nobody else: to near words it takes a fraction of the
+        A search ends when the last target is found and lists no other word: to near words it takes a fraction of the
         time of `distances`.
-
-        Parameters
-        ----------
-        sources : array of int
-            The words to search from.
-        targets : array of shape (sources, targets)
-            For each source the words to search for.
         """
         rows = np.full(targets.shape, -1, dtype=np.int32)
 
@@ -155,25 +152,11 @@ class HopSearch:
         run(search, blocks(len(sources), SOURCES))
         return rows
 
-    def at_hops(
-        self,
-        sources: NDArray[np.int64],
-        starts: NDArray[np.int64],
-        hops: NDArray[np.int64],
-        ranks: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
+    def at_hops(self, sources: Ints, starts: Ints, hops: Ints, ranks: Ints) -> Ints:
         """Return for each draw the word of the given rank among those at the given number of hops from its source.
 
-        Which word has which rank is the same every time, but not the same with and without compiled code.
-
-        Parameters
-        ----------
-        sources : array of int
-            The words to search from.
-        starts : array of int
-            The draws of source ``s`` are those from ``starts[s]`` to ``starts[s + 1]``.
-        hops, ranks : array of int
-            For each draw how far, and which of the words there, counted from 0.
+        The draws of source ``s`` are those from ``starts[s]`` to ``starts[s + 1]``; ranks count from 0. Which word has
+        which rank is the same every time, but not the same with and without compiled code.
         """
         sources, starts, hops, ranks = (plain(numbers, np.int64) for numbers in (sources, starts, hops, ranks))
         if len(starts) != len(sources) + 1 or starts[0] != 0 or not starts[-1] == len(hops) == len(ranks):
@@ -193,14 +176,7 @@ class HopSearch:
         run(search, blocks(len(sources), _ALONE))
         return found
 
-    def _at_hops_together(
-        self,
-        sources: NDArray[np.int64],
-        starts: NDArray[np.int64],
-        hops: NDArray[np.int64],
-        ranks: NDArray[np.int64],
-        found: NDArray[np.int64],
-    ) -> None:
+    def _at_hops_together(self, sources: Ints, starts: Ints, hops: Ints, ranks: Ints, found: Ints) -> None:
         source = np.repeat(np.arange(len(sources)), np.diff(starts))
         deepest = np.zeros(len(sources), dtype=np.int64)
         np.maximum.at(deepest, source, hops)
@@ -229,20 +205,11 @@ class HopSearch:
 
         run(search, enumerate(blocks(len(sources), SOURCES)))
 
-    def first_at(
-        self, sources: NDArray[np.int64], hops: NDArray[np.int64], guesses: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return for each draw the first of its guesses that is so many hops from its source; -1 where none is.
+    def first_at(self, sources: Ints, hops: Ints, guesses: Ints) -> Ints:
+        """Return for each draw the first in its row of guesses that is so many hops from its source; -1 if none is.
 
-        Far away there are many words, so that a random one is soon right, and to see that takes two short searches, one
-        from either end. Needs compiled code.
-
-        Parameters
-        ----------
-        sources, hops : array of int
-            For each draw from where, and how far. Those of one source best follow one another.
-        guesses : array of shape (draws, tries)
-            The words to try.
+        Far away there are many words, so a random one is soon right, and two short searches, one from either end, are
+        enough to see it. Needs compiled code; fastest where the draws of one source follow one another.
         """
         native = compiled()
         if not native:
@@ -259,18 +226,18 @@ class HopSearch:
         run(search, blocks(len(sources), _ALONE))
         return found
 
-    def sizes(self, sources: NDArray[Any]) -> list[NDArray[np.int64]]:
+    def sizes(self, sources: NDArray[Any]) -> list[Ints]:
         """Return for each source how many words there are at 0, 1, 2, … hops."""
 
-        def count(part: slice) -> NDArray[np.int64]:
+        def count(part: slice) -> Ints:
             chosen = sources[part]
             return np.array([_column_sums(shell)[: len(chosen)] for shell in self.shells(chosen)]).T
 
         return [row for block in run(count, blocks(len(sources), SOURCES)) for row in block]
 
 
-def members(shell: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the set bits of a shell as places and columns."""
+def members(shell: Bits) -> tuple[Ints, Ints]:
+    """List the set bits of a shell by place and column."""
     flat = shell.ravel()
     held = np.flatnonzero(flat != 0)  # one-dimensional searches for ones are many times faster than others
     octets = flat[held].astype("<u8").view(np.uint8)
@@ -279,7 +246,7 @@ def members(shell: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return place, word * 64 + one % 64
 
 
-def _ranked(shell: Bits, column: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ranked(shell: Bits, column: Ints, ranks: Ints) -> Ints:
     """Return the places of given ranks among the members of these columns."""
     mask = np.zeros(shell.shape[1] * 64, dtype=np.uint8)
     mask[column] = 1
@@ -292,7 +259,7 @@ def _ranked(shell: Bits, column: NDArray[np.int64], ranks: NDArray[np.int64]) ->
     return np.asarray(place[order[starts[column] + ranks]])
 
 
-def _column_sums(bits: Bits) -> NDArray[np.int64]:
+def _column_sums(bits: Bits) -> Ints:
     # Counters of many bits held as planes, added in pairs of rows by a ripple-carry adder: about
     # seven bitwise operations a row instead of unpacking 64 bits a word.
     planes = [bits]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import SpaceError
 
 __all__ = [
     "BallPoints",
@@ -70,7 +70,7 @@ def ball_points(x: ArrayLike) -> BallPoints:
     x = np.asarray(x, dtype=np.float64)
     gap = _one_minus_squares(x)
     if (~(gap > 0.0)).any():
-        raise WordveilError("a point of the Poincaré ball must have a length below 1.")
+        raise SpaceError("a point of the Poincaré ball must have a length below 1.")
     return BallPoints(x, gap)
 
 

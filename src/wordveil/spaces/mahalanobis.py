@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, SpaceError
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.space import Device, Ids, Points, PointSpace, Rows
 
@@ -35,14 +35,14 @@ class MahalanobisSpace(PointSpace):
 
     def __init__(self, base: EuclideanSpace, lam: float = 1.0) -> None:
         if not 0.0 <= lam <= 1.0:
-            raise WordveilError("lam must lie between 0 (Euclidean) and 1 (Mahalanobis).")
+            raise OptionError("lam must lie between 0 (Euclidean) and 1 (Mahalanobis).")
         super().__init__(f"{base.name} mahalanobis", base.vocabulary)
         self.metric = f"Mahalanobis distance (lam={lam:g})"
         self.base = base
         self.lam = lam
         values, vectors = np.linalg.eigh(self._shape())
         if values[0] <= 1e-10 * values[-1]:
-            raise WordveilError("the vectors do not fill their dimensions, so choose a lam below 1.")
+            raise SpaceError("the vectors do not span all their dimensions; choose a lam below 1.")
         self._root = (vectors * np.sqrt(values)) @ vectors.T
         inverse = (vectors / np.sqrt(values)) @ vectors.T
         self._whitened = EuclideanSpace(self.name, base.vocabulary, (base.matrix @ inverse).astype(np.float32))
@@ -61,7 +61,7 @@ class MahalanobisSpace(PointSpace):
 
     @property
     def dimension(self) -> int:
-        """How many coordinates a point has."""
+        """The number of coordinates of a point."""
         return self.base.dimension
 
     @cached_property
@@ -71,11 +71,11 @@ class MahalanobisSpace(PointSpace):
 
     @property
     def remarks(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What to know about how words are found: what the embedding says of itself."""
+        """The caveats of the embedding."""
         return self.base.remarks
 
     def describe(self) -> dict[str, Any]:
-        """Say what the space is, in plain values, with where and how the embedding is searched."""
+        """Describe the space in plain values, with where and how the embedding is searched."""
         return {**self.base.describe(), **super().describe()}
 
     @property
@@ -85,7 +85,7 @@ class MahalanobisSpace(PointSpace):
 
     @property
     def device(self) -> Device | None:
-        """Where its points lie and are searched, if that is not this processor."""
+        """The device that holds and searches its points; None for this processor."""
         return self.base.device
 
     @cached_property
@@ -108,11 +108,11 @@ class MahalanobisSpace(PointSpace):
         return noise @ self.stretch
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the distances from each of these words to every word, a row each."""
+        """Return the distances from each of these words to every word, one row each."""
         return self._whitened.distances(ids)
 
     def points(self, ids: Ids) -> Points:
-        """Return the points of these words, a row each."""
+        """Return the points of these words, one row each."""
         return self.base.points(ids)
 
     def nearest(self, points: Points) -> NDArray[np.int64]:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, SpaceError, WordveilError
 from wordveil.parallel import blocks, run
 from wordveil.spaces import hyperbolic_geometry as hyperbolic
-from wordveil.spaces.formats.checks import Places, check_words, split_words
-from wordveil.spaces.formats.npy import read_array
+from wordveil.spaces.formats.arrays import read_array
+from wordveil.spaces.formats.common import Places, check_words, split_words
 from wordveil.spaces.products import BestProduct
 from wordveil.spaces.space import Ids, Points, PointSpace, Rows, smallest
 from wordveil.spaces.vocabulary import Vocabulary
@@ -38,8 +38,8 @@ _ENTRIES = 1 << 21  # of a block of exact measurements
 class PoincareSpace(PointSpace):
     """An embedding in the Poincaré ball, with the hyperbolic distance.
 
-    Words are kept, and points are given, by their space-like coordinates on the hyperboloid, in double precision, in
-    which nothing is lost near the boundary of the ball; `ball` gives the points of the ball.
+    Words and points are given by their space-like coordinates on the hyperboloid, in double precision, which lose
+    nothing near the boundary of the ball; `ball` gives the points of the ball.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ class PoincareSpace(PointSpace):
     hyperboloid : array of shape (words, dimension)
         Their space-like coordinates.
     is_a : array of shape (pairs, 2), optional
-        The ids of each word that is known to be a kind of another, and of that other.
+        The ids of words that are known to be a kind of another word, each with the id of that other.
     folder : Path, optional
-        Where graphs that were made in advance lie; used only if it comes with the package.
+        The folder of graphs that were made in advance; used only if it comes with the package.
     facts : dict, optional
-        What else is known of it: source, licence, whether its words are base forms.
+        What else is known about it: source, licence, whether its words are base forms.
 
     Examples
     --------
@@ -81,22 +81,22 @@ class PoincareSpace(PointSpace):
     ) -> None:
         super().__init__(name, vocabulary, folder)
         if hyperboloid.ndim != 2 or len(hyperboloid) != len(vocabulary) or hyperboloid.shape[1] == 0:
-            raise WordveilError("the coordinates must be a matrix with a row for every word.")
+            raise SpaceError("the coordinates must be a matrix with a row for every word.")
         self.hyperboloid = np.ascontiguousarray(hyperboloid, dtype=np.float64)
         if not (np.abs(self.hyperboloid) < 1.0 / hyperbolic.SMALLEST_GAP).all():
-            raise WordveilError("the coordinates of a Poincaré space must be finite, and not beyond a radius of 300.")
+            raise SpaceError("the coordinates of a Poincaré space must be finite and within a radius of 300.")
         self.is_a = None if is_a is None else np.asarray(is_a, dtype=np.int64)
         self.facts = facts or {}
 
     @classmethod
     def from_ball(cls, name: str, vocabulary: Vocabulary, vectors: NDArray[np.floating]) -> PoincareSpace:
-        """Make a space of points of the ball, as other tools write them."""
+        """Make a space from points of the ball, as other tools write them."""
         return cls(name, vocabulary, hyperbolic.to_hyperboloid(hyperbolic.ball_points(vectors)))
 
     @classmethod
     def load(cls, folder: Path, name: str | None = None) -> PoincareSpace:
-        """Open a space from the folder it was written to."""
-        damaged = WordveilError(f"the Poincaré space {folder} is cut short or damaged; train or fetch it again.")
+        """Open a space from the folder it was saved to."""
+        damaged = FileError(f"the Poincaré space {folder} is cut short or damaged; train or fetch it again.")
         places = Places(str(folder / _WORDS), "line")
         try:
             words = split_words((folder / _WORDS).read_bytes(), places)
@@ -128,12 +128,12 @@ class PoincareSpace(PointSpace):
 
     @property
     def dimension(self) -> int:
-        """How many coordinates a point has."""
+        """The number of coordinates of a point."""
         return int(self.hyperboloid.shape[1])
 
     @cached_property
     def checksum(self) -> str:
-        """A SHA-256 of words and coordinates."""
+        """A SHA-256 of the words and the coordinates."""
         digest = hashlib.sha256(f"poincare {self.hyperboloid.shape}\n".encode())
         digest.update("\n".join(self.vocabulary).encode("utf-8", "surrogatepass"))
         digest.update(self.hyperboloid.astype("<f8").data)
@@ -145,7 +145,7 @@ class PoincareSpace(PointSpace):
 
     @cached_property
     def radii(self) -> NDArray[np.float64]:
-        """The distance of every word from the origin: small for general words, large for special ones."""
+        """The distance of every word from the origin: small for general words, large for specific ones."""
         return np.arcsinh(np.linalg.norm(self.hyperboloid, axis=1))
 
     @property
@@ -164,11 +164,11 @@ class PoincareSpace(PointSpace):
         return 2.0 / _EXACT  # a half of it for the roundings of the root and the logarithm
 
     def ball(self, ids: Ids) -> hyperbolic.BallPoints:
-        """Return the points of the ball where these words are."""
+        """Return these words as points of the ball."""
         return hyperbolic.from_hyperboloid(self.hyperboloid[ids])
 
     def points(self, ids: Ids) -> Points:
-        """Return the points of these words by their space-like coordinates, a row each."""
+        """Return the space-like coordinates of these words, one row each."""
         return self.hyperboloid[ids]
 
     def restrict(self, ids: Ids) -> PoincareSpace:
@@ -177,7 +177,7 @@ class PoincareSpace(PointSpace):
         return PoincareSpace(f"{self.name} ({len(ids)} words)", words, self.hyperboloid[ids])
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the distances from each of these words to every word, a row each."""
+        """Return the distances from each of these words to every word, one row each."""
         rows = self._products(self.hyperboloid[ids], self._times[ids])  # cosh(d) - 1 = 2·sinh²(d/2)
         rows -= 1.0
         rounding = _EXACT * self._rounding * self._times[ids][:, None] * self._times
@@ -246,7 +246,7 @@ class PoincareSpace(PointSpace):
         return where, distances
 
     def describe(self) -> dict[str, Any]:
-        """Say what the space is, in plain values."""
+        """Describe the space in plain values."""
         return {**super().describe(), "dimension": self.dimension}
 
 

@@ -7,7 +7,6 @@ that stay in the processor's cache, and the tiles into threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,19 +26,10 @@ _GROUPS = 64
 
 
 class BestProduct:
-    """Finds for many queries the word with the largest product plus bias.
+    """Finds for many queries the word with the largest product plus bias, in the precision of the vectors.
 
-    The words are kept as tiles, transposed, with the bias as one more row, so that a matrix product and an argmax are
-    all that is left to do.
-
-    Parameters
-    ----------
-    vectors : array of shape (words, d)
-        The words.
-    bias : array of shape (words,)
-        Added to each word's products.
-
-    The products are computed in the precision of `vectors`.
+    The words are kept as transposed tiles with the bias as one more row, so that only a matrix product and an argmax
+    are left to do.
     """
 
     def __init__(self, vectors: Floats, bias: Floats) -> None:
@@ -83,24 +73,10 @@ def most(
     k: int,
     *,
     own: NDArray[np.integer[Any]] | None = None,
-    done: Callable[[], None] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return for each query the `k` rows with the largest product plus bias, largest first, and those values.
+    """Return for each query the `k` words with the largest product plus bias, largest first, and those values.
 
-    Parameters
-    ----------
-    queries : array of shape (n, d)
-        The points.
-    vectors : array of shape (words, d)
-        The words.
-    bias : array of shape (words,)
-        Added to each word's products.
-    k : int
-        How many.
-    own : array of int, optional
-        A row for each query that is left out: the word itself.
-    done : callable, optional
-        Called after each block of queries.
+    If `own` is given, it holds for each query the word that is left out: the word itself.
     """
     where = np.empty((len(queries), k), dtype=np.int64)
     values = np.empty((len(queries), k), dtype=np.float32)
@@ -113,7 +89,7 @@ def most(
         where[part], values[part] = _largest(scores, k)
 
     if k:
-        run(search, blocks(len(queries), _QUERIES // 4), done)
+        run(search, blocks(len(queries), _QUERIES // 4))
     return where, values
 
 

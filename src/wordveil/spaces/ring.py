@@ -1,8 +1,14 @@
-"""Words on a closed tour, with the steps along it as distance."""
+"""Words on a closed tour, with the steps along it as distance.
+
+The tour is short: greedy edges first (the most similar pairs that still make paths), then the paths are joined end to
+nearest end, then 2-opt and or-opt moves shorten the tour until none of them helps. The length of an edge is 1 - cosine.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections import deque
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,13 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.cache import cached_arrays
-from wordveil.errors import WordveilError
+from wordveil.errors import SpaceError
+from wordveil.spaces import products
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.space import HopSpace, Ids, Rows
-from wordveil.spaces.tour import closed_tour
 from wordveil.spaces.vocabulary import Vocabulary
 
-__all__ = ["RingSpace"]
+__all__ = ["RingSpace", "closed_tour"]
+
+Matrix = NDArray[np.float32]
+
+_NEIGHBOURS = 8
+_SEGMENTS = [(step, length) for step in (1, -1) for length in (1, 2, 3)]
+_GAIN = 1e-7  # a move must gain more than rounding could feign
 
 
 class RingSpace(HopSpace):
@@ -44,7 +56,7 @@ class RingSpace(HopSpace):
         super().__init__(name, vocabulary)
         words, tour = len(vocabulary), np.asarray(tour)
         if tour.shape != (words,) or tour.dtype.kind not in "iu" or not np.array_equal(np.sort(tour), np.arange(words)):
-            raise WordveilError("a tour must visit every word once; if it was cached, delete it from the cache.")
+            raise SpaceError("a tour must visit every word exactly once; if it comes from the cache, delete it there.")
         self.tour = tour.astype(np.int64)
         self.place = np.empty(words, dtype=np.int64)
         self.place[self.tour] = np.arange(words)
@@ -80,7 +92,7 @@ class RingSpace(HopSpace):
         return len(self) // 2 + 1
 
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
-        """Return how many words are at 0, 1, 2, … steps of each word: the same row for all, not to be written to."""
+        """Return how many words are at 0, 1, 2, … steps from each word: the same read-only row for all."""
         sizes = np.full(self.shells, 2)
         sizes[0] = 1
         if len(self) % 2 == 0:
@@ -88,10 +100,187 @@ class RingSpace(HopSpace):
         return np.broadcast_to(sizes, (len(ids), self.shells))
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the steps from each of these words to every word, a row each."""
-        return self.distances_to(ids, np.arange(len(self))[None, :])
+        """Return the steps from each of these words to every word, one row each."""
+        return self.hops(ids).astype(np.float64)
+
+    def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
+        """Return the same as `distances`, as small integers."""
+        steps = np.abs(self.place[ids].astype(np.int32)[:, None] - self.place.astype(np.int32))
+        return np.minimum(steps, len(self) - steps, out=steps)
 
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
-        """Return the steps from each of these words to words of its own, a row each."""
+        """Return the steps from each of these words to the words in its row of `others`."""
         steps = np.abs(self.place[ids][:, None] - self.place[others])
         return np.minimum(steps, len(self) - steps).astype(np.float64)
+
+
+def closed_tour(directions: Matrix) -> NDArray[np.int64]:
+    """Return the words, given as unit vectors, in the order of a short closed tour."""
+    words = len(directions)
+    if words < 4:
+        return np.arange(words)
+    flat = np.zeros(words, dtype=np.float32)
+    k = min(_NEIGHBOURS, words - 1)
+    neighbours, cosines = products.most(directions, directions, flat, k, own=np.arange(words))
+    path = _greedy_path(directions, neighbours, cosines)
+    return _Improver(directions, neighbours, cosines, path).run()
+
+
+class _Paths:
+    """Disjoint paths that grow by edges between their ends."""
+
+    def __init__(self, words: int) -> None:
+        self.links: list[list[int]] = [[] for _ in range(words)]
+        self._parent = list(range(words))
+
+    def root(self, word: int) -> int:
+        while self._parent[word] != word:
+            self._parent[word] = self._parent[self._parent[word]]
+            word = self._parent[word]
+        return word
+
+    def add(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Take each edge, in order, that keeps everything a set of paths."""
+        for left, right in pairs:
+            if len(self.links[left]) < 2 and len(self.links[right]) < 2:
+                a, b = self.root(left), self.root(right)
+                if a != b:
+                    self._parent[a] = b
+                    self.links[left].append(right)
+                    self.links[right].append(left)
+
+    def ends(self) -> NDArray[np.int64]:
+        return np.array([word for word, links in enumerate(self.links) if len(links) < 2], dtype=np.int64)
+
+    def walk(self) -> NDArray[np.int64]:
+        """List the words of the single path that is left, from one end to the other."""
+        last, here = -1, int(self.ends()[0])
+        order = [here]
+        while len(order) < len(self.links):
+            here, last = next(word for word in self.links[here] if word != last), here
+            order.append(here)
+        return np.array(order)
+
+
+def _greedy_path(directions: Matrix, neighbours: NDArray[np.int64], cosines: Matrix) -> NDArray[np.int64]:
+    words, k = neighbours.shape
+    paths = _Paths(words)
+    left, right, value = np.repeat(np.arange(words), k), neighbours.ravel(), cosines.ravel()
+    while True:
+        order = np.argsort(-value, kind="stable")
+        paths.add(zip(left[order].tolist(), right[order].tolist(), strict=True))
+        ends = paths.ends()
+        if len(ends) <= 2:
+            return paths.walk()
+        # The ends are few: list for each its nearest ends of other paths and go on.
+        roots = np.array([paths.root(word) for word in ends.tolist()])
+        left, right, value = _between_paths(directions[ends], ends, roots)
+
+
+def _between_paths(
+    points: Matrix, ends: NDArray[np.int64], roots: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Matrix]:
+    flat = np.zeros(len(ends), dtype=np.float32)
+    k = min(_NEIGHBOURS, len(ends) - 1)
+    near, value = products.most(points, points, flat, k, own=np.arange(len(ends)))
+    row = np.repeat(np.arange(len(ends)), k)
+    other = roots[row] != roots[near.ravel()]
+    return ends[row[other]], ends[near.ravel()[other]], value.ravel()[other]
+
+
+class _Improver:
+    """2-opt and or-opt on an array, with neighbour lists and a queue of words worth another look."""
+
+    def __init__(
+        self, directions: Matrix, neighbours: NDArray[np.int64], cosines: Matrix, path: NDArray[np.int64]
+    ) -> None:
+        self.directions = directions
+        self.neighbours: list[list[int]] = neighbours.tolist()
+        self.lengths: list[list[float]] = (1.0 - cosines.astype(np.float64)).tolist()
+        self.tour = path.copy()
+        self.place = np.empty(len(path), dtype=np.int64)
+        self.place[path] = np.arange(len(path))
+
+    def run(self) -> NDArray[np.int64]:
+        queue = deque(self.tour.tolist())
+        waiting = [True] * len(self.tour)
+        while queue:
+            word = queue.popleft()
+            waiting[word] = False
+            touched = self._improve(word)
+            while touched:
+                for other in touched:
+                    if not waiting[other]:
+                        waiting[other] = True
+                        queue.append(other)
+                touched = self._improve(word)
+        return self.tour
+
+    def _length(self, left: int, right: int) -> float:
+        return 1.0 - float(self.directions[left] @ self.directions[right])
+
+    def _at(self, place: int) -> int:
+        return int(self.tour[place % len(self.tour)])
+
+    def _improve(self, word: int) -> tuple[int, ...]:
+        """Make one move that shortens the tour at this word; return the words it touched, or nothing."""
+        return self._two_opt(word) or self._or_opt(word)
+
+    def _two_opt(self, word: int) -> tuple[int, ...]:
+        here = int(self.place[word])
+        for step in (1, -1):
+            after = self._at(here + step)
+            cut = self._length(word, after)
+            for other, new in zip(self.neighbours[word], self.lengths[word], strict=True):
+                if new >= cut:
+                    break
+                beyond = self._at(int(self.place[other]) + step)
+                if other == after or beyond == word:
+                    continue
+                if cut + self._length(other, beyond) - new - self._length(after, beyond) > _GAIN:
+                    self._exchange(word, after, other, beyond)
+                    return word, after, other, beyond
+        return ()
+
+    def _or_opt(self, word: int) -> tuple[int, ...]:
+        """Move a segment of one to three words that begins with `word` next to a neighbour of `word`."""
+        size, here = len(self.tour), int(self.place[word])
+        for step, length in _SEGMENTS:
+            if length > size - 3:
+                continue
+            before, after = self._at(here - step), self._at(here + step * length)
+            last = self._at(here + step * (length - 1))
+            freed = self._length(before, word) + self._length(last, after) - self._length(before, after)
+            for other, new in zip(self.neighbours[word], self.lengths[word], strict=True):
+                if new >= freed:
+                    break
+                place = int(self.place[other])
+                if (place - here) * step % size < length:
+                    continue  # inside the segment
+                for side in (step, -step):
+                    beyond = self._at(place + side)
+                    left, right = (other, beyond) if side == step else (beyond, other)
+                    if left == before or right in (before, after):
+                        continue
+                    if freed + self._length(other, beyond) - new - self._length(last, beyond) > _GAIN:
+                        # before→word…last→after…left→right becomes before→after…left→last…word→right
+                        self._exchange(before, word, left, right)
+                        self._exchange(before, left, after, last)
+                        if left == other:
+                            self._exchange(left, last, word, right)
+                        return before, word, last, after, other, beyond
+        return ()
+
+    def _exchange(self, a: int, b: int, c: int, d: int) -> None:
+        """On a way a→b…c→d, in either direction, turn the middle round: a→c…b→d."""
+        forwards = self._at(int(self.place[a]) + 1) == b and self._at(int(self.place[c]) + 1) == d
+        first, last = (b, c) if forwards else (c, b)
+        size = len(self.tour)
+        start = int(self.place[first])
+        count = (int(self.place[last]) - start) % size + 1
+        if 2 * count > size:  # turning the rest round gives the same closed tour
+            start, count = int(self.place[last]) + 1, size - count
+        span = np.arange(start, start + count) % size
+        turned = self.tour[span[::-1]]
+        self.tour[span] = turned
+        self.place[turned] = span

@@ -1,4 +1,4 @@
-"""What every space can do."""
+"""What every space can do, and the two families: words as points, and words joined by edges."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.cache import cached_arrays
 from wordveil.parallel import blocks, run
 from wordveil.spaces.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from wordveil.spaces.euclidean import EuclideanSpace
 
-__all__ = ["DATA", "Device", "HopSpace", "Ids", "PointSpace", "Points", "Rows", "Space", "smallest"]
+__all__ = ["DATA", "Device", "HopSpace", "Ids", "PointSpace", "Points", "Rows", "Space", "neighbourhoods", "smallest"]
 
-#: Where the spaces lie that come with the package.
+#: The folder of the bundled spaces.
 DATA = Path(__file__).resolve().parent.parent / "data"
 
 Ids: TypeAlias = NDArray[np.integer[Any]]
@@ -36,15 +37,13 @@ class Space(ABC):
         What people call it.
     vocabulary : Vocabulary
         Its words.
-    metric : str
-        The distance, as a phrase.
-    unit : str
-        One unit of the distance, as a noun.
+    metric, unit : str
+        The distance, as a phrase, and one unit of it, as a noun.
     """
 
     metric: str
     unit: str
-    #: What to know about how words are found in this space, a sentence each; goes into every guarantee.
+    #: Caveats on how words are found in this space, one sentence each; every guarantee repeats them.
     remarks: tuple[str, ...] = ()
 
     def __init__(self, name: str, vocabulary: Vocabulary) -> None:
@@ -54,10 +53,13 @@ class Space(ABC):
     def __len__(self) -> int:
         return len(self.vocabulary)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}: {len(self):,} words, {self.metric}>"
+
     @property
     @abstractmethod
     def checksum(self) -> str:
-        """A SHA-256 of everything that the distances depend on."""
+        """A SHA-256 of everything the distances depend on."""
 
     @property
     @abstractmethod
@@ -71,12 +73,12 @@ class Space(ABC):
 
     @property
     def flat(self) -> EuclideanSpace | None:
-        """The space of vectors in which the straight-line distance is this distance, where there is one."""
+        """The Euclidean space with the same distances, if there is one."""
         return None
 
     @abstractmethod
     def distances(self, ids: Ids) -> Rows:
-        """Return the distances from each of these words to every word, a row each."""
+        """Return the distances from each of these words to every word, one row each."""
 
     @property
     def depths(self) -> NDArray[np.float64] | None:
@@ -106,11 +108,11 @@ class Space(ABC):
         return where, -distances
 
     def likeness(self, ids: Ids) -> Rows:
-        """Return how like every word is to each of these words, on the scale of `similar`, a row each."""
+        """Return how much every word is like each of these words, on the scale of `similar`, one row each."""
         return -self.distances(ids)
 
     def describe(self) -> dict[str, Any]:
-        """Say what the space is, in plain values."""
+        """Describe the space in plain values."""
         return {"name": self.name, "words": len(self), "metric": self.metric, "checksum": self.checksum}
 
 
@@ -138,34 +140,38 @@ class HopSpace(Space):
         """Return how many words are at distance 0, 1, 2, … of each word, a row each, padded with zeros."""
 
     @abstractmethod
+    def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
+        """Return the same as `distances`, as small integers."""
+
+    @abstractmethod
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
         """Return the distances from each of these words to the words in its row of `others`."""
 
 
 class Device(Protocol):
-    """Another processor that the points of a space lie on; `wordveil.engines` has one."""
+    """Another processor that holds the points of a space; `wordveil.engines` has one."""
 
     def throw(self, ids: Ids, lengths: NDArray[np.float64], stretch: Rows | None, key: NDArray[np.uint32]) -> Points:
-        """Add to the points of these words a random direction, times a length, times a matrix, all on the device.
+        """Add noise to the points of these words on the device: a random direction, times a length, times a matrix.
 
         Parameters
         ----------
         ids : array of int
             The words.
         lengths : array of float
-            How far each is thrown.
+            The length of each word's noise.
         stretch : matrix or None
             What the noise is multiplied by, from the right.
         key : array of 8 numbers of 32 bits
-            The secret that all directions follow from; never used twice.
+            The secret that determines all directions; never used twice.
         """
 
     def rays(self, matrix: NDArray[np.float32]) -> Any:
-        """Return what follows noise among these points, as `wordveil._mechanisms.laws.rays.Rays` does."""
+        """Return what follows noise among these points to the words it lands nearest to."""
 
 
 class PointSpace(Space):
-    """A space whose words are points, so that a point between the words has a nearest word."""
+    """A space whose words are points, so that any point has a nearest word."""
 
     def __init__(self, name: str, vocabulary: Vocabulary, folder: Path | None = None) -> None:
         super().__init__(name, vocabulary)
@@ -173,14 +179,14 @@ class PointSpace(Space):
 
     @property
     def device(self) -> Device | None:
-        """Where its points lie and are searched, if that is not this processor."""
+        """The device that holds and searches its points; None for this processor."""
         return None
 
     def derived(self, name: str) -> Path | None:
-        """Return the folder of a graph or tour that was made in advance, where there is one.
+        """Return the folder of a graph or tour that was made in advance, if there is one.
 
-        Only what comes with the package is taken: nothing ties a graph in anybody else's folder to the embedding beside
-        it, and draws on a false one keep no promise.
+        Only those of bundled spaces are used: nothing ties a graph in any other folder to the embedding beside it, and
+        draws on a wrong graph keep no promise.
         """
         if self._folder is None or DATA not in self._folder.resolve().parents:
             return None
@@ -190,11 +196,11 @@ class PointSpace(Space):
     @property
     @abstractmethod
     def dimension(self) -> int:
-        """How many coordinates a point has."""
+        """The number of coordinates of a point."""
 
     @abstractmethod
     def points(self, ids: Ids) -> Points:
-        """Return the points of these words, a row each."""
+        """Return the points of these words, one row each."""
 
     @abstractmethod
     def nearest(self, points: Points) -> NDArray[np.int64]:
@@ -209,8 +215,20 @@ class PointSpace(Space):
         """Return the distance of each point from the word of the same row."""
 
 
+def neighbourhoods(space: Space, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the `k` nearest other words of every word, nearest first, and their distances; kept in the cache."""
+
+    def fill(folder: Path) -> None:
+        where, distances = space.neighbours(np.arange(len(space)), k)
+        np.save(folder / "where.npy", where.astype(np.int32))
+        np.save(folder / "distances.npy", distances)
+
+    where, distances = cached_arrays(f"neighbours-1-{k}-{space.checksum}", fill, "where", "distances")
+    return where, distances
+
+
 def smallest(rows: Rows, k: int) -> tuple[NDArray[np.int64], Rows]:
-    """Return the places of the `k` smallest entries of each row, smallest first and of equals the first, and them."""
+    """Return where the `k` smallest entries of each row are, smallest first (of equals, the first), and the entries."""
     where = np.empty((len(rows), k), dtype=np.int64)
     for row, bound, found in zip(rows, np.partition(rows, k - 1, axis=1)[:, k - 1], where, strict=True):
         candidates = np.flatnonzero(row <= bound)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, SpaceError
 
 __all__ = ["Vocabulary"]
 
@@ -25,8 +25,8 @@ class Vocabulary:
     words : sequence of str
         The words.
     forms : Path, optional
-        Where the words are base forms: the folder of lists of their irregular forms, through which inflected words
-        find them.
+        If the words are base forms: the folder with the lists of their irregular forms, by which inflected words are
+        looked up.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Vocabulary:
 
     def __init__(self, words: Sequence[str], *, forms: Path | None = None) -> None:
         if not words:
-            raise WordveilError("a space needs at least one word.")
+            raise SpaceError("a space needs at least one word.")
         self.words = list(words)
         self.forms = forms
 
@@ -47,16 +47,16 @@ class Vocabulary:
         return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def id(self, word: str) -> int:
-        """Return the id of a word, or refuse with the nearest spellings there are."""
+        """Return the id of a word, or refuse it and name words of similar spelling."""
         found = self.ids.get(word)
         if found is None:
             near = self.spellings(word)
             hint = f"; did you mean {', '.join(near)}?" if near else "."
-            raise WordveilError(f"the word is not in this space{hint}")
+            raise InputError(f"the word is not in this space{hint}")
         return found
 
     def spellings(self, word: str, count: int = 3) -> list[str]:
-        """Return words of the vocabulary that are spelt like this one, most alike first."""
+        """Return words that are spelt like this one, the most alike first."""
         lowered = word.lower()
         alike = [other for other in self.words if abs(len(other) - len(word)) <= 2]
         return difflib.get_close_matches(lowered, alike, n=count, cutoff=0.7)
@@ -65,6 +65,9 @@ class Vocabulary:
         """Return the words of these ids."""
         words = self.words
         return [words[i] for i in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self):,} words>"
 
     def __len__(self) -> int:
         return len(self.words)

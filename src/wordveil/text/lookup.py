@@ -1,21 +1,62 @@
-"""Which word of a vocabulary a word of a text is taken for."""
+"""Which word of a vocabulary a word of a text is taken for, by its spelling or by its base form."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+from wordveil.errors import SpaceError
 from wordveil.spaces import Vocabulary
-from wordveil.text.lemmas import Lemmas
 from wordveil.text.tokens import visible_key
 
-__all__ = ["Lookup"]
+__all__ = ["BaseForms", "Lookup"]
+
+# WordNet's "rules of detachment": an ending, and what replaces it in the base form (see morphy(7WN)).
+_ENDINGS = {
+    "noun": "s: ses:s xes:x zes:z ches:ch shes:sh men:man ies:y",
+    "verb": "s: ies:y es:e es: ed:e ed: ing:e ing:",
+}
+_RULES = {part: [rule.split(":") for rule in rules.split()] for part, rules in _ENDINGS.items()}
+
+
+class BaseForms:
+    """Finds the base forms of an inflected English noun or verb.
+
+    Irregular forms come from WordNet's lists, regular ones from its rules.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds WordNet's lists of irregular forms, ``noun.exc`` and ``verb.exc``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._irregular: dict[str, dict[str, list[str]]] = {}
+        for part in _RULES:
+            try:
+                lines = (folder / f"{part}.exc").read_text(encoding="utf-8").splitlines()
+            except OSError:
+                raise SpaceError(f"{folder} lacks WordNet's list of irregular forms {part}.exc.") from None
+            self._irregular[part] = {form: bases for form, *bases in (line.split() for line in lines if line)}
+
+    def of(self, word: str) -> Iterator[tuple[str, str]]:
+        """Yield the part of speech and the base form of every possibility, irregular ones first."""
+        for part in _RULES:
+            for base in self._irregular[part].get(word, ()):
+                yield part, base
+        for part, rules in _RULES.items():
+            for ending, base_ending in rules:
+                if word.endswith(ending) and len(word) > len(ending):
+                    yield part, word.removesuffix(ending) + base_ending
 
 
 class Lookup:
-    """Looks words up as they are written, then by their keys, without invisible characters, and by their base forms.
+    """Looks a word up as it is written, then by its key, without invisible characters, and by its base forms.
 
     Parameters
     ----------
     vocabulary : Vocabulary
-        The words there are; only one of base forms is asked for base forms.
+        The words to find; base forms are tried only if the vocabulary consists of them.
 
     Examples
     --------
@@ -24,11 +65,11 @@ class Lookup:
     [0, 1, None, None]
     """
 
-    __slots__ = ("_get", "_lemmas")
+    __slots__ = ("_bases", "_get")
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._get = vocabulary.ids.get
-        self._lemmas = None if vocabulary.forms is None else Lemmas(vocabulary)
+        self._bases = None if vocabulary.forms is None else BaseForms(vocabulary.forms)
 
     def id(self, word: str, key: str) -> int | None:
         """Return the id of a word with this key, from `tokenise` or `lookup_key`; None if it is outside."""
@@ -38,6 +79,7 @@ class Lookup:
         if found is None:
             key = visible_key(key)
             found = self._get(key)
-        if found is None and self._lemmas is not None:
-            found = self._lemmas.id(key)
+        if found is None and self._bases is not None:
+            ids = (self._get(base) for _, base in self._bases.of(key))
+            found = next((known for known in ids if known is not None), None)
         return found

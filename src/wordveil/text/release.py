@@ -1,21 +1,30 @@
-"""What comes out of a veil."""
+"""What comes out of a veil, and what of a text it leaves as it is."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from html import escape
 from itertools import accumulate
 from typing import NamedTuple
 
 from wordveil.guarantee import Guarantee
 
-__all__ = ["Counts", "Release", "Replacement"]
+__all__ = ["Counts", "Release", "Replacement", "Shape"]
+
+_SHOWN = 60  # how many characters of a text its repr shows
+#: How a notebook shows what replaced a word, by the field of `Counts` that counts it.
+_MARKS = {
+    "drawn": ("drawn by the mechanism", "background:#cfe8ff;color:#000"),
+    "outside": ("outside the vocabulary, replaced", "background:#ffe2b8;color:#000"),
+    "numbers": ("number, replaced by random digits", "background:#e6dcff;color:#000"),
+}
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many words went which way. Exact, and so to be kept with whoever may see the original.
+    """What happened to how many words. The counts are exact, so keep them with those who may see the original.
 
-    There is no count of words that came out unchanged: that would tell about the draws themselves.
+    There is no count of words that came out unchanged: that would reveal something about the draws themselves.
 
     Attributes
     ----------
@@ -53,7 +62,7 @@ class Counts:
 
     @property
     def coverage(self) -> float | None:
-        """Which share of the words to veil the space knows, itself or by their base forms; None if there were none."""
+        """The share of the selected words that the space knows, itself or by base form; None if none was selected."""
         selected = self.words - self.left_alone
         return self.drawn / selected if selected else None
 
@@ -63,14 +72,14 @@ class Counts:
 
     @classmethod
     def from_dict(cls, plain: dict[str, int]) -> Counts:
-        """Make counts of what `to_dict` gave."""
+        """Restore counts from `to_dict`."""
         return cls(**plain)
 
 
 class Replacement(NamedTuple):
     """Where one word was replaced: places in characters of the input and of the output.
 
-    That a word stands here does not say that it changed: the draw may have returned the original.
+    A word listed here has not necessarily changed: the draw may have returned the original.
     """
 
     start: int
@@ -80,7 +89,9 @@ class Replacement(NamedTuple):
 
 
 class Release:
-    """A veiled text and what is promised of it. Holds nothing of the original but the lengths of its pieces.
+    """A veiled text and what is promised about it. Holds nothing of the original but the lengths of its pieces.
+
+    In a notebook it shows the text with the replaced words marked.
 
     Attributes
     ----------
@@ -89,7 +100,7 @@ class Release:
     guarantee : Guarantee
         What is promised for each veiled word.
     counts : Counts
-        How many words went which way.
+        What happened to how many words.
     """
 
     __slots__ = ("_new_lengths", "_old_lengths", "_places", "counts", "guarantee", "text")
@@ -105,7 +116,7 @@ class Release:
         self.text = text
         self.guarantee = guarantee
         self.counts = counts
-        self._places = places
+        self._places = places  # of drawn words, then of words outside the vocabulary, then of numbers
         self._old_lengths, self._new_lengths = lengths
 
     @property
@@ -116,3 +127,49 @@ class Release:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        shown = self.text if len(self.text) <= _SHOWN else self.text[:_SHOWN] + "…"
+        return f"<Release: {self.counts.veiled:,} of {self.counts.words:,} words veiled, {shown!r}>"
+
+    def _repr_html_(self) -> str:
+        kinds = [kind for kind in _MARKS for _ in range(getattr(self.counts, kind))]
+        kind_of = dict(zip(self._places, kinds, strict=False))  # places beyond those counts are of dropped words
+        start, parts = 0, []
+        for place, length in enumerate(self._new_lengths):
+            piece = escape(self.text[start : start + length])
+            start += length
+            if place in kind_of:
+                meaning, style = _MARKS[kind_of[place]]
+                piece = f'<mark title="{meaning}" style="{style}">{piece}</mark>'
+            parts.append(piece)
+        key = " · ".join(
+            f'<span style="{style}">{meaning}</span> {count:,}'
+            for kind, (meaning, style) in _MARKS.items()
+            if (count := getattr(self.counts, kind))
+        )
+        told = f"{key} · " if key else ""
+        return (
+            f'<div style="white-space:pre-wrap">{"".join(parts)}</div>'
+            f"<small>{told}left alone {self.counts.left_alone:,}. {escape(self.guarantee.sentence())}</small>"
+        )
+
+
+class Shape(NamedTuple):
+    """What a veil does not hide of a text: its promise compares only texts of one shape.
+
+    Words left alone and everything between words are in it as they are. In the place of a veiled word is only what the
+    draw depends on besides the word: whether it is in the vocabulary, outside it or a number of some length, and its
+    capitals where they are copied.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        The pieces of the text, each with a sign of its kind.
+    drawn : int
+        How many of them are words of the vocabulary that are drawn; texts of one shape can differ in these and still
+        be told apart a little.
+    """
+
+    parts: tuple[str, ...]
+    drawn: int

@@ -3,36 +3,106 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wordveil.guarantee import Notion
 from wordveil.text.release import Counts
-from wordveil.text.veil import Veil
 
-__all__ = ["plain_words", "report"]
+if TYPE_CHECKING:
+    from wordveil.text.veil import Veil
+
+__all__ = ["Report"]
+
+_LEFT_ALONE = {
+    "content": "Function words (of, the, not, …) and their positions are released as they are, even where they are "
+    "names or initials (Will, May, A.).",
+    "spans": "Every word outside the given spans is released as it is.",
+    "marked": "Every word outside the marks is released as it is.",
+    "words": "Every word that is not on the list is released as it is.",
+    "rare": "Every word that is common where it stands is released as it is, even where it is a name; a veiled word is "
+    "known not to be common there. A person with several records bears the loss of the choice for each of them.",
+}
+_OUTSIDE = {
+    "replace": "Nothing is promised between a word inside the vocabulary and one outside it; the number of digits of a "
+    "number outside it is released.",
+    "drop": "Words dropped because they are outside the vocabulary leave shorter sentences, which shows that they were "
+    "there.",
+    "keep": "Words outside the vocabulary are released as they are: names, numbers and rare words among them.",
+}
 
 
-def report(veil: Veil, counts: Counts, longest: int) -> dict[str, Any]:
-    """Make the report of one or many texts.
+class Report(dict[str, Any]):
+    """The privacy report of one or many releases: a dictionary of plain values, ready for JSON.
 
-    Parameters
-    ----------
-    veil : Veil
-        What veiled them.
-    counts : Counts
-        The sum of their counts.
-    longest : int
-        How many words were veiled in the text that had most of them: it sets the worst case over a document.
+    Its counts are exact and not private: keep it with those who may see the original. `Veil.report` makes it.
+
+    Examples
+    --------
+    >>> import json, wordveil
+    >>> veil = wordveil.Veil(epsilon=4)
+    >>> report = veil.report(veil("The ship left the harbour."))
+    >>> report["counts"]["drawn"], report["guarantee"]["epsilon"]
+    (3, 4.0)
+    >>> report.sentences()[0]
+    'Seeing an output changes the odds between two candidate words by a factor of at most e^4 (about 54.6) per hop.'
+    >>> json.loads(json.dumps(report)) == report
+    True
     """
-    return {
-        **veil.describe(),
-        "guarantee": veil.guarantee.to_dict(),
-        "document": _document(veil, longest),
-        "counts": counts.to_dict(),
-        "coverage": counts.coverage,
-        "not_protected": _not_protected(veil),
-        "about_this_report": "The counts are exact and are not private: keep this report with the data's owner.",
-    }
+
+    @classmethod
+    def of(cls, veil: Veil, counts: Counts, longest: int) -> Report:
+        """Make the report of texts that were veiled one by one.
+
+        Parameters
+        ----------
+        veil : Veil
+            What veiled them.
+        counts : Counts
+            The sum of their counts.
+        longest : int
+            The number of veiled words in the text that had most of them, which sets the worst case over a document.
+        """
+        return cls(
+            {
+                **veil.describe(),
+                **({"shortfall": veil.shortfall} if veil.shortfall else {}),
+                "guarantee": veil.guarantee.to_dict(),
+                "document": _document(veil, longest),
+                "counts": counts.to_dict(),
+                "coverage": counts.coverage,
+                "not_protected": _not_protected(veil),
+                "about_this_report": "The counts are exact and not private: keep this report with the data's owner.",
+            }
+        )
+
+    def sentences(self) -> list[str]:
+        """Say the report in sentences for a person."""
+        counts, longest = self["counts"], self["document"]["veiled_words_in_the_longest"]
+        lines = [self["guarantee"]["sentence"], *([self["rare"]["promise"]] if "rare" in self else [])]
+        if self["document"]["worst_case_loss"] is not None:
+            worst = self["document"]["worst_case_loss"]
+            lines.append(
+                f"Over the longest text ({longest:,} veiled words) the losses add up to a factor of at most "
+                f"e^{worst:,.6g}."
+            )
+        replaced = counts["drawn"] + counts["outside"] + counts["numbers"]
+        lines.append(
+            f"{counts['words']:,} words: {replaced:,} replaced ({counts['outside']:,} of them words and "
+            f"{counts['numbers']:,} numbers outside the vocabulary), {counts['left_alone']:,} left alone, "
+            f"{counts['dropped']:,} dropped, {counts['kept_raw']:,} kept raw."
+        )
+        if self["coverage"] is not None:
+            lines.append(f"The space knows {self['coverage']:.0%} of the words to veil.")
+        return lines + [f"Not protected: {sentence}" for sentence in self["not_protected"]]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def __repr__(self) -> str:
+        guarantee = self["guarantee"]
+        loss = "" if guarantee["epsilon"] is None else f", ε={guarantee['epsilon']:g} per {guarantee['unit']}"
+        promised = guarantee["notion"] if loss else "no privacy"
+        return f"<Report: {promised}{loss}, {self['counts']['words']:,} words>"
 
 
 def _document(veil: Veil, longest: int) -> dict[str, Any]:
@@ -59,55 +129,19 @@ def _finite(loss: float) -> float | None:
 
 
 def _not_protected(veil: Veil) -> list[str]:
-    released = [
+    kind = veil.selection.kind
+    return [
         "The number of words, and the spaces, line breaks, punctuation, symbols, emoji and invisible characters "
-        "between words, are released as they are."
+        "between words, are released as they are.",
+        *([_LEFT_ALONE[kind]] if kind in _LEFT_ALONE else []),
+        *(
+            ["Capital letters are copied from the original, which reveals names and sentence starts."]
+            if veil.case == "copy"
+            else []
+        ),
+        _OUTSIDE[veil.oov],
+        "The promise compares words that would both be veiled; over a text of n words the losses add up.",
+        "A word that occurs n times, in a text or in a person's records, is drawn n times: its losses add up, and "
+        "repeated draws can be combined to recover it. Remove recurring names first.",
+        *veil.guarantee.caveats,
     ]
-    left_alone = {
-        "content": "Function words (of, the, not, …) are released as they are, with where they stand, also where they "
-        "are names or initials (Will, May, A.).",
-        "spans": "Every word outside the given spans is released as it is.",
-        "marked": "Every word outside the marks is released as it is.",
-        "words": "Every word that is not on the list is released as it is.",
-        "rare": "Every word that is common where it stands is released as it is, also where it is a name; that a word "
-        "was veiled says that it was not common there. A person with several records has the loss of the choice for "
-        "each of them.",
-    }
-    if veil.selection.kind in left_alone:
-        released.append(left_alone[veil.selection.kind])
-    if veil.case == "copy":
-        released.append("Capital letters are copied from the original, which reveals names and sentence starts.")
-    outside = {
-        "replace": "Nothing is promised between a word inside the vocabulary and one outside; how many digits a number "
-        "outside it had is released.",
-        "drop": "That words outside the vocabulary were there shows in shorter sentences.",
-        "keep": "Words outside the vocabulary are released as they are: names, numbers and rare words among them.",
-    }
-    released.append(outside[veil.oov])
-    released.append("The promise compares words that would both be veiled; over a text of n words the losses add up.")
-    released.append(
-        "A word that comes n times, in a text or in a person's records, is drawn n times afresh: its losses add up, "
-        "and the draws together point at it. Take a recurring name out before."
-    )
-    return released + list(veil.guarantee.caveats)
-
-
-def plain_words(facts: dict[str, Any]) -> list[str]:
-    """Say a report in sentences for a person."""
-    counts, promise = facts["counts"], facts["guarantee"]
-    lines = [promise["sentence"], *([facts["rare"]["promise"]] if "rare" in facts else [])]
-    longest, worst = facts["document"]["veiled_words_in_the_longest"], facts["document"]["worst_case_loss"]
-    if worst is not None:
-        lines.append(
-            f"Over the longest text ({longest:,} veiled words) the losses add up to at most {worst:,.6g} "
-            "(in powers of e)."
-        )
-    replaced = counts["drawn"] + counts["outside"] + counts["numbers"]
-    lines.append(
-        f"{counts['words']:,} words: {replaced:,} drawn anew ({counts['outside']:,} of them words and "
-        f"{counts['numbers']:,} numbers outside the vocabulary), {counts['left_alone']:,} left alone, "
-        f"{counts['dropped']:,} dropped, {counts['kept_raw']:,} kept raw."
-    )
-    if facts["coverage"] is not None:
-        lines.append(f"The space covers {facts['coverage']:.0%} of the words to veil; it does not know the others.")
-    return lines + [f"Not protected: {sentence}" for sentence in facts["not_protected"]]

@@ -10,30 +10,31 @@ from typing import NamedTuple
 
 import regex
 
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, OptionError
 from wordveil.text.rare_words import RareWords
 from wordveil.text.tokens import Tokens, tokenise, visible_key
 
 __all__ = ["SELECTIONS", "Document", "Selection", "stop_words"]
 
-#: The selections that need nothing but the text; ``rare`` needs a model of all texts as well.
+#: The selections that need no model; ``rare`` needs one of all texts.
 SELECTIONS = ("content", "all", "spans", "marked", "words")
 _KINDS = (*SELECTIONS, "rare")
 
 _MARK = regex.compile(r"(\[\[|\]\])")
+_UNPAIRED = "the marks [[ and ]] of a text must come in pairs and cannot be nested."
 
 Spans = tuple[tuple[int, int], ...]
 
 
 class Document(NamedTuple):
-    """A text to veil, with the spans to veil in it where the selection asks for them.
+    """A text to veil, with the spans to veil in it where the selection needs them.
 
     Attributes
     ----------
     text : str
         The text.
     spans : tuple of (start, end), optional
-        Places in characters; every word that overlaps one is veiled.
+        Character offsets; every word that overlaps a span is veiled.
     """
 
     text: str
@@ -56,24 +57,21 @@ class Selection:
         All words but function words; all words; the words in given spans; the words between ``[[`` and ``]]``, which
         are taken out of the text; the words of a list; the words that are unlikely where they stand.
     words : collection of str, optional
-        The list, for the kind ``words``. An entry of several words ("New York", "O'Brien") stands for these words
-        in this order.
+        The list, for the kind ``words``. An entry of several words ("New York", "O'Brien") matches these words in
+        this order.
     rare : RareWords, optional
-        What finds them, for the kind ``rare``.
+        Finds the unlikely words, for the kind ``rare``.
     """
 
     def __init__(
         self, kind: str = "content", words: Collection[str] | None = None, rare: RareWords | None = None
     ) -> None:
         if kind not in _KINDS:
-            raise WordveilError(f"there is no selection {kind!r}; choose one of {', '.join(_KINDS)}.")
+            raise OptionError(f"there is no selection {kind!r}; choose one of {', '.join(_KINDS)}.")
         if (kind == "words") != (words is not None):
-            raise WordveilError("the selection 'words' and a list of words go together: give both or neither.")
+            raise OptionError("select='words' and a list of words go together: give both or neither.")
         if (kind == "rare") != (rare is not None):
-            raise WordveilError(
-                "the selection 'rare' needs a model of all texts to know what is common in them: give it as RareWords, "
-                "and only then."
-            )
+            raise OptionError("select='rare' and a RareWords model of all texts go together: give both or neither.")
         self.kind, self.rare = kind, rare
         self.listed = None if words is None else sorted({_keys(word) for word in words})
         self._phrases: dict[str, list[tuple[str, ...]]] = {}
@@ -81,19 +79,19 @@ class Selection:
             self._phrases.setdefault(phrase[0], []).append(phrase)
 
     def prepare(self, document: Document) -> Document:
-        """Turn marks in the text into spans, and check that spans are there when they are needed."""
+        """Turn marks in the text into spans, and check the spans where they are needed."""
         if self.kind == "marked":
             return _unmark(document.text)
         if self.kind == "spans":
             if document.spans is None:
-                raise WordveilError("the selection 'spans' needs the spans of every text.")
+                raise InputError("select='spans' needs the spans of every text.")
             for start, end in document.spans:
                 if not 0 <= start <= end <= len(document.text):
-                    raise WordveilError("a span must have 0 <= start <= end <= the length of its text.")
+                    raise InputError("a span must have 0 <= start <= end <= the length of its text.")
         return document
 
     def choose(self, tokens: Tokens, spans: Spans | None) -> list[bool]:
-        """Return for each word whether it is veiled."""
+        """Return whether each word is veiled."""
         if self.kind == "all":
             return [True] * len(tokens.keys)
         if self.kind == "content":
@@ -119,7 +117,7 @@ class Selection:
 def _keys(listed: str) -> tuple[str, ...]:
     keys = tuple(visible_key(key) for key in tokenise(listed).keys)
     if not keys:
-        raise WordveilError("every entry of a word list must hold a word.")
+        raise OptionError("every entry of a word list must hold a word.")
     return keys
 
 
@@ -134,12 +132,12 @@ def _unmark(text: str) -> Document:
             spans.append((opened, place))
             opened = -1
         elif piece in ("[[", "]]"):
-            raise WordveilError("the marks [[ and ]] of a text must come in pairs, one after the other.")
+            raise InputError(_UNPAIRED)
         else:
             clean.append(piece)
             place += len(piece)
     if opened >= 0:
-        raise WordveilError("the marks [[ and ]] of a text must come in pairs, one after the other.")
+        raise InputError(_UNPAIRED)
     return Document("".join(clean), tuple(spans))
 
 

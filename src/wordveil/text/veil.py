@@ -1,4 +1,4 @@
-"""The whole way of a text: words, selection, draws, text again."""
+"""The whole way of a text: words, selection, draws, and text again."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wordveil._mechanisms import Mechanism
-from wordveil.errors import UnprovenError
+from wordveil._mechanisms import DEFAULT, Mechanism
+from wordveil._mechanisms import mechanism as make_mechanism
+from wordveil.errors import OptionError, UnprovenError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
-from wordveil.text.case import capitals_of, check_case, copy_case, starts_sentence
+from wordveil.spaces import Space, load_space
 from wordveil.text.lookup import Lookup
-from wordveil.text.outside import OutsideWords, check_policy, random_digits
 from wordveil.text.rare_words import RareWords
-from wordveil.text.release import Counts, Release
+from wordveil.text.release import Counts, Release, Shape
+from wordveil.text.replacing import CASES, POLICIES, WRITERS, OutsideWords, capitals_of, random_digits
+from wordveil.text.report import Report
 from wordveil.text.selection import Document, Selection, Spans
-from wordveil.text.shape import Shape
 from wordveil.text.tokens import is_number, tokenise
 
 __all__ = ["BATCH_WORDS", "Veil"]
@@ -28,6 +30,7 @@ __all__ = ["BATCH_WORDS", "Veil"]
 #: How many words are drawn together: a word that occurs often costs little more than one that occurs once.
 BATCH_WORDS = 1 << 18
 _FIRST_BATCH = 1 << 12
+_DEFAULT_SPACE = "glove-50k"
 
 
 class Veil:
@@ -35,39 +38,68 @@ class Veil:
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What replaces words.
+    mechanism : Mechanism or str, optional
+        What replaces words: a mechanism from `wordveil.mechanism`, or the name of one to make with `epsilon` and
+        `space`. The default is ``graph``.
+    epsilon : float, optional
+        The privacy loss per unit of the mechanism's distance; required unless `mechanism` is a mechanism already.
+        4 is a good start for the default mechanism.
+    space : Space, str or Path, optional
+        The words to draw from: a space, the name of a bundled one or an embedding file. The default is ``glove-50k``.
     select : {"content", "all", "spans", "marked", "words", "rare"}
         Which words are veiled: all but function words, all, those in given spans, those marked ``[[so]]`` in the
         text, those of a list, or those that are unlikely where they stand.
     words : collection of str, optional
         The list, for ``select="words"``.
     rare : RareWords, optional
-        What finds unlikely words, for ``select="rare"``.
+        Finds the unlikely words, for ``select="rare"``.
     oov : {"replace", "drop", "keep"}
         What becomes of a selected word outside the vocabulary: replaced by a draw that does not depend on it, left
         out, or kept, which leaves no guarantee.
     case : {"sentence", "lower", "copy"}
-        Capitals at the beginnings of sentences, none, or those of the original, which reveals them.
+        Capitals at the start of sentences, none, or those of the original, which reveals them.
     seed : int, optional
         Makes the draws reproducible, for experiments; leaves no guarantee.
     unproven : bool
-        Accept a mechanism that promises nothing or leaves some words bare.
+        Release even under a mechanism that promises no privacy or leaves some words bare, for comparisons. The
+        guarantee and the report then say what is missing.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        What replaces words.
+    shortfall : str
+        What releases lack, in a sentence; empty unless ``unproven=True`` let such a mechanism in.
+
+    Raises
+    ------
+    OptionError
+        If options are missing, unknown or contradict one another.
+    UnprovenError
+        If the mechanism has a shortfall and `unproven` is not set.
 
     Examples
     --------
     >>> import wordveil
-    >>> space = wordveil.load_space("glove-50k")
-    >>> veil = wordveil.Veil(wordveil.mechanism("graph", space, epsilon=6.0))
+    >>> veil = wordveil.Veil(epsilon=4)
+    >>> veil.mechanism
+    <Graph on 'glove-50k graph k=10': epsilon=4, k=10, first=0.5>
     >>> release = veil("The ship left the harbour.")
-    >>> release.text.startswith("The "), release.guarantee.unit
-    (True, 'hop')
+    >>> release.text.startswith("The "), release.guarantee
+    (True, <Guarantee: metric differential privacy, ε=4 per hop, 1 caveat>)
+
+    A mechanism with options of its own is made first:
+
+    >>> mechanism = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=4, k=5)
+    >>> veil = wordveil.Veil(mechanism, select="all")
     """
 
     def __init__(
         self,
-        mechanism: Mechanism[Any],
+        mechanism: Mechanism[Any] | str | None = None,
         *,
+        epsilon: float | None = None,
+        space: Space | str | Path | None = None,
         select: str = "content",
         words: Collection[str] | None = None,
         rare: RareWords | None = None,
@@ -76,39 +108,47 @@ class Veil:
         seed: int | None = None,
         unproven: bool = False,
     ) -> None:
-        if mechanism.shortfall and not unproven:
-            raise UnprovenError(f"{mechanism.shortfall} Pass unproven=True to use {mechanism.name} all the same.")
-        self.mechanism = mechanism
         self.selection = Selection(select, words, rare)
-        self.oov = check_policy(oov)
-        self.case = check_case(case)
+        self.oov = _one_of("oov", oov, POLICIES)
+        self.case = _one_of("case", case, CASES)
         self.entropy = Entropy(seed)
-        self._vocabulary = mechanism.space.vocabulary
+        self.mechanism = _made(mechanism, epsilon, space)
+        self.shortfall = self.mechanism.shortfall
+        if self.shortfall and not unproven:
+            raise UnprovenError(f"{self.shortfall} Set unproven=True to release texts all the same.")
+        self._vocabulary = self.mechanism.space.vocabulary
         self.lookup = Lookup(self._vocabulary)
+
+    def __repr__(self) -> str:
+        told = f"{self.mechanism!r}, select={self.selection.kind!r}, oov={self.oov!r}, case={self.case!r}"
+        told += "" if self.entropy.secure else ", seeded"
+        return f"<Veil: {told}, unproven: {self.shortfall}>" if self.shortfall else f"<Veil: {told}>"
 
     @cached_property
     def guarantee(self) -> Guarantee:
         """What is promised for each veiled word under these options."""
         promise = self.mechanism.guarantee
+        if self.shortfall and self.shortfall not in promise.caveats:
+            promise = promise.with_caveat(self.shortfall)
         if not self.entropy.secure:
-            promise = promise.void("A seed was given, so the draws can be repeated by whoever knows it.")
+            promise = promise.void("A seed was given, so anyone who knows it can repeat the draws.")
         if self.selection.rare is not None:
             promise = promise.with_caveat(
-                "Only words that are unlikely where they stand are veiled, and only two such words are compared. "
+                "Only words that are unlikely where they stand are veiled, and the promise compares only such words. "
                 f"{self.selection.rare.sentence()}"
             )
             if not self.selection.rare.tree.secure:
                 promise = promise.void("A seed was given to the model of what is common.")
         if self.case == "copy":
             promise = promise.with_caveat(
-                "Capital letters are copied, so spellings that differ in them are told apart."
+                "Capital letters are copied, so spellings that differ in them can be told apart."
             )
         if self.oov == "keep":
             promise = promise.void("Words outside the vocabulary are released as they are.")
         return promise
 
     def describe(self) -> dict[str, Any]:
-        """Say how texts are veiled, in plain values; of a list of words only that there is one: it may be private."""
+        """Say how texts are veiled, in plain values. A list of words may be private, so only its use is mentioned."""
         return {
             **self.mechanism.describe(),
             "select": self.selection.kind,
@@ -120,7 +160,7 @@ class Veil:
 
     @property
     def fingerprint(self) -> str:
-        """A SHA-256 of how texts are veiled, with listed and common words: two veils that have the same do the same."""
+        """A SHA-256 of all settings, listed and common words included: veils with the same one do the same."""
         rare = None if self.selection.rare is None else self.selection.rare.fingerprint
         told = json.dumps([self.describe(), self.selection.listed, rare], sort_keys=True)
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
@@ -130,12 +170,12 @@ class Veil:
         return self.together([Document(text, spans)])[0]
 
     def shape(self, text: str) -> Shape:
-        """Return what would be released of a text as it is; nothing is drawn.
+        """Return what of a text would be released as it is; nothing is drawn.
 
         Examples
         --------
         >>> import wordveil
-        >>> veil = wordveil.Veil(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=6.0))
+        >>> veil = wordveil.Veil(epsilon=4)
         >>> veil.shape("The ship left.") == veil.shape("The letter came.")
         True
         >>> veil.shape("The ship left.") == veil.shape("Her ship left.")
@@ -144,7 +184,7 @@ class Veil:
         return _Draft(self, Document(text)).shape(self)
 
     def together(self, texts: Iterable[str | Document]) -> list[Release]:
-        """Veil some texts all at once, which is the fastest way where they fit into memory."""
+        """Veil some texts all at once: the fastest way if they fit into memory."""
         return self._finish([_Draft(self, Document(text) if isinstance(text, str) else text) for text in texts])
 
     def many(self, texts: Iterable[str | Document], *, batch_words: int = BATCH_WORDS) -> Iterator[Release]:
@@ -153,9 +193,9 @@ class Veil:
         Parameters
         ----------
         texts : iterable of str or Document
-            The texts; at most one batch is taken ahead of what has been given out.
+            The texts; at most one batch is read ahead of what has been yielded.
         batch_words : int
-            How many words make a batch. The first batches are smaller, so that results come at once.
+            How many words make a batch. The first batches are smaller, so that results come soon.
         """
         drafts: list[_Draft] = []
         waiting, enough = 0, min(_FIRST_BATCH, batch_words)
@@ -167,6 +207,17 @@ class Veil:
                 yield from self._finish(drafts)
                 drafts, waiting, enough = [], 0, min(4 * enough, batch_words)
         yield from self._finish(drafts)
+
+    def report(self, *releases: Release) -> Report:
+        """Make the privacy report of what this veil has released.
+
+        Parameters
+        ----------
+        *releases : Release
+            The releases to report on, each of a document of its own.
+        """
+        counts = sum((release.counts for release in releases), Counts())
+        return Report.of(self, counts, max((release.counts.veiled for release in releases), default=0))
 
     @cached_property
     def _outside(self) -> OutsideWords:
@@ -184,8 +235,31 @@ class Veil:
         return [draft.write(self, inside, outside, numbers) for draft in drafts]
 
 
+def _one_of(option: str, value: str, values: Collection[str]) -> str:
+    if value not in values:
+        raise OptionError(f"{option} cannot be {value!r}; choose one of {', '.join(values)}.")
+    return value
+
+
+def _made(
+    mechanism: Mechanism[Any] | str | None, epsilon: float | None, space: Space | str | Path | None
+) -> Mechanism[Any]:
+    """Make the mechanism of a veil, unless it is given as one."""
+    if isinstance(mechanism, Mechanism):
+        if epsilon is not None or space is not None:
+            raise OptionError("a mechanism has its epsilon and space already: give either it, or its name and these.")
+        return mechanism
+    if epsilon is None:
+        raise OptionError(
+            "epsilon is required; 4 is a good start for the default mechanism, and `wordveil calibrate` finds the "
+            "value for your own target."
+        )
+    opened = space if isinstance(space, Space) else load_space(_DEFAULT_SPACE if space is None else space)
+    return make_mechanism(DEFAULT if mechanism is None else mechanism, opened, epsilon=epsilon)
+
+
 class _Draft:
-    """One text on its way: cut up, with the places that wait for a word."""
+    """One text in progress: cut up, with the places that wait for a word."""
 
     __slots__ = ("ids", "numbers", "outside", "pieces", "places", "words")
 
@@ -214,7 +288,7 @@ class _Draft:
                     self.outside.append(place)
 
     def shape(self, veil: Veil) -> Shape:
-        """Return all that the law of what will be written depends on, but for the words to draw anew."""
+        """Return everything that the distribution of the result depends on, except the words to be drawn."""
         parts = [f"={piece}" for piece in self.pieces]
         hidden = [("word", self.places)]
         if veil.oov != "keep":
@@ -230,7 +304,7 @@ class _Draft:
         """Put the drawn words in their places."""
         pieces = self.pieces
         before = list(map(len, pieces))
-        write = _WRITERS[veil.case]
+        write = WRITERS[veil.case]
         dropped = kept = 0
         for place in self.places:
             pieces[place] = write(pieces, place, next(inside))
@@ -264,24 +338,3 @@ class _Draft:
         )
         after = list(map(len, pieces))
         return Release("".join(pieces), veil.guarantee, counts, touched, (before, after))
-
-
-def _as_listed(pieces: list[str], place: int, word: str) -> str:
-    # A clitic touches the word before it; its replacement must not.
-    return " " + word if place > 1 and not pieces[place - 1] else word
-
-
-def _by_position(pieces: list[str], place: int, word: str) -> str:
-    gap = pieces[place - 1]
-    if gap == " " and place > 1:  # by far the most common case
-        return word
-    if place == 1 or starts_sentence(gap):
-        return word[:1].upper() + word[1:]
-    return _as_listed(pieces, place, word)
-
-
-def _like_original(pieces: list[str], place: int, word: str) -> str:
-    return _as_listed(pieces, place, copy_case(pieces[place], word))
-
-
-_WRITERS = {"sentence": _by_position, "lower": _as_listed, "copy": _like_original}

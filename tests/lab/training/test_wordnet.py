@@ -10,7 +10,7 @@ import pytest
 
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.lab.training import Pairs, Synset, WordNet, synset_pairs, word_pairs
-from wordveil.text.lemmas import BaseForms
+from wordveil.text.lookup import BaseForms
 
 
 def named(pairs: Pairs) -> set[tuple[str, str]]:

@@ -64,6 +64,8 @@ class Effort:
         Among how many words the attacker looks for the input at most; all words of a smaller vocabulary.
     adversary_draws : int
         How many draws of a word of average likelihood the attacker learns from, where probabilities are not known.
+    column_draws : int
+        How many draws in all the columns are learnt from, where probabilities are not known; likely inputs get more.
     seed : int
         Which random words and draws; the same seed gives the same figures. These are draws about a public vocabulary,
         never a release, so they need not be secret.
@@ -79,13 +81,14 @@ class Effort:
     outputs: int = 500
     adversary_words: int = 50_000
     adversary_draws: int = 100
+    column_draws: int = 200_000
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.words is not None and self.words < 0:
             raise OptionError("words must be 0 (all words) or more.")
         counts = (self.draws, self.near, self.similar, self.near_words, self.outputs, self.adversary_words)
-        if min(counts) < 1 or self.adversary_draws < 2:
+        if min(*counts, self.column_draws) < 1 or self.adversary_draws < 2:
             raise OptionError("measuring needs at least one word, one draw and one near word.")
         if not 0.0 < self.eta < 1.0:
             raise OptionError("eta must lie strictly between 0 and 1.")

@@ -37,7 +37,6 @@ WORST, AGAIN = 20, 4
 SEEN = 20
 
 _TOKENS = 1 << 17
-_LEARNT = 200_000  # draws that columns are learnt from
 _PAIRS = 512
 _FIGURES, _WORST, _COLUMNS = range(3)  # what draws are for: each purpose has its own
 
@@ -91,7 +90,7 @@ class SampledLaw(Law):
         shares = np.full(len(words), 1.0 / len(words)) if prior is None else prior / prior.sum()
         key = (words.tobytes(), shares.tobytes())
         if self._learnt is None or self._learnt[0] != key:
-            drawn = np.maximum(2, np.ceil(_LEARNT * shares)).astype(np.int64)
+            drawn = np.maximum(2, np.ceil(self.effort.column_draws * shares)).astype(np.int64)
             row = np.repeat(np.arange(len(words)), drawn)
             output = np.empty(len(row), dtype=np.int64)
             entropy = Entropy(seed_of(self.effort, _COLUMNS))

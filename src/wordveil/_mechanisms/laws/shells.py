@@ -26,6 +26,7 @@ from wordveil._mechanisms.laws.store import keep, kept
 from wordveil._mechanisms.rows import LOG_FLOOR
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore
+from wordveil.spaces.hops import SOURCES
 from wordveil.spaces.space import HopSpace
 from wordveil.stats import Estimate
 
@@ -100,13 +101,7 @@ class _Hops:
 
     def from_all(self, outputs: Ids) -> NDArray[np.integer[Any]]:
         """Return the hops from every word to some outputs, a row for each output."""
-
-        def count() -> NDArray[np.integer[Any]]:
-            parts = [self.space.distances(outputs[part]) for part in blocks(len(outputs), 256)]
-            rows = np.concatenate(parts) if parts else np.empty((0, len(self.space)))
-            return rows.astype(np.int16 if rows.max(initial=0) < 2**15 else np.int32)
-
-        return self._remembered("from all", (outputs,), count)
+        return self._remembered("from all", (outputs,), lambda: self.space.hops(outputs))
 
     def past(self, ids: Ids, others: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Say whether a word has a neighbour farther from the other word than itself, and whether the other has one."""
@@ -128,7 +123,7 @@ class _Hops:
         apart = apart[np.argsort(other[apart], kind="stable")]
         for part in blocks(len(apart), _PAIRS):
             distinct, row = np.unique(other[apart[part]], return_inverse=True)
-            away = self.space.distances(distinct)
+            away = self.space.hops(distinct)
             for pair, own in zip(apart[part].tolist(), row.tolist(), strict=True):
                 around = neighbours[indptr[one[pair]] : indptr[one[pair] + 1]]
                 found[pair] = (away[own, around] > far[pair]).any()
@@ -169,7 +164,7 @@ class ShellLaw(ExactLaw):
 
     def rows(self, ids: Ids) -> Floats:
         """Return the probabilities of every output, a row for each of these words."""
-        hops = self._hops.space.distances(np.asarray(ids)).astype(np.int64)
+        hops = self._hops.space.hops(np.asarray(ids))
         weights = np.exp(self._logs)[hops]
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
@@ -185,7 +180,7 @@ class ShellLaw(ExactLaw):
         words = np.arange(len(self)) if inputs is None else np.asarray(inputs)
         found = np.empty((len(outputs), len(words)))
         for part in self._parts(len(outputs)):
-            hops = self._hops.space.distances(np.asarray(outputs)[part]).astype(np.int64)[:, words]
+            hops = self._hops.space.hops(np.asarray(outputs)[part])[:, words]
             found[part] = self._logs[hops] - self._sums_of(words)
             watch("reading probabilities", part.stop / len(outputs))
         return found
@@ -193,7 +188,7 @@ class ShellLaw(ExactLaw):
     def _weights(self, outputs: Ids, inputs: Ids, prior: Floats) -> NDArray[np.float32]:  # noqa: ARG002 - see `Law`
         # Looked up instead of exponentiated. Scaled by each output's nearest input, so that nothing vanishes where all
         # inputs are far.
-        hops = self._hops.space.distances(np.asarray(outputs)).astype(np.int64)[:, inputs]
+        hops = self._hops.space.hops(np.asarray(outputs))[:, inputs]
         nearest = hops.min(axis=1)
         scaled = self._logs - self._logs[:, None]  # from each nearest number of hops
         table = np.exp(np.minimum(scaled, 0.0)).astype(np.float32)
@@ -201,6 +196,9 @@ class ShellLaw(ExactLaw):
         weights = table[nearest[:, None], hops]
         weights *= np.exp(sums.min() - sums).astype(np.float32)
         return weights
+
+    def _parts(self, count: int, width: int | None = None) -> Sequence[slice]:  # noqa: ARG002 - see `Law`
+        return list(blocks(count, SOURCES))  # so many searches cost no more than one
 
     def chances(self, ids: Ids, outputs: NDArray[np.int64]) -> Floats:
         """Return the probability of some outputs of each word's own."""

@@ -1,4 +1,4 @@
-"""``wordveil attack``: what someone who knows the mechanism finds out from veiled text."""
+"""``wordveil attack``: what an attacker who knows the mechanism learns from veiled text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["register"]
 
 _app = typer.Typer(
     no_args_is_help=True,
-    help="Attack veiled text as someone who knows the mechanism would, and see how often it succeeds. The texts are "
-    "never printed: only rates are, with 95% intervals.",
+    help="Attack veiled text as someone who knows the mechanism would, and see how often they succeed. Prints rates "
+    "with 95% intervals, never words of the texts.",
 )
 for _name, _command in (
     ("bayes", bayes),

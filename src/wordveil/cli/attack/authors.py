@@ -21,9 +21,9 @@ from wordveil.cli.attack.shared import (
     maker_of,
     print_json,
     print_table,
+    read_corpus,
     veiling,
 )
-from wordveil.cli.attack.texts import read_corpus
 from wordveil.cli.calibrate import ProgressOf, Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName

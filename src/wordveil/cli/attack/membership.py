@@ -20,9 +20,10 @@ from wordveil.cli.attack.shared import (
     maker_of,
     print_json,
     print_table,
+    read_corpus,
+    read_texts,
     veiling,
 )
-from wordveil.cli.attack.texts import read_corpus, read_texts
 from wordveil.cli.calibrate import ProgressOf, Quiet
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
 from wordveil.errors import OptionError

@@ -1,9 +1,9 @@
-"""What the attacks share: options, making a mechanism, and how figures are printed."""
+"""What the attack commands share: options, reading texts, making a mechanism, printing figures."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +11,12 @@ import typer
 
 from wordveil.cli.files import check_writable, pictures_of
 from wordveil.cli.options import check_epsilon, parse_options, stdout
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
-    from wordveil.attacks import Mean, Rate
+    from wordveil.lab.attacks import Corpus
+    from wordveil.stats import Estimate
 
 __all__ = [
     "AuthorColumn",
@@ -23,7 +24,6 @@ __all__ = [
     "Draws",
     "Epsilons",
     "Figure",
-    "Reference",
     "Seed",
     "Select",
     "Suspects",
@@ -36,6 +36,9 @@ __all__ = [
     "maker_of",
     "print_json",
     "print_table",
+    "read_corpus",
+    "read_sentences",
+    "read_texts",
     "rows_of",
     "tell",
     "veiling",
@@ -45,65 +48,92 @@ Epsilons = Annotated[
     list[float] | None,
     typer.Option("--epsilon", "-e", help="The privacy loss per unit of the mechanism's distance; may be repeated."),
 ]
-Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, help="The same draws again; by default fresh ones every time.")
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Random seed, for repeatable figures.")]
+Select = Annotated[
+    str, typer.Option("--select", help="Which words are veiled: content (all but function words) or all.")
 ]
-Select = Annotated[str, typer.Option("--select", help="Which words are veiled: content (all but function words), all.")]
 Column = Annotated[str | None, typer.Option("--column", "-c", help="The column of the text, in a table.")]
 TextColumn = Annotated[str, typer.Option("--column", "-c", help="The column of the text.")]
-AuthorColumn = Annotated[str, typer.Option("--author-column", "-a", help="The column of who wrote it.")]
-Reference = Annotated[
-    Path | None,
-    typer.Option("--reference", help="A public text like the attacked one, from which word frequencies are learnt."),
-]
+AuthorColumn = Annotated[str, typer.Option("--author-column", "-a", help="The column of the author.")]
 Suspects = Annotated[
-    int, typer.Option("--suspects", min=1, help="Among how many of the likeliest words the originals are looked for.")
+    int, typer.Option("--suspects", min=1, help="How many of the likeliest words the attacker considers.")
 ]
 Draws = Annotated[
     int,
     typer.Option(
-        "--draws", min=1, help="How many words the adversary veils himself, to learn a mechanism without stated law."
+        "--draws",
+        min=1,
+        help="How many words the attacker veils to learn a mechanism whose probabilities are not known exactly.",
     ),
 ]
-Figure = Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Also draw it; ends in .png or .svg.")]
+Figure = Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Plot the result to a .png or .svg.")]
 
 
 def epsilons_of(given: list[float] | None) -> list[float]:
-    """Return the ε that were asked for, or say how to choose one."""
+    """Return the requested ε, or refuse with a hint on how to choose one."""
     return [check_epsilon(epsilon) for epsilon in given] if given else [check_epsilon(None)]
 
 
 def maker_of(
     name: str, space: str, normalise: bool, options: list[str] | None
 ) -> tuple[Any, Callable[[float], Mechanism[Any]]]:
-    """Open the space and return it with what makes the mechanism on it for any ε."""
+    """Open the space; return it, and a function that makes the mechanism on it for any ε."""
     from wordveil._mechanisms import MECHANISMS
     from wordveil.calibration import maker
     from wordveil.spaces import load_space
 
     if name not in MECHANISMS:
-        raise WordveilError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+        raise OptionError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
     opened = load_space(space, normalise=normalise)
     return opened, maker(name, opened, **parse_options(options))
 
 
 def veiling(mechanism: Mechanism[Any], select: str, seed: int | None) -> Callable[[Sequence[str]], list[str]]:
-    """Return what veils texts with a mechanism, from one stream of draws."""
+    """Return a function that veils texts with a mechanism, from one stream of draws."""
     from wordveil.text import Veil
 
-    veil = Veil(mechanism, select=select, seed=seed)
+    veil = Veil(mechanism, select=select, seed=seed, unproven=True)
     return lambda texts: [release.text for release in veil.many(texts)]
 
 
+def read_texts(path: Path, column: str | None) -> list[str]:
+    """Return the texts of a file or folder: lines of plain text, or a column of a table."""
+    return [texts[0] for texts in _records(path, () if column is None else (column,)) if texts]
+
+
+def read_sentences(path: Path, column: str | None) -> list[str]:
+    """Return the sentences of a file or folder."""
+    from wordveil.attacks import sentences_of
+
+    return [sentence for text in read_texts(path, column) for sentence in sentences_of(text)]
+
+
+def read_corpus(path: Path, column: str, author_column: str) -> Corpus:
+    """Return the texts of a table with their authors."""
+    from wordveil.lab.attacks import Corpus
+
+    records = list(_records(path, (column, author_column)))
+    if any(len(record) != 2 for record in records):
+        raise InputError(f"a record of {path} has no text or no author.")
+    return Corpus([text for text, _ in records], [author for _, author in records])
+
+
+def _records(path: Path, columns: tuple[str, ...]) -> Iterator[list[str]]:
+    from wordveil.io import Reading, make_plan
+
+    for piece in make_plan(path).pieces:
+        with piece.format.open_reader(piece.source, Reading(columns)) as reader:
+            for block in reader.blocks():
+                yield from ([str(text) for text in record] for record in block.records)
+
+
 def check_figure(figure: Path | None, *inputs: str | Path | None, overwrite: bool) -> None:
-    """Refuse at the beginning a picture that cannot or must not be written at the end."""
+    """Refuse early a plot that could not or must not be written at the end."""
     check_writable(*pictures_of(figure), inputs=inputs, overwrite=overwrite)
 
 
-def draw(
-    figure: Path | None, epsilons: Sequence[float], curves: Mapping[str, Sequence[Rate | Mean]], title: str
-) -> None:
-    """Draw success over ε, if a picture was asked for."""
+def draw(figure: Path | None, epsilons: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str) -> None:
+    """Plot success over ε, if asked to."""
     if figure is not None:
         from wordveil.attacks.figures import draw_rates
         from wordveil.canvas import save
@@ -122,25 +152,9 @@ def tell(
     figure: Path | None,
     as_json: bool,
 ) -> bool:
-    """Draw what an attack found at each ε, and print it as JSON or leave it to be printed as tables.
+    """Plot what an attack found at each ε, print it if JSON is wanted, and return whether tables are still to come.
 
-    Parameters
-    ----------
-    attack : str
-        Its name.
-    make : callable
-        Makes the mechanism for any ε.
-    epsilons, found : sequence
-        The ε, and what was found at each.
-    curves : mapping
-        For each curve of the picture its label and which figure it is.
-    title, figure, as_json
-        What the picture is called, its file, and whether JSON is wanted.
-
-    Returns
-    -------
-    bool
-        Whether tables are to be printed.
+    `curves` maps the label of each curve to the name of its figure.
     """
     draw(figure, epsilons, {label: [getattr(one, name) for one in found] for label, name in curves.items()}, title)
     if as_json:
@@ -151,7 +165,7 @@ def tell(
 def rows_of(
     epsilons: Sequence[float], found: Sequence[Any], names: Sequence[str], say: Callable[[Any], str]
 ) -> list[list[str]]:
-    """Return a row for each ε, with some of the figures that were found at it."""
+    """Return a row for each ε with some of the figures found at it."""
     return [
         [f"{epsilon:g}", *(say(getattr(one, name)) for name in names)]
         for epsilon, one in zip(epsilons, found, strict=True)
@@ -165,7 +179,7 @@ def print_json(
     results: list[dict[str, Any]],
     scrambler: str | None = None,
 ) -> None:
-    """Print what an attack found as JSON; with `epsilons`, one is put before each result."""
+    """Print what an attack found as JSON; each of the `epsilons`, if given, joins its result."""
     described = {} if mechanism is None else {k: v for k, v in mechanism.describe().items() if k != "epsilon"}
     if epsilons is not None:
         results = [{"epsilon": epsilon, **one} for epsilon, one in zip(epsilons, results, strict=True)]
@@ -181,23 +195,24 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
 
     table = Table(title=title, title_justify="left")
     for heading in headings:
-        table.add_column(heading, justify="left" if heading in ("method", "adversary") else "right")
+        table.add_column(heading, justify="left" if heading in ("method", "adversary", "attacker") else "right")
     for row in rows:
         table.add_row(*row)
     stdout().print(table)
 
 
-def as_share(figure: Rate | Mean | Mapping[str, Any]) -> str:
-    """Say a figure as a percentage with its interval."""
-    facts = figure if isinstance(figure, Mapping) else figure.to_dict()
-    if facts["value"] is None:
-        return "none"
-    return f"{100 * facts['value']:.1f}% ({100 * facts['low']:.1f}–{100 * facts['high']:.1f})"
+def as_share(figure: Estimate | Mapping[str, Any]) -> str:
+    """Format a figure as a percentage with its interval."""
+    return _formatted(figure, lambda value: f"{100 * value:.1f}", "%")
 
 
-def as_number(figure: Mean | Mapping[str, Any]) -> str:
-    """Say a figure as a number with its interval."""
-    facts = figure if isinstance(figure, Mapping) else figure.to_dict()
+def as_number(figure: Estimate | Mapping[str, Any]) -> str:
+    """Format a figure as a number with its interval."""
+    return _formatted(figure, lambda value: f"{value:.3g}", "")
+
+
+def _formatted(figure: Estimate | Mapping[str, Any], write: Callable[[float], str], unit: str) -> str:
+    facts: Mapping[str, Any] = figure if isinstance(figure, Mapping) else figure.to_dict()
     if facts["value"] is None:
         return "none"
-    return f"{facts['value']:.3g} ({facts['low']:.3g}–{facts['high']:.3g})"
+    return f"{write(facts['value'])}{unit} ({write(facts['low'])}–{write(facts['high'])})"

@@ -22,7 +22,7 @@ from wordveil.cli.attack.shared import (
 from wordveil.cli.calibrate import ProgressOf, Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, OptionError, SpaceError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
@@ -38,9 +38,9 @@ def vectors(
     option: Options = None,
     released: Annotated[
         Path | None,
-        typer.Option("--released", help="A file of noisy vectors, as `wordveil vectors` writes, instead of new ones."),
+        typer.Option("--released", help="Attack this file of noisy vectors, from `wordveil vectors`, not fresh ones."),
     ] = None,
-    words: Annotated[int, typer.Option("--words", min=1, help="How many words, the most frequent ones.")] = 2000,
+    words: Annotated[int, typer.Option("--words", min=1, help="How many of the most frequent words to try.")] = 2000,
     neighbours: Annotated[int, typer.Option("--neighbours", min=1, help="How many near words to look at.")] = 10,
     seed: Seed = None,
     figure: Figure = None,
@@ -48,10 +48,10 @@ def vectors(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the words that released noisy vectors stand for, by the nearest word.
+    """Find the words behind released noisy vectors, by the nearest word.
 
-    Also the NADP paper's estimate of p(x|M(x)), the overlap of the words near the original and near the noisy vector,
-    and its skewness over the words.
+    Also shows the NADP paper's estimate of p(x|M(x)), the overlap between the words near the original and those near
+    the noisy vector, and its skewness over the words.
 
     Examples:
 
@@ -61,12 +61,11 @@ def vectors(
     """
     import numpy as np
 
-    from wordveil._mechanisms import NoiseMechanism
     from wordveil.attacks import VectorAttack, attack_released, attack_vectors
     from wordveil.noise import Entropy
 
     if released is not None and epsilon:
-        raise WordveilError("--released and --epsilon exclude each other: what was released has its noise already.")
+        raise OptionError("give --released or --epsilon, not both: what was released already has its noise.")
     rates = [float("nan")] if released else epsilons_of(epsilon)
     check_figure(figure, released, space, overwrite=overwrite)
     found: list[VectorAttack] = []
@@ -80,8 +79,6 @@ def vectors(
         else:
             for rate in rates:
                 described = make(rate)
-                if not isinstance(described, NoiseMechanism):
-                    raise WordveilError(f"the mechanism {mechanism} draws words and releases no vectors.")
                 ids = np.arange(min(words, len(described.space)))
                 found.append(attack_vectors(described, ids, neighbours=neighbours, entropy=Entropy(seed),
                                             watch=progress.watch))  # fmt: skip
@@ -94,7 +91,7 @@ def vectors(
         print_json("vectors", described, None if released else rates, [one.to_dict() for one in found])
         return
     print_table(
-        "Words found from their vectors",
+        "Words recovered from their vectors, one at a time",
         ("ε", "nearest word", f"among the {neighbours} nearest", "overlap", "skewness"),
         [
             [
@@ -116,12 +113,12 @@ def _released(path: Path, space: Any) -> tuple[Any, Any]:
     from wordveil.spaces.files import read_vectors
 
     if not isinstance(space, PointSpace):
-        raise WordveilError("released vectors are attacked in a space of points.")
+        raise SpaceError("released vectors can be attacked in a space of points only; choose another --space.")
     words, points = read_vectors(path)
     if points.shape[1] != space.dimension:
-        raise WordveilError(f"{path.name} has {points.shape[1]} dimensions, but the space has {space.dimension}.")
-    ids = [space.vocabulary.ids.get(word, -1) for word in words]
-    known = [place for place, found in enumerate(ids) if found >= 0]
-    if not known:
-        raise WordveilError(f"no word of {path.name} is in the space.")
-    return np.array(ids)[known], np.asarray(points, dtype=np.float32)[known]
+        raise InputError(f"{path.name} has {points.shape[1]} dimensions, but the space has {space.dimension}.")
+    ids = np.array([space.vocabulary.ids.get(word, -1) for word in words])
+    known = np.flatnonzero(ids >= 0)
+    if not known.size:
+        raise InputError(f"no word of {path.name} is in the space.")
+    return ids[known], np.asarray(points, dtype=np.float32)[known]

@@ -12,7 +12,6 @@ from wordveil.cli.attack.shared import (
     Draws,
     Epsilons,
     Figure,
-    Reference,
     Seed,
     Select,
     Suspects,
@@ -22,33 +21,40 @@ from wordveil.cli.attack.shared import (
     epsilons_of,
     maker_of,
     print_table,
+    read_sentences,
     rows_of,
     tell,
 )
-from wordveil.cli.attack.texts import read_sentences
 from wordveil.cli.calibrate import ProgressOf, Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName, stdout
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
-    from wordveil.attacks import Prior, Words
+    from wordveil.attacks import Words
     from wordveil.spaces import Space
 
 __all__ = ["bayes", "sentence"]
 
+Text = Annotated[Path, typer.Argument(help="The text to attack: a file or folder.")]
+
 
 def bayes(
-    text: Annotated[Path, typer.Argument(help="The text to attack: a file or folder.")],
+    text: Text,
     epsilon: Epsilons = None,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
     option: Options = None,
-    reference: Reference = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="A public text like the attacked one, to learn word frequencies from."),
+    ] = None,
     prior: Annotated[
         str | None,
-        typer.Option("--prior", help="uniform, or frequency (by the vocabulary's order); or give --reference."),
+        typer.Option(
+            "--prior", help="What the attacker knows about words: uniform, or frequency (by rank); or give --reference."
+        ),
     ] = None,
     column: Column = None,
     select: Select = "content",
@@ -61,42 +67,46 @@ def bayes(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Guess every word from its replacement, as well as can be done (optimal Bayesian inference).
+    """Guess every word from its replacement, one at a time (optimal Bayesian inference).
 
-    The adversary knows the mechanism and how frequent words are. One guess is the likeliest original, another the word
-    of least expected distance from it.
+    The attacker knows the mechanism and how frequent words are, and ignores context. They make two guesses: the
+    likeliest original, and the word of least expected distance from it.
 
     Examples:
 
-      wordveil attack bayes letters.txt --epsilon 6
+      wordveil attack bayes letters.txt --epsilon 4
 
-      wordveil attack bayes letters.txt -e 2 -e 3 -e 4 --reference public.txt --figure success.svg
+      wordveil attack bayes letters.txt -e 2 -e 4 -e 6 --reference public.txt --figure success.svg
 
       wordveil attack bayes reviews.csv --column text -m laplace -e 10 --prior uniform --json
     """
-    from wordveil.attacks import attack_words
+    from wordveil.attacks import Prior, attack_words
     from wordveil.noise import Entropy
 
     rates = epsilons_of(epsilon)
     check_figure(figure, text, reference, space, overwrite=overwrite)
     if reference is not None and prior is not None:
-        raise WordveilError("--prior and --reference exclude each other: the prior comes from the one or the other.")
+        raise OptionError("give --prior or --reference, not both: the prior comes from one of them.")
     with ProgressOf("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
         words = _words(text, column, opened, select)
-        believed = _prior(opened, reference, column, select, prior, suspects)
+        believed = (
+            Prior.named(prior or "frequency", opened, suspects, select=select)
+            if reference is None
+            else Prior.of(_words(reference, column, opened, select), opened, suspects)
+        )
         found = [
             attack_words(make(rate), words, believed, tokens=tokens, draws=draws, entropy=Entropy(seed),
                          watch=progress.watch)
             for rate in rates
         ]  # fmt: skip
     curves = {"the output itself": "kept", "likeliest word": "best", "word of least expected distance": "central"}
-    title = f"Words guessed one by one, {mechanism}"
+    title = f"Words guessed one at a time, {mechanism}"
     if not tell("bayes", make, rates, found, curves=curves, title=title, figure=figure, as_json=as_json):
         return
     print_table(
-        f"Words of the text found again ({found[0].prior} prior, {found[0].suspects:,} suspects)",
-        ("ε", "output itself", "likeliest word", "least distance", "seeing nothing", "no suspect"),
+        f"Words recovered, one at a time ({found[0].prior} prior, {found[0].suspects:,} suspects)",
+        ("ε", "output itself", "likeliest word", "least distance", "seeing nothing", "not a suspect"),
         rows_of(rates, found, ("kept", "best", "central", "blind", "beyond"), as_share),
     )
     print_table(
@@ -104,14 +114,17 @@ def bayes(
         ("ε", "output itself", "likeliest word", "least distance"),
         rows_of(rates, found, ("kept_distance", "best_distance", "central_distance"), as_number),
     )
-    _say_how(found[0].exact)
+    _describe_attacker(
+        found[0].exact,
+        "They look at one word at a time; context and repetition help an attacker. `wordveil attack sentence` "
+        "measures what context adds.",
+    )
 
 
 def sentence(
-    text: Annotated[Path, typer.Argument(help="The text to attack: a file or folder.")],
+    text: Text,
     reference: Annotated[
-        Path,
-        typer.Option("--reference", help="A public text like the attacked one, from which the language is learnt."),
+        Path, typer.Option("--reference", help="A public text like the attacked one, to learn the language from.")
     ],
     epsilon: Epsilons = None,
     mechanism: MechanismName = "graph",
@@ -120,7 +133,7 @@ def sentence(
     option: Options = None,
     order: Annotated[int, typer.Option("--order", min=2, max=3, help="2 for a bigram model, 3 for trigrams.")] = 3,
     candidates: Annotated[
-        int, typer.Option("--candidates", min=1, help="How many words a place may be, with trigrams.")
+        int, typer.Option("--candidates", min=1, help="How many words to consider for each place, with trigrams.")
     ] = 16,
     column: Column = None,
     select: Select = "content",
@@ -135,16 +148,16 @@ def sentence(
 ) -> None:
     """Guess the words of a sentence together, with the words around each as context (n-gram language model).
 
-    Bigrams are decoded exactly over all suspects. With trigrams every place keeps the words that are likeliest by
-    bigrams, and the share of the bigram posterior that they hold is told.
+    Bigrams are decoded exactly over all suspects. With trigrams, each place keeps the words that are likeliest under
+    bigrams, and the table shows what share of the bigram posterior they hold.
 
     Examples:
 
-      wordveil attack sentence letters.txt --reference public.txt --epsilon 6
+      wordveil attack sentence letters.txt --reference public.txt --epsilon 4
 
-      wordveil attack sentence reviews.csv --reference old.csv --column text -e 2 -e 3 -e 4 --figure context.svg
+      wordveil attack sentence reviews.csv --reference old.csv --column text -e 2 -e 4 -e 6 --figure context.svg
     """
-    from wordveil.attacks import NgramModel, attack_sentences
+    from wordveil.attacks import NgramModel, Prior, attack_sentences
     from wordveil.noise import Entropy
 
     rates = epsilons_of(epsilon)
@@ -152,7 +165,7 @@ def sentence(
     with ProgressOf("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
         words, known = _words(text, column, opened, select), _words(reference, column, opened, select)
-        model, believed = NgramModel(known, len(opened)), _prior_of(known, opened, suspects)
+        model, believed = NgramModel(known, len(opened)), Prior.of(known, opened, suspects)
         found = [
             attack_sentences(make(rate), words, model, believed, order=order, candidates=candidates, tokens=tokens,
                              draws=draws, entropy=Entropy(seed), watch=progress.watch)
@@ -163,41 +176,28 @@ def sentence(
     if not tell("sentence", make, rates, found, curves=curves, title=title, figure=figure, as_json=as_json):
         return
     print_table(
-        f"Words of the text found again ({'bigrams' if order == 2 else 'trigrams'}, {found[0].suspects:,} suspects)",
+        f"Words recovered in context ({'bigrams' if order == 2 else 'trigrams'}, {found[0].suspects:,} suspects)",
         ("ε", "output itself", "alone", "in context", "likeliest sentence", "whole sentences", "posterior held"),
         rows_of(rates, found, ("kept", "alone", "in_context", "as_a_whole", "whole_stretches", "held"), as_share),
     )
-    _say_how(found[0].exact)
+    _describe_attacker(
+        found[0].exact,
+        "They know which words follow which; a larger language model, and repetition, would help them further.",
+    )
 
 
 def _words(path: Path, column: str | None, space: Space, select: str) -> Words:
     from wordveil.attacks import words_of
 
     if select not in ("content", "all"):
-        raise WordveilError("--select must be content or all.")
+        raise OptionError("--select must be content or all.")
     return words_of(read_sentences(path, column), space.vocabulary, select)
 
 
-def _prior(
-    space: Space, reference: Path | None, column: str | None, select: str, name: str | None, suspects: int
-) -> Prior:
-    from wordveil.attacks import Prior
-
-    if reference is None:
-        return Prior.named(name or "frequency", space, suspects, select=select)
-    return _prior_of(_words(reference, column, space, select), space, suspects)
-
-
-def _prior_of(reference: Words, space: Space, suspects: int) -> Prior:
-    from wordveil.attacks import Prior
-
-    return Prior.of(reference, space, suspects)
-
-
-def _say_how(exact: bool) -> None:
-    stdout().print(
-        "The adversary knew the mechanism's probabilities exactly, since it states them."
+def _describe_attacker(exact: bool, limits: str) -> None:
+    knowledge = (
+        "The attacker knows the mechanism's exact probabilities."
         if exact
-        else "The adversary learnt the mechanism by running it and was tested on fresh draws: others may do better.",
-        soft_wrap=True,
+        else "The attacker learnt the mechanism by running it and was tested on fresh draws; a better one may exist."
     )
+    stdout().print(f"{knowledge} {limits}", soft_wrap=True)

@@ -1,10 +1,10 @@
 """Noise and nearest words on a CUDA device, with PyTorch and Triton.
 
-Everything but the two kernels also runs on PyTorch's CPU tensors, which is how the suite tests it.
+Everything but the Triton kernels also runs on PyTorch's CPU tensors, which is how the suite tests it.
 """
 
+from wordveil.engines.gpu.certified_search import CertifiedSearch, DoubleSearch
 from wordveil.engines.gpu.chacha import keystream
-from wordveil.engines.gpu.placement import check_cuda, on_device
-from wordveil.engines.gpu.search import CertifiedSearch, DoubleSearch
+from wordveil.engines.gpu.spaces import check_cuda, on_device
 
 __all__ = ["CertifiedSearch", "DoubleSearch", "check_cuda", "keystream", "on_device"]

@@ -21,22 +21,12 @@ _TWO_PI = 2.0 * math.pi
 
 
 def keystream(key: NDArray[np.uint32], blocks: int, device: str) -> Any:
-    """Return ChaCha20 blocks as 32-bit integers, a column for each block, on the device.
-
-    Parameters
-    ----------
-    key : array of 8 numbers of 32 bits
-        The key.
-    blocks : int
-        How many blocks of 16 numbers.
-    device : str
-        What PyTorch calls the device.
-    """
+    """Return so many ChaCha20 blocks of 16 numbers as 32-bit integers on the device, one column per block."""
     held = torch.tensor(np.asarray(key, dtype=np.uint32).view(np.int32), device=device)
     if held.is_cuda:
         import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
 
-        from wordveil.engines.gpu.kernels import chacha_words  # noqa: PLC0415
+        from wordveil.engines.gpu.triton_kernels import chacha_words  # noqa: PLC0415
 
         words = torch.empty((16, blocks), dtype=torch.int32, device=device)
         chacha_words[(triton.cdiv(blocks, 256),)](held, words, blocks, BLOCK=256, num_warps=4)
@@ -57,7 +47,7 @@ def keystream(key: NDArray[np.uint32], blocks: int, device: str) -> Any:
 
 
 def _quarters(rows: list[Any]) -> list[Any]:
-    """Do the four quarter rounds of the columns at once."""
+    """Do the quarter rounds of all four columns at once."""
     a, b, c, d = rows
     for left, right in ((16, 12), (8, 7)):
         a = a + b

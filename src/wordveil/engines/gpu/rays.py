@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.rays import Landing, Rays
-from wordveil.engines.gpu.search import CertifiedSearch
+from wordveil.engines.gpu.certified_search import CertifiedSearch
 from wordveil.parallel import blocks
 
 __all__ = ["DeviceRays"]

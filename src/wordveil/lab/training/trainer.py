@@ -22,7 +22,7 @@ from wordveil.lab.training.pairs import Pairs
 from wordveil.lab.training.steps import CpuSteps, Steps
 from wordveil.lab.training.wordnet import WordNet
 from wordveil.spaces import PoincareSpace, Vocabulary
-from wordveil.spaces.formats.folder import write_folder
+from wordveil.spaces.formats.arrays import write_folder
 
 __all__ = ["DEVICES", "Progress", "Trained", "Training", "to_space", "train", "write_forms", "write_trained"]
 

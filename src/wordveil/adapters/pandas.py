@@ -1,0 +1,88 @@
+"""Veil the texts of a pandas Series or of some columns of a DataFrame."""
+# ruff: noqa: E402 - a missing package is reported before it is imported
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, overload
+
+from wordveil.errors import InputError, OptionError
+from wordveil.extras import needs
+
+needs("pandas", "pandas", "wordveil.adapters.pandas")
+import pandas as pd
+
+from wordveil.adapters._cells import veil_cells
+from wordveil.text import Veil
+
+__all__ = ["privatize"]
+
+
+@overload
+def privatize(data: pd.Series, veil: Veil) -> pd.Series: ...
+@overload
+def privatize(data: pd.DataFrame, veil: Veil, columns: Hashable | Sequence[Hashable]) -> pd.DataFrame: ...
+def privatize(
+    data: pd.Series | pd.DataFrame, veil: Veil, columns: Hashable | Sequence[Hashable] | None = None
+) -> pd.Series | pd.DataFrame:
+    """Return a copy with its texts veiled. Every call draws again, so keep the result and release it once.
+
+    The index, the other columns and the dtype stay; missing cells (None, NaN, NA, NaT) stay missing. A categorical
+    column gets the veiled texts as its categories, since the old ones would show the originals.
+
+    Parameters
+    ----------
+    data : Series or DataFrame
+        The texts.
+    veil : Veil
+        What veils them.
+    columns : label or sequence of labels, optional
+        Which columns of a DataFrame to veil.
+
+    Raises
+    ------
+    InputError
+        If a cell is neither text nor missing.
+    OptionError
+        If `columns` are missing from the table, ambiguous, or not given for a DataFrame.
+
+    Examples
+    --------
+    >>> import pandas as pd, wordveil
+    >>> table = pd.DataFrame({"id": [1, 2], "answer": ["The nurses were kind.", None]})
+    >>> veiled = privatize(table, wordveil.Veil(epsilon=4), "answer")
+    >>> veiled["answer"].isna().tolist()
+    [False, True]
+    """
+    if isinstance(data, pd.Series):
+        if columns is not None:
+            raise OptionError("a Series has no columns to choose from: leave columns out.")
+        return _series(data, veil)
+    if columns is None:
+        raise OptionError("columns must name the columns of the DataFrame to veil.")
+    chosen = [columns] if isinstance(columns, (str, tuple)) or not isinstance(columns, Sequence) else list(columns)
+    for column in chosen:
+        found = (
+            int((data.columns == column).sum()) if not isinstance(column, tuple) else list(data.columns).count(column)
+        )
+        if found != 1:
+            raise OptionError(f"the table has {found} columns {column!r}; columns must name one each.")
+    veiled = data.copy(deep=False)
+    for column in chosen:
+        veiled[column] = _series(data[column], veil)
+    return veiled
+
+
+def _series(texts: pd.Series, veil: Veil) -> pd.Series:
+    categorical = isinstance(texts.dtype, pd.CategoricalDtype)
+    if categorical:
+        texts = texts.astype(object)
+    if (
+        not (pd.api.types.is_object_dtype(texts.dtype) or pd.api.types.is_string_dtype(texts.dtype))
+        and texts.notna().any()
+    ):
+        raise InputError(f"the column has the dtype {texts.dtype}; it must hold text.")
+    name = "the series" if texts.name is None else f"the column {texts.name!r}"
+    cells: list[Any] = veil_cells(veil, texts.tolist(), name, missing=texts.isna().tolist())
+    veiled = pd.Series(cells, index=texts.index, name=texts.name, dtype=texts.dtype)
+    return veiled.astype("category") if categorical else veiled

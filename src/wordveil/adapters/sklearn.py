@@ -1,0 +1,172 @@
+"""A scikit-learn transformer that veils texts."""
+# ruff: noqa: E402 - a missing package is reported before it is imported
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.errors import InputError
+from wordveil.extras import needs
+
+needs("sklearn", "sklearn", "wordveil.adapters.sklearn")
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from wordveil._mechanisms import mechanism as make_mechanism
+from wordveil.adapters._cells import check_texts, veil_cells
+from wordveil.spaces import load_space
+from wordveil.text import Veil
+
+__all__ = ["VeilText"]
+
+
+class VeilText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Veils texts in a pipeline, those of training and those to predict for alike.
+
+    Takes texts one after another (a list, an array or a Series of strings) or a table whose columns are all text, and
+    returns an array of the same shape. Nothing is learnt from the texts. Every call of `transform` draws again.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss per unit of the mechanism's distance.
+    mechanism : str
+        The name of the mechanism.
+    options : dict, optional
+        Options of the mechanism.
+    space : str or Path
+        The name of a bundled space, or an embedding file.
+    select : {"content", "all", "marked", "words"}
+        Which words are veiled; see `wordveil.Veil`.
+    words : collection of str, optional
+        The list of words, for ``select="words"``.
+    oov : {"replace", "drop", "keep"}
+        What becomes of words outside the vocabulary.
+    case : {"sentence", "lower", "copy"}
+        How replacements are capitalised.
+    random_state : int, optional
+        A seed, for experiments; leaves no guarantee.
+    unproven : bool
+        Take a mechanism that promises no privacy or leaves some words bare, too.
+
+    Attributes
+    ----------
+    veil_ : Veil
+        What veils the texts, with its ``guarantee``.
+    n_features_in_ : int
+        The number of columns; only for a table.
+    feature_names_in_ : array of str
+        The names of the columns; only for a table with names.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> pipeline = make_pipeline(VeilText(epsilon=4), TfidfVectorizer())
+    >>> pipeline.fit_transform(["The ship left.", "Rain fell on the city."]).shape[0]
+    2
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 4.0,
+        *,
+        mechanism: str = "graph",
+        options: dict[str, Any] | None = None,
+        space: str | Path = "glove-50k",
+        select: str = "content",
+        words: Any = None,
+        oov: str = "replace",
+        case: str = "sentence",
+        random_state: int | None = None,
+        unproven: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.options = options
+        self.space = space
+        self.select = select
+        self.words = words
+        self.oov = oov
+        self.case = case
+        self.random_state = random_state
+        self.unproven = unproven
+
+    def fit(self, X: Any, y: Any = None) -> VeilText:  # noqa: ARG002 - scikit-learn's signature
+        """Open the space and make the veil; nothing is learnt from the texts.
+
+        Parameters
+        ----------
+        X : array-like of str, of shape (n_texts,) or (n_texts, n_columns)
+            The texts.
+        y : ignored
+            There for scikit-learn's interface.
+        """
+        self._check(X, reset=True)
+        made = make_mechanism(self.mechanism, load_space(self.space), epsilon=self.epsilon, **(self.options or {}))
+        self.veil_ = Veil(
+            made,
+            select=self.select,
+            words=self.words,
+            oov=self.oov,
+            case=self.case,
+            seed=self.random_state,
+            unproven=self.unproven,
+        )
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.object_]:
+        """Return the texts veiled, as an array of the same shape.
+
+        Parameters
+        ----------
+        X : array-like of str, of shape (n_texts,) or (n_texts, n_columns)
+            The texts.
+        """
+        check_is_fitted(self)
+        cells = self._check(X, reset=False)
+        veiled = np.empty(cells.size, dtype=object)
+        veiled[:] = veil_cells(self.veil_, cells.ravel().tolist(), "X")
+        return veiled.reshape(cells.shape)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the columns: those of a table, and ``text`` for texts one after another.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names for the columns, if they had none.
+        """
+        check_is_fitted(self)
+        if hasattr(self, "n_features_in_"):
+            return _check_feature_names_in(self, input_features)
+        return np.array(["text"] if input_features is None else input_features, dtype=object)
+
+    def _check(self, X: Any, *, reset: bool) -> NDArray[np.object_]:
+        """Return the texts as an array, checked, with the names of their columns noted or compared."""
+        # scikit-learn's own refusals of wrong dimensions quote what they were given, which is private here.
+        dimensions = X.ndim if hasattr(X, "ndim") else np.asarray(X, dtype=object).ndim
+        if dimensions not in {1, 2}:
+            raise InputError("X must hold texts one after another, or a table of texts.")
+        is_table = dimensions == 2
+        if reset and hasattr(self, "n_features_in_"):
+            del self.n_features_in_
+        elif not reset and is_table != hasattr(self, "n_features_in_"):
+            raise InputError("fit and transform must both be given a table, or both be given texts one after another.")
+        cells = validate_data(self, X, reset=reset, dtype=object, ensure_2d=is_table, ensure_all_finite=False)
+        check_texts(cells.ravel().tolist(), "X")
+        return cells
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "veil_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
+        tags.non_deterministic = True
+        return tags

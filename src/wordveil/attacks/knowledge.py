@@ -1,0 +1,191 @@
+"""What an attacker starts from: the words of texts as a veil sees them, and a prior over the originals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.priors import log_prior
+from wordveil.errors import InputError, OptionError
+from wordveil.spaces import Space, Vocabulary
+from wordveil.text import stop_words
+from wordveil.text.lookup import Lookup
+from wordveil.text.selection import Selection
+from wordveil.text.tokens import lookup_key, tokenise
+
+__all__ = ["OUTSIDE", "Prior", "Words", "sentences_of", "words_of"]
+
+#: The id of a word outside the vocabulary.
+OUTSIDE = -1
+
+_SENTENCE_END = regex.compile(r"(?<=[.!?…][\p{Pe}\p{Pf}\"']*)\s+")
+_SMOOTHING = 0.5  # a word that the reference lacks counts as half an occurrence (Krichevsky & Trofimov)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of some texts, one after the other.
+
+    Attributes
+    ----------
+    ids : array of int
+        Each word's id, -1 if it is not in the vocabulary.
+    hidden : array of bool
+        Whether a veil would replace the word; the others are released as they are.
+    text : array of int
+        Which text each word belongs to.
+    """
+
+    ids: NDArray[np.int64]
+    hidden: NDArray[np.bool_]
+    text: NDArray[np.int64]
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """The places of the words that a mechanism replaces: hidden, and in the vocabulary."""
+        return np.flatnonzero(self.hidden & (self.ids != OUTSIDE))
+
+    def runs(self) -> list[slice]:
+        """Return the longest stretches of one text without a word outside the vocabulary."""
+        inside = self.ids != OUTSIDE
+        changes = self.text[1:] != self.text[:-1]
+        begins = np.flatnonzero(inside & np.concatenate([[True], changes | ~inside[:-1]]))
+        ends = np.flatnonzero(inside & np.concatenate([changes | ~inside[1:], [True]]))
+        return [slice(first, last + 1) for first, last in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+
+def words_of(texts: Iterable[str], vocabulary: Vocabulary, select: str = "content") -> Words:
+    """Look up the words of texts as a veil does.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The texts; one line or sentence each if sentences are to be attacked.
+    vocabulary : Vocabulary
+        The words of the mechanism's space.
+    select : {"content", "all"}
+        Which words the veil replaces.
+
+    Examples
+    --------
+    >>> found = words_of(["The sea is wide.", "Sea!"], Vocabulary(["the", "sea", "is"]))
+    >>> found.ids.tolist(), found.hidden.tolist(), found.text.tolist()
+    ([0, 1, 2, -1, 1], [False, True, False, True, True], [0, 0, 0, 0, 1])
+    """
+    selection, lookup = Selection(select), Lookup(vocabulary)
+    ids: list[int] = []
+    hidden: list[bool] = []
+    lengths: list[int] = []
+    for text in texts:
+        tokens = tokenise(text)
+        found = [lookup.id(word, key) for word, key in zip(tokens.pieces[1::2], tokens.keys, strict=True)]
+        ids += [OUTSIDE if known is None else known for known in found]
+        hidden += selection.choose(tokens, None)
+        lengths.append(len(tokens.keys))
+    text_of_word = np.repeat(np.arange(len(lengths)), lengths)
+    return Words(np.array(ids, dtype=np.int64), np.array(hidden, dtype=np.bool_), text_of_word)
+
+
+def sentences_of(text: str) -> list[str]:
+    """Split a text where a sentence seems to end: after a full stop, question or exclamation mark and a space.
+
+    Examples
+    --------
+    >>> sentences_of('He said "Go." She went! And I?')
+    ['He said "Go."', 'She went!', 'And I?']
+    """
+    return [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What an attacker believes about a word before seeing its replacement, from public knowledge.
+
+    Attributes
+    ----------
+    name : str
+        Where the beliefs come from.
+    ids : array of int
+        The suspects: the words that are thought possible, in the order of the vocabulary.
+    everywhere : array of float
+        The logarithm of the weight of every word of the vocabulary; -inf for words that a veil never replaces.
+    """
+
+    name: str
+    ids: NDArray[np.int64]
+    everywhere: NDArray[np.float64]
+
+    @classmethod
+    def named(cls, name: str, space: Space, words: int | None = None, *, select: str = "all") -> Prior:
+        """Make a prior over the first, most frequent words of the vocabulary.
+
+        Parameters
+        ----------
+        name : {"uniform", "frequency"}
+            All words alike, or by the Zipf-Mandelbrot law of a word's rank in the vocabulary.
+        space : Space
+            The words.
+        words : int, optional
+            How many suspects; all words by default.
+        select : {"content", "all"}
+            Which words the veil replaces: a function word that it leaves alone is no suspect.
+        """
+        if name not in ("uniform", "frequency"):
+            raise OptionError("prior must be uniform or frequency.")
+        logs = log_prior(space, name)
+        if select == "content":
+            left_alone = stop_words()
+            logs[[place for place, word in enumerate(space.vocabulary) if lookup_key(word) in left_alone]] = -np.inf
+        return cls._top(name, logs, words)
+
+    @classmethod
+    def of(cls, reference: Words, space: Space, words: int | None = None) -> Prior:
+        """Make a prior from how often the words that a veil replaces occur in a public reference text.
+
+        A word that the reference has, but that a veil leaves alone wherever it occurs, is no suspect.
+
+        Parameters
+        ----------
+        reference : Words
+            The reference text, looked up in the space's vocabulary.
+        space : Space
+            The words.
+        words : int, optional
+            How many suspects, the most frequent ones; all words by default.
+        """
+        hidden = np.bincount(reference.ids[reference.targets], minlength=len(space))
+        there = np.bincount(reference.ids[reference.ids != OUTSIDE], minlength=len(space))
+        logs = np.log(hidden + _SMOOTHING)
+        logs[(there > 0) & (hidden == 0)] = -np.inf
+        return cls._top("reference text", logs, words)
+
+    @classmethod
+    def _top(cls, name: str, logs: NDArray[np.float64], words: int | None) -> Prior:
+        if words is not None and words < 1:
+            raise OptionError("the number of suspects must be at least 1.")
+        order = np.argsort(-logs, kind="stable")
+        ids = np.sort(order[np.isfinite(logs[order])][:words]).astype(np.int64)
+        if not ids.size:
+            raise InputError("there are no suspects: a veil would replace none of the known words.")
+        return cls(name, ids, logs)
+
+    def including(self, ids: NDArray[np.int64]) -> Prior:
+        """Return the same beliefs with more suspects, since an output may be its own original."""
+        possible = ids[np.isfinite(self.everywhere[ids])]
+        return Prior(self.name, np.union1d(self.ids, possible), self.everywhere)
+
+    @cached_property
+    def logs(self) -> NDArray[np.float64]:
+        """The logarithm of the probability of each suspect; the probabilities sum to 1."""
+        own = self.everywhere[self.ids]
+        return np.asarray(own - np.logaddexp.reduce(own))
+
+    @property
+    def likeliest(self) -> int:
+        """The best guess before anything is seen."""
+        return int(self.ids[self.logs.argmax()])

@@ -1,0 +1,292 @@
+"""A language model of word n-grams, and the likeliest words behind a veiled sentence under it.
+
+The model is learnt from a public text by interpolated absolute discounting (Ney, Essen & Kneser 1994). With counts
+``c`` and discount ``D``,
+
+    p(w|v)   = max(c(v,w)-D, 0)/c(v)     + D·n(v)/c(v)·p(w)
+    p(w|u,v) = max(c(u,v,w)-D, 0)/c(u,v) + D·n(u,v)/c(u,v)·p(w|v)
+
+where ``n`` is the number of different words that follow.
+
+Bigrams are decoded exactly over a whole vocabulary of tens of thousands of words: all but the pairs that were seen are
+a product ``escape(v)·unigram(w)``. So a step of the forward pass is one sparse product and one product of
+two vectors. For a step of Viterbi's, let ``v*`` be the word with the largest ``score(v)·escape(v)``. No word that was
+never seen before ``w`` beats ``score(v*)·escape(v*)·unigram(w)``, and ``v*`` itself reaches at least that; so the best
+predecessor of ``w`` is ``v*`` or one of the words seen before ``w``.
+
+A trigram model has pairs of words as states, too many for that. Its candidates at every place are the words that are
+likeliest under the exact bigram posterior, and the share of the posterior that they hold is returned.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from wordveil.attacks.knowledge import Words
+from wordveil.errors import InputError
+
+__all__ = ["BigramDecoder", "Decoded", "NgramModel", "decode_trigrams"]
+
+_DISCOUNT = 0.75
+_SMOOTHING = 0.5
+
+
+class NgramModel:
+    """Probabilities of a word after the one or two words before it.
+
+    Parameters
+    ----------
+    reference : Words
+        The text to learn from. A word outside the vocabulary ends a stretch of words, and the next starts afresh.
+    words : int
+        The size of the vocabulary.
+
+    Attributes
+    ----------
+    start : int
+        The id of the context at the beginning of a stretch: one more than the last word's.
+    unigram : array of float
+        The probability of each word.
+    seen : sparse array of shape (words + 1, words)
+        What seeing a pair of words adds to the second's probability after the first.
+    escape : array of float
+        For each context the weight of the unigram.
+
+    Examples
+    --------
+    >>> from wordveil.attacks import words_of
+    >>> from wordveil.spaces import Vocabulary
+    >>> vocabulary = Vocabulary(["red", "wine", "sea"])
+    >>> model = NgramModel(words_of(["red wine", "red wine", "red sea"], vocabulary, "all"), len(vocabulary))
+    >>> bool(model.after(0, 1) > model.after(0, 2))
+    True
+    """
+
+    def __init__(self, reference: Words, words: int) -> None:
+        stretches = [reference.ids[run] for run in reference.runs()]
+        if not stretches:
+            raise InputError("the reference text has no word that is in the space; choose another one.")
+        self.words, self.start = words, words
+        current = np.concatenate(stretches)
+        starts = np.cumsum([0, *(len(stretch) for stretch in stretches[:-1])])
+        before = np.roll(current, 1)
+        before[starts] = words
+        earlier = np.roll(before, 1)
+        earlier[starts] = words
+        counted = np.bincount(current, minlength=words) + _SMOOTHING
+        self.unigram = counted / counted.sum()
+        self._count_pairs(before, current)
+        self._count_triples(earlier, before, current)
+
+    def _count_pairs(self, before: NDArray[np.int64], current: NDArray[np.int64]) -> None:
+        self._pairs, counts = np.unique(before * self.words + current, return_counts=True)
+        context, word = np.divmod(self._pairs, self.words)
+        total = np.bincount(context, weights=counts, minlength=self.words + 1)
+        kinds = np.bincount(context, minlength=self.words + 1)
+        self._pair_seen = (counts - _DISCOUNT) / total[context]
+        self.seen = csr_array((self._pair_seen, (context, word)), (self.words + 1, self.words))
+        self.escape = np.where(total > 0, _DISCOUNT * kinds / np.maximum(total, 1), 1.0)
+
+    def _count_triples(self, earlier: NDArray[np.int64], before: NDArray[np.int64], current: NDArray[np.int64]) -> None:
+        contexts = earlier * (self.words + 1) + before
+        self._triples, counts = np.unique(contexts * self.words + current, return_counts=True)
+        self._contexts, place, kinds = np.unique(self._triples // self.words, return_inverse=True, return_counts=True)
+        total = np.bincount(place, weights=counts)
+        self._triple_seen = (counts - _DISCOUNT) / total[place]
+        self._triple_escape = _DISCOUNT * kinds / total
+
+    def after(self, before: NDArray[np.int64] | int, word: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """Return the probability of words after one word; arrays are broadcast."""
+        before, word = np.broadcast_arrays(before, word)
+        seen = _look_up(self._pairs, self._pair_seen, before * self.words + word, 0.0)
+        return np.asarray(seen + self.escape[before] * self.unigram[word])
+
+    def after_two(
+        self, earlier: NDArray[np.int64] | int, before: NDArray[np.int64] | int, word: NDArray[np.int64] | int
+    ) -> NDArray[np.float64]:
+        """Return the probability of words after two words; arrays are broadcast."""
+        earlier, before, word = np.broadcast_arrays(earlier, before, word)
+        contexts = earlier * (self.words + 1) + before
+        seen = _look_up(self._triples, self._triple_seen, contexts * self.words + word, 0.0)
+        escape = _look_up(self._contexts, self._triple_escape, contexts, 1.0)
+        return np.asarray(seen + escape * self.after(before, word))
+
+
+def _look_up(
+    keys: NDArray[np.int64], values: NDArray[np.float64], wanted: NDArray[np.int64], otherwise: float
+) -> NDArray[np.float64]:
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, values[place], otherwise)
+
+
+class Decoded(NamedTuple):
+    """What a decoder makes of a stretch of words.
+
+    Attributes
+    ----------
+    likeliest : array of int
+        The likeliest word at each place, all others summed out: right most often.
+    path : array of int
+        The likeliest stretch as a whole (Viterbi).
+    """
+
+    likeliest: NDArray[np.int64]
+    path: NDArray[np.int64]
+
+
+class BigramDecoder:
+    """Decodes stretches of words with a bigram model, over the whole vocabulary.
+
+    Every method takes, for each place (row) and each word (column), how likely the word makes what was seen there, up
+    to a factor for each place.
+
+    Parameters
+    ----------
+    model : NgramModel
+        The model.
+    """
+
+    def __init__(self, model: NgramModel) -> None:
+        self.model = model
+        self._seen = model.seen[: model.words]
+        self._onward = csc_array(self._seen)
+        self._escape = model.escape[: model.words]
+        self._begin = model.after(model.start, np.arange(model.words))
+
+    def marginals(self, likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the posterior of each place (forward and backward pass)."""
+        model = self.model
+        forward = np.empty_like(likelihoods)
+        forward[0] = likelihoods[0] * self._begin
+        forward[0] /= forward[0].sum()
+        for place in range(1, len(forward)):
+            last = forward[place - 1]
+            forward[place] = likelihoods[place] * (last @ self._onward + (last @ self._escape) * model.unigram)
+            forward[place] /= forward[place].sum()
+        backward = np.ones(model.words)
+        for place in range(len(forward) - 1, 0, -1):
+            pulled = likelihoods[place] * backward
+            backward = self._seen @ pulled + self._escape * (model.unigram @ pulled)
+            backward /= backward.max()
+            forward[place - 1] *= backward
+            forward[place - 1] /= forward[place - 1].sum()
+        return forward
+
+    @cached_property
+    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The words with predecessors that were seen, where each one's begin, these, and their log probabilities."""
+        counts = np.diff(self._onward.indptr)
+        word = np.repeat(np.arange(self.model.words), counts)
+        before = self._onward.indices.astype(np.int64)
+        logs = np.log(self._onward.data + self._escape[before] * self.model.unigram[word])
+        followed = np.flatnonzero(counts)
+        return followed, self._onward.indptr[followed].astype(np.int64), before, logs
+
+    def viterbi(self, likelihoods: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the likeliest stretch of words."""
+        followed, begins, before, logs = self._pairs
+        with np.errstate(divide="ignore"):
+            scores = np.log(likelihoods)
+            unigram, escape = np.log(self.model.unigram), np.log(self._escape)
+        scores[0] += np.log(self._begin)
+        for place in range(1, len(scores)):
+            last = scores[place - 1]
+            arriving = unigram + (last + escape).max()
+            if len(before):
+                best = np.maximum.reduceat(last[before] + logs, begins)
+                arriving[followed] = np.maximum(arriving[followed], best)
+            scores[place] += arriving
+        path = np.empty(len(scores), dtype=np.int64)
+        path[-1] = scores[-1].argmax()
+        for place in range(len(scores) - 1, 0, -1):
+            word = path[place]
+            entries = slice(self._onward.indptr[word], self._onward.indptr[word + 1])
+            leaving = scores[place - 1] + escape + unigram[word]
+            leaving[before[entries]] = scores[place - 1][before[entries]] + logs[entries]
+            path[place - 1] = leaving.argmax()
+        return path
+
+    def decode(self, likelihoods: NDArray[np.float64]) -> tuple[Decoded, NDArray[np.float64]]:
+        """Return both guesses, and the posterior of each place."""
+        found = self.marginals(likelihoods)
+        return Decoded(found.argmax(axis=1), self.viterbi(likelihoods)), found
+
+
+def decode_trigrams(
+    model: NgramModel, likelihoods: NDArray[np.float64], belief: NDArray[np.float64], most: int
+) -> tuple[Decoded, NDArray[np.float64]]:
+    """Decode a stretch with a trigram model, among the words that are likeliest by another belief.
+
+    Parameters
+    ----------
+    model : NgramModel
+        The model.
+    likelihoods : array of shape (places, words)
+        How likely each word makes what was seen at each place.
+    belief : array of shape (places, words)
+        What the candidates are chosen by: the bigram posterior.
+    most : int
+        The largest number of candidates at a place.
+
+    Returns
+    -------
+    Decoded
+        Both guesses.
+    array of float
+        The share of the belief that the candidates of each place hold.
+    """
+    candidates = [_largest(row, most) for row in belief]
+    held = np.array([row[chosen].sum() for row, chosen in zip(belief, candidates, strict=True)])
+    start = np.array([model.start])
+    with np.errstate(divide="ignore"):
+        own = [np.log(row[chosen]) for row, chosen in zip(likelihoods, candidates, strict=True)]
+        before = [start, start, *candidates]
+        steps = [
+            np.log(model.after_two(a[:, None, None], b[:, None], c)) + logs
+            for a, b, c, logs in zip(before, before[1:], candidates, own, strict=False)
+        ]
+    sums, best = (
+        np.array([chosen[place] for chosen, place in zip(candidates, places, strict=True)])
+        for places in (_sum_pairs(steps), _best_pairs(steps))
+    )
+    return Decoded(sums, best), held
+
+
+def _largest(row: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    possible = np.flatnonzero(row)
+    if len(possible) <= most:
+        return possible
+    return possible[np.sort(np.argpartition(-row[possible], most - 1)[:most])]
+
+
+def _sum_pairs(steps: list[NDArray[np.float64]]) -> list[int]:
+    """Return the candidate of largest posterior at each place; a state is a pair of neighbouring candidates."""
+    forward = [np.zeros((1, 1))]
+    for step in steps:
+        forward.append(np.logaddexp.reduce(forward[-1][:, :, None] + step, axis=0))
+    backward = np.zeros_like(forward[-1])
+    found: list[int] = []
+    for step, reached in zip(reversed(steps), reversed(forward[1:]), strict=True):
+        found.append(int(np.logaddexp.reduce(reached + backward, axis=0).argmax()))
+        backward = np.logaddexp.reduce(step + backward[None], axis=2)
+    return found[::-1]
+
+
+def _best_pairs(steps: list[NDArray[np.float64]]) -> list[int]:
+    """Return the candidates of the likeliest stretch."""
+    scores, back = np.zeros((1, 1)), []
+    for step in steps:
+        arriving = scores[:, :, None] + step
+        back.append(arriving.argmax(axis=0))
+        scores = arriving.max(axis=0)
+    before, current = np.unravel_index(int(scores.argmax()), scores.shape)
+    found = [int(current)]
+    for pointers in reversed(back[1:]):
+        before, current = pointers[before, current], before
+        found.append(int(current))
+    return found[::-1]

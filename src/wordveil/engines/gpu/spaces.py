@@ -1,0 +1,150 @@
+"""Spaces whose points lie on a device, so that mechanisms made on them run there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from wordveil.engines.gpu.certified_search import CertifiedSearch, DoubleSearch
+from wordveil.engines.gpu.chacha import directions
+from wordveil.engines.gpu.rays import DeviceRays
+from wordveil.errors import OptionError, SpaceError, WordveilError
+from wordveil.spaces import EuclideanSpace, PoincareSpace, Space
+from wordveil.spaces.space import Device, Ids, Points, Rows
+
+__all__ = ["check_cuda", "on_device"]
+
+_FARTHEST = 1e30
+
+
+def check_cuda() -> None:
+    """Refuse a machine whose PyTorch finds no CUDA device."""
+    if not torch.cuda.is_available():
+        raise OptionError(
+            "the engine gpu needs a CUDA device and a PyTorch built for CUDA, and finds none; choose the engine local."
+        )
+
+
+def on_device(space: Space, device: str) -> Space:
+    """Return the same space with its points on a device: "cuda", or "cpu" to try the same code without one."""
+    if isinstance(space, EuclideanSpace):
+        return PlacedEuclidean(space, device)
+    if isinstance(space, PoincareSpace):
+        return PlacedPoincare(space, device)
+    raise SpaceError(f"a space of {space.metric} cannot be searched on a GPU; choose the engine local.")
+
+
+class PlacedEuclidean(EuclideanSpace):
+    """An embedding whose vectors lie on a device; points may be PyTorch tensors or arrays."""
+
+    def __init__(self, base: EuclideanSpace, device: str) -> None:
+        super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise)
+        self._device = device
+
+    @cached_property
+    def device(self) -> Device:
+        """The device that holds and searches its points."""
+        return _Placed(self.matrix, self._device)
+
+    @cached_property
+    def _search(self) -> CertifiedSearch:
+        return search_among(self.matrix, self._device)
+
+    def nearest(self, points: Any) -> NDArray[np.int64]:
+        """Return the id of the word nearest to each point."""
+        with _told():
+            return np.asarray(self._search.best(_queries(points, self._device)).cpu().numpy())
+
+    def closest(self, points: Any, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` words nearest to each point, nearest first, and their distances."""
+        with _told():
+            queries = _queries(points, self._device)
+            where, values = self._search.most(queries, min(k, len(self)))
+            squares = queries.to(torch.float64).square().sum(dim=1, keepdim=True) - 2.0 * values
+            return np.asarray(where.cpu().numpy()), np.asarray(squares.clamp(min=0.0).sqrt().cpu().numpy())
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the space in plain values."""
+        return {**super().describe(), "engine": "gpu"}
+
+
+class PlacedPoincare(PoincareSpace):
+    """A hyperbolic space whose words are searched on a device, in double precision."""
+
+    def __init__(self, base: PoincareSpace, device: str) -> None:
+        super().__init__(base.name, base.vocabulary, base.hyperboloid, is_a=base.is_a, facts=base.facts)
+        self._device = device
+
+    @cached_property
+    def _closest(self) -> Any:
+        return _HostSearch(DoubleSearch(self.hyperboloid, -self._times, self._device), self._device)
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the space in plain values."""
+        return {**super().describe(), "engine": "gpu"}
+
+
+class _HostSearch:
+    """A search on a device that takes and gives arrays, as `wordveil.spaces.products.BestProduct` does."""
+
+    def __init__(self, search: DoubleSearch, device: str) -> None:
+        self._search, self._device = search, device
+
+    def best(self, queries: Points) -> tuple[NDArray[np.int64], Points]:
+        """Return the winning word of each query and its product plus bias."""
+        if not len(queries):
+            return np.empty(0, dtype=np.int64), np.empty(0)
+        with _told():
+            where, values = self._search.best(torch.as_tensor(queries, device=self._device))
+            return np.asarray(where.cpu().numpy()), np.asarray(values.cpu().numpy())
+
+
+class _Placed:
+    """The points of a space on a device, and noise around them; see `wordveil.spaces.space.Device`."""
+
+    def __init__(self, matrix: NDArray[np.float32], device: str) -> None:
+        self._points = torch.as_tensor(matrix, device=device)
+        self._device = device
+
+    def throw(self, ids: Ids, lengths: NDArray[np.float64], stretch: Rows | None, key: NDArray[np.uint32]) -> Any:
+        """Add to the points of these words a random direction, times a length, times a matrix, all on the device."""
+        with _told():
+            noise = directions(len(ids), self._points.shape[1], key, self._device)
+            noise *= torch.as_tensor(lengths.astype(np.float32), device=self._device)[:, None]
+            if stretch is not None:
+                noise = noise @ torch.as_tensor(stretch, device=self._device)
+            return noise + self._points[torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self._device)]
+
+    def rays(self, matrix: NDArray[np.float32]) -> DeviceRays:
+        """Return what follows noise among these points."""
+        return DeviceRays(matrix, search_among(matrix, self._device), self._device)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Report in one sentence, not in the driver's words, that a device failed or ran out of memory."""
+    try:
+        yield
+    except RuntimeError as error:
+        kind = type(error).__name__
+    else:
+        return
+    raise WordveilError(f"the GPU failed ({kind}); give it fewer words at once, or choose the engine local.")
+
+
+def search_among(matrix: NDArray[np.float32], device: str) -> CertifiedSearch:
+    """Return the search for the nearest of these points by the Euclidean distance."""
+    squares = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64)
+    return CertifiedSearch(matrix, -0.5 * squares, device)
+
+
+def _queries(points: Any, device: str) -> Any:
+    # Noise too long for float32 is clipped to what can be multiplied; that looks at the noisy point alone.
+    queries = torch.as_tensor(points, device=device).to(torch.float32)
+    return torch.nan_to_num(queries, nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST).clamp_(-_FARTHEST, _FARTHEST)

@@ -1,0 +1,273 @@
+"""Embeddings as two arrays, ``words`` and ``vectors``: numpy archives, .safetensors files, and folders."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import struct
+import sys
+import tokenize
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from wordveil.errors import FileError, SpaceError, WordveilError
+from wordveil.parallel import blocks
+from wordveil.spaces.formats.common import (
+    DEFLATE_RATIO,
+    Places,
+    Vectors,
+    check,
+    is_folder,
+    is_packed,
+    narrow,
+    opened,
+    plain_file,
+    reserve,
+    split_words,
+)
+
+__all__ = [
+    "read_array",
+    "read_folder",
+    "read_npz",
+    "read_safetensors",
+    "write_folder",
+    "write_npz",
+    "write_safetensors",
+]
+
+# What the parsers of numpy and Python raise on damaged input, beside classes of their own.
+_PARSER_FAILURES = (
+    ValueError,
+    tokenize.TokenError,
+    KeyError,
+    TypeError,
+    SyntaxError,
+    EOFError,
+    OverflowError,
+    RuntimeError,
+    MemoryError,
+)
+_ARCHIVE_DAMAGE = (*_PARSER_FAILURES, zipfile.BadZipFile, zlib.error, struct.error)
+
+_VECTORS, _WORDS = "vectors.npy", "words.txt"
+_WORD_BYTES = 1 << 12  # of a word, on average: no language has such words
+_SPARE_BYTES = 1 << 20  # so that a few odd ones among few do no harm
+_TENSOR_BYTES = 1 << 25  # of a .safetensors file that are held at once
+_TENSORS: dict[str, type[np.floating[Any]]] = {"F16": np.float16, "F32": np.float32, "F64": np.float32}
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Hide numpy's warnings about old or odd headers: people get one sentence or none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def read_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
+    """Read an .npy file, or map it, and refuse what is damaged."""
+    try:
+        with path.open("rb") as handle:
+            _check_header(handle, path.stat().st_size, path)
+        with _without_warnings():
+            array: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except WordveilError:
+        raise
+    except (*_PARSER_FAILURES, OSError):
+        raise FileError(f"{path} is cut short or damaged; make it again.") from None
+    return array
+
+
+def _check_header(handle: IO[bytes], available: int, source: object) -> None:
+    """Read the header of an array; refuse pickled objects, and more numbers than the available bytes can hold."""
+    try:
+        with _without_warnings():
+            version = npy.read_magic(handle)
+            read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+            shape, _, dtype = read(handle)
+    except _PARSER_FAILURES:
+        raise FileError(f"{source} is not an array that numpy can read; save it again.") from None
+    if dtype.hasobject:
+        raise FileError(
+            f"{source} holds pickled Python objects, which are never loaded because they can run code; "
+            "save words as text (dtype=str) and vectors as float32."
+        )
+    if any(length < 0 for length in shape) or math.prod(shape) * dtype.itemsize > available:
+        raise FileError(f"{source} is cut short or damaged; fetch or save it again.")
+
+
+def read_npz(path: Path) -> tuple[list[str], Vectors]:
+    """Read a numpy archive; its words are text, or UTF-8 bytes with a line break between two."""
+    places = Places(str(path), "word")
+    with plain_file(path) as plain:
+        try:
+            with _without_warnings(), zipfile.ZipFile(plain) as archive:
+                words = _words_of(_read_member(archive, "words", path), places)
+                vectors = narrow(_read_member(archive, "vectors", path), path)
+        except WordveilError:
+            raise
+        except _ARCHIVE_DAMAGE:
+            raise FileError(f"{path} is not a whole .npz archive; fetch or save it again.") from None
+    check(words, vectors, places)
+    return words, vectors
+
+
+def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
+    """Read one array of an archive, after a look at its header."""
+    member = f"{name}.npy"
+    if member not in archive.namelist():
+        raise SpaceError(f"{path} has no array '{name}'; save it with np.savez(file, words=…, vectors=…).")
+    entry = archive.getinfo(member)
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # numpy writes no other
+        raise zipfile.BadZipFile
+    with archive.open(entry) as handle:
+        available = min(entry.file_size, entry.compress_size * DEFLATE_RATIO)
+        _check_header(handle, available, f"the array '{name}' of {path}")
+    with archive.open(entry) as handle:
+        array: NDArray[Any] = npy.read_array(handle, allow_pickle=False)
+        return array
+
+
+def _words_of(array: NDArray[Any], places: Places) -> list[str]:
+    if array.ndim == 1 and array.dtype == np.uint8:
+        return split_words(array.tobytes(), places)
+    if array.ndim == 1 and array.dtype.kind == "U":
+        codes = array.astype(array.dtype.newbyteorder("=")).view(np.uint32) if array.itemsize else array
+        if codes.size and codes.max() > sys.maxunicode:  # numpy would fall over it
+            raise ValueError
+        words: list[str] = array.tolist()
+        return words
+    raise SpaceError(
+        f"{places.source}: 'words' must be a list of text (dtype=str) or of UTF-8 bytes (dtype=uint8), "
+        f"but it has {array.ndim} axes of type {array.dtype}; save it again."
+    )
+
+
+def _joined(words: list[str]) -> NDArray[np.uint8]:
+    """Return the words as bytes: as text, numpy would give every word the room of the longest."""
+    return np.frombuffer("\n".join(words).encode(), np.uint8)
+
+
+def write_npz(path: Path, words: list[str], vectors: Vectors) -> None:
+    """Write a numpy archive."""
+    with path.open("wb") as handle:
+        np.savez(handle, words=_joined(words), vectors=vectors)
+
+
+def read_safetensors(path: Path) -> tuple[list[str], Vectors]:
+    """Read a .safetensors file, whose words are UTF-8 bytes with a line break between two."""
+    from safetensors import SafetensorError  # noqa: PLC0415 - only this format needs it
+
+    places = Places(str(path), "word")
+    with plain_file(path) as plain:
+        try:
+            words = split_words(_tensor_of_words(plain, path), places)
+            vectors = _tensor_of_vectors(plain, path)
+        except SafetensorError:
+            raise FileError(f"{path} is not a whole .safetensors file; fetch or save it again.") from None
+    check(words, vectors, places)
+    return words, vectors
+
+
+def _open_tensors(plain: Path) -> Any:
+    from safetensors import safe_open  # noqa: PLC0415 - only this format needs it
+
+    return safe_open(plain, "numpy")
+
+
+def _shape_and_type(tensors: Any, name: str, path: Path) -> tuple[list[int], str]:
+    if name not in tensors.keys():  # noqa: SIM118  (not a dictionary)
+        raise SpaceError(f"{path} has no tensor '{name}'; save it with the tensors 'words' and 'vectors'.")
+    tensor = tensors.get_slice(name)
+    return tensor.get_shape(), tensor.get_dtype()
+
+
+def _tensor_of_words(plain: Path, path: Path) -> bytes:
+    with _open_tensors(plain) as tensors:
+        shape, dtype = _shape_and_type(tensors, "words", path)
+        if len(shape) != 1 or dtype != "U8":
+            raise SpaceError(f"{path}: 'words' must be one row of UTF-8 bytes (uint8); save it again.")
+        joined: NDArray[np.uint8] = tensors.get_tensor("words")
+        return joined.tobytes()
+
+
+def _tensor_of_vectors(plain: Path, path: Path) -> Vectors:
+    with _open_tensors(plain) as tensors:
+        shape, dtype = _shape_and_type(tensors, "vectors", path)
+    if len(shape) != 2 or dtype not in _TENSORS:
+        raise SpaceError(
+            f"{path}: 'vectors' must be a table of 16-, 32- or 64-bit floats with one row per word, "
+            f"but it has {len(shape)} axes of type {dtype}; save it again."
+        )
+    rows, dimension = shape
+    vectors = reserve(path, rows, dimension, _TENSORS[dtype])
+    if vectors.size:
+        for part in blocks(rows, max(1, _TENSOR_BYTES // (8 * dimension))):
+            # The library maps the file; opened anew for each part, it never keeps all of it in memory.
+            with _open_tensors(plain) as tensors:
+                vectors[part] = narrow(tensors.get_slice("vectors")[part], path)
+    return vectors
+
+
+def write_safetensors(path: Path, words: list[str], vectors: Vectors) -> None:
+    """Write a .safetensors file."""
+    from safetensors import SafetensorError  # noqa: PLC0415 - only this format needs it
+    from safetensors.numpy import save_file  # noqa: PLC0415
+
+    try:
+        save_file({"words": _joined(words), "vectors": vectors}, path)
+    except SafetensorError:  # what the library makes of a full disk
+        raise OSError(errno.EIO, os.strerror(errno.EIO)) from None
+
+
+def read_folder(path: Path, *, trusted: bool = False) -> tuple[list[str], Vectors]:
+    """Read the words of a folder and map its vectors.
+
+    If `trusted`, skip the checks that look at every number and word: they were made when it was written.
+    """
+    if not is_folder(path):
+        raise FileError(f"{path} is a file; give the folder that holds {_VECTORS}.")
+    missing = [name for name in (_VECTORS, _WORDS) if not (path / name).is_file()]
+    if missing:
+        raise FileError(
+            f"{path} is a folder but not an embedding (it lacks {' and '.join(missing)}); give the embedding file."
+        )
+    places = Places(str(path / _WORDS), "line")
+    vectors = narrow(read_array(path / _VECTORS, mapped=True), path / _VECTORS)
+    words = split_words(_lines(path / _WORDS, None if trusted else len(vectors)), places)
+    if not trusted:
+        check(words, vectors, places)
+    elif len(words) != len(vectors):
+        raise SpaceError(f"{path} holds {len(words)} words but {len(vectors)} vectors; make it again.")
+    return words, vectors
+
+
+def _lines(path: Path, rows: int | None) -> bytes:
+    """Read a file of words that is not packed, if it is no larger than the words of so many vectors can be."""
+    with opened(path, packed=False) as handle:
+        # by its size: to ask for so many bytes would already set them aside
+        if rows is not None and os.fstat(handle.fileno()).st_size > _WORD_BYTES * rows + _SPARE_BYTES:
+            raise SpaceError(f"{path} is far too large for the words of {rows} vectors; export both again.")
+        joined = handle.read()
+    # The vectors beside it are never packed, so there is nothing to gain; and megabytes could unpack to all memory.
+    if is_packed(joined):
+        raise FileError(f"{path} is gzipped; unpack it first, and keep the name.")
+    return joined
+
+
+def write_folder(path: Path, words: list[str], vectors: Vectors) -> None:
+    """Write both files into the folder, which is made if need be."""
+    path.mkdir(exist_ok=True)
+    np.save(path / _VECTORS, vectors, allow_pickle=False)
+    (path / _WORDS).write_bytes("".join(f"{word}\n" for word in words).encode())

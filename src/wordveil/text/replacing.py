@@ -1,0 +1,110 @@
+"""How a replacement is written, and what replaces a word outside the vocabulary.
+
+The vocabulary decides how a word is spelt. By default the first letter becomes a capital where a sentence begins,
+judged by the punctuation alone; whether the original had a capital plays no part.
+
+A word outside the vocabulary is by default replaced by a draw that does not depend on it: a word of the vocabulary from
+a public prior, or, for a number, as many random digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.priors import log_prior
+from wordveil.noise import Entropy
+from wordveil.spaces import Space
+from wordveil.text.selection import stop_words
+
+__all__ = ["CASES", "POLICIES", "WRITERS", "OutsideWords", "capitals_of", "random_digits"]
+
+#: What may become of a selected word outside the vocabulary.
+POLICIES = ("replace", "drop", "keep")
+
+# Matched from the end of the gap backwards, where the next character decides each step: forwards, a long run of
+# dots or line breaks would be tried again from each of them.
+_SENTENCE_END = regex.compile(
+    r"(?r)[.!?…。！？][\p{Pe}\p{Pf}\p{Po}\"']*\s+[\p{Ps}\p{Pi}\"'¿¡]*$|\n\s*\n\s*[\p{Ps}\p{Pi}\"']*$"
+)
+_CACHED_LENGTH = 64
+
+
+def capitals_of(word: str) -> str:
+    """Return which letters of a word are capitals, as far as ``case="copy"`` copies them: all, first or none."""
+    if word.isupper() and len(word) > 1:
+        return "all"
+    return "first" if word[:1].isupper() else "none"
+
+
+def _starts_sentence(gap: str) -> bool:
+    return _short_gap(gap) if len(gap) <= _CACHED_LENGTH else _SENTENCE_END.search(gap) is not None
+
+
+@lru_cache(maxsize=4096)
+def _short_gap(gap: str) -> bool:
+    return _SENTENCE_END.search(gap) is not None
+
+
+def _as_listed(pieces: list[str], place: int, word: str) -> str:
+    # A clitic touches the word before it; its replacement must not.
+    return " " + word if place > 1 and not pieces[place - 1] else word
+
+
+def _by_position(pieces: list[str], place: int, word: str) -> str:
+    gap = pieces[place - 1]
+    if gap == " " and place > 1:  # by far the most common case
+        return word
+    if place == 1 or _starts_sentence(gap):
+        return word[:1].upper() + word[1:]
+    return _as_listed(pieces, place, word)
+
+
+def _like_original(pieces: list[str], place: int, word: str) -> str:
+    capitals = capitals_of(pieces[place])
+    if capitals == "all":
+        word = word.upper()
+    elif capitals == "first":
+        word = word[:1].upper() + word[1:]
+    return _as_listed(pieces, place, word)
+
+
+#: How each case writes a word, given the pieces of the text and the place it goes to.
+WRITERS: dict[str, Callable[[list[str], int, str], str]] = {
+    "sentence": _by_position,
+    "lower": _as_listed,
+    "copy": _like_original,
+}
+CASES = tuple(WRITERS)
+
+
+class OutsideWords:
+    """Draws replacements that depend on nothing but how many are wanted.
+
+    Parameters
+    ----------
+    space : Space
+        The words to draw from: its content words, frequent ones more often (by the prior ``frequency``).
+    """
+
+    def __init__(self, space: Space) -> None:
+        stop = stop_words()
+        content = [place for place, word in enumerate(space.vocabulary) if word.lower() not in stop]
+        self._ids = np.array(content or range(len(space)), dtype=np.int64)
+        self._sums = np.cumsum(np.exp(log_prior(space, "frequency")[self._ids]))
+
+    def draw(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Draw the ids of this many words."""
+        aim = entropy.uniform(count) * self._sums[-1]
+        return np.asarray(self._ids[np.searchsorted(self._sums, aim)])
+
+
+def random_digits(lengths: list[int], entropy: Entropy) -> list[str]:
+    """Draw a number of each of these lengths."""
+    digits = "".join(map(str, entropy.generator.integers(0, 10, sum(lengths)).tolist()))
+    ends = np.cumsum(lengths).tolist()
+    return [digits[end - length : end] for end, length in zip(ends, lengths, strict=True)]

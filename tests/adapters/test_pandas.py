@@ -1,0 +1,83 @@
+"""Columns of pandas."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+# ruff: noqa: E402 - without the library there is nothing to import
+
+pd = pytest.importorskip("pandas", reason="the pandas adapter is not tested: pandas is not installed")
+
+from wordveil import InputError, OptionError, Veil
+from wordveil.adapters.pandas import privatize
+
+MISSING = [None, float("nan"), pd.NA, pd.NaT]
+
+
+def test_a_column(far: Veil) -> None:
+    table = pd.DataFrame({"n": [1, 2, 3], "text": ["red ship", None, "blue sea, sky"]}, index=[5, 5, 9])
+    before = table.copy()
+    veiled = privatize(table, far, "text")
+    assert veiled["n"].tolist() == [1, 2, 3]
+    assert veiled.index.tolist() == [5, 5, 9]
+    assert veiled["text"].isna().tolist() == [False, True, False]
+    assert re.fullmatch(r"\S+ \S+, \S+", veiled["text"][9])
+    assert veiled["text"][9] != table["text"][9]
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_missing_cells_stay_what_they_are(far: Veil) -> None:
+    texts = pd.Series(["red ship", *MISSING, ""], dtype=object, name="x")
+    veiled = privatize(texts, far)
+    assert veiled.name == "x"
+    assert all(new is old for new, old in zip(veiled[1:5], texts[1:5], strict=True))
+    assert veiled[5] == ""
+    assert privatize(pd.Series([None, None], dtype=object), far).isna().all()
+    assert privatize(pd.Series([], dtype=object), far).empty
+    assert privatize(pd.Series([float("nan")]), far).isna().all()
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "string[pyarrow]", "category"])
+def test_the_dtype_stays(far: Veil, dtype: str) -> None:
+    texts = pd.Series(["red ship", None, "red ship", "blue sea"], dtype=dtype)
+    veiled = privatize(texts, far)
+    assert veiled.isna().tolist() == [False, True, False, False]
+    if dtype == "category":
+        assert isinstance(veiled.dtype, pd.CategoricalDtype)
+    else:
+        assert veiled.dtype == texts.dtype
+
+
+def test_the_categories_of_a_column_are_no_way_round_the_veil(far: Veil) -> None:
+    texts = pd.Series(["canary ship"], dtype=pd.CategoricalDtype(["canary ship", "canary unused"]))
+    assert "canary" not in repr(privatize(texts, far).cat.categories.tolist())
+
+
+def test_several_columns_and_labels_of_any_kind(far: Veil) -> None:
+    table = pd.DataFrame({0: ["red ship"], ("a", "b"): ["blue sea"], "c": ["green sky"]})
+    table.columns = pd.Index([0, ("a", "b"), "c"], tupleize_cols=False)
+    veiled = privatize(table, far, [0, ("a", "b")])
+    assert veiled["c"].tolist() == ["green sky"]
+    assert veiled.iloc[0, 0] != "red ship"
+    assert veiled.iloc[0, 1] != "blue sea"
+
+
+@pytest.mark.parametrize("cell", [3, ["canary"], b"canary"])
+def test_a_cell_that_is_no_text_is_refused_without_quoting(far: Veil, cell: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        privatize(pd.Series(["canary", cell], dtype=object), far)
+    assert "canary" not in str(caught.value)
+    with pytest.raises(InputError):
+        privatize(pd.Series([1, 2]), far)
+
+
+def test_wrong_columns(far: Veil) -> None:
+    table = pd.DataFrame([["a", "b"]], columns=["x", "x"])
+    for columns in ("x", "y", None, ["y"]):
+        with pytest.raises(OptionError):
+            privatize(table, far, columns)
+    with pytest.raises(OptionError):
+        privatize(table["x"].iloc[:, 0], far, "x")
