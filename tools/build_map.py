@@ -1,19 +1,20 @@
 """Writes the map of the packages into CONTRIBUTING.md: ``python tools/build_map.py``.
 
-The order is that of the layers in pyproject.toml, which import-linter keeps, and what lives in a place is the first line
-of its docstring.
+The order is that of the layers in pyproject.toml, which import-linter keeps; what lives in a place is the first line of
+its docstring.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
-try:
+if sys.version_info >= (3, 11):
     import tomllib
-except ModuleNotFoundError:  # Python 3.10
+else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -140,7 +140,8 @@ class Comparison:
         gains = []
         for one, other, (low, high) in zip(outcomes, default, self.bounds.values(), strict=True):
             gain = lead(one, other, self.seed)
-            gains.append(Estimate(*(end / (high - low) for end in (gain.value, gain.low, gain.high))))
+            way = high - low
+            gains.append(Estimate(gain.value / way, gain.low / way, gain.high / way, gain.n))
         return mean_of(gains)
 
 

@@ -93,7 +93,8 @@ def test_every_experiment_runs(name: str, common_data: Path, tmp_path: Path) -> 
     assert any(letter.isdigit() for cell in ours for letter in cell) or name == "nadp-table1"  # that one has words
     assert all(0.0 <= share <= 1.0 + 1e-9 for share in told)
     assert facts["quick"]
-    CHECKS.get(name, lambda *_: None)(result, facts["facts"])
+    if name in CHECKS:
+        CHECKS[name](result, facts["facts"])
     folder = ResultFolder(tmp_path / "results")
     assert folder.keep(result, facts)
     assert json.loads((folder.path / f"{name}.json").read_text())["tables"] == facts["tables"]

@@ -91,7 +91,7 @@ class TokenAttacker:
 
     def meter(self) -> Meter:
         """Return what measures the mechanism at any ε, and shares what does not depend on it."""
-        words = np.count_nonzero(self.weights)
+        words = int(np.count_nonzero(self.weights))
         each = max(2, math.ceil(2 * self.draws / words))  # half of them is learnt from
         shared = max(1, words // 1000)  # a law that draws for all words makes fewer draws of each
         return meter_for(self.make, self.space, Effort(draws=each * shared, adversary_draws=each, seed=self.seed))

@@ -312,8 +312,8 @@ def _gained(point: Point, found: Frontier) -> Estimate | None:
     for name, outcome in point.outcomes.items():
         random, clean = (bound.value for bound in found.bounds[name])
         gain = lead(outcome, former[0].outcomes[name])
-        ends = (end / (clean - random) for end in (gain.value, gain.low, gain.high))
-        gains.append(Estimate(*ends, gain.n))
+        way = clean - random
+        gains.append(Estimate(gain.value / way, gain.low / way, gain.high / way, gain.n))
     return mean_of(gains)
 
 
