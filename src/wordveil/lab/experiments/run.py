@@ -95,7 +95,7 @@ class Run:
         words = self.pick(full, quick, _TINY_WORDS)
         if words >= len(space):
             return space
-        more = [space.vocabulary.ids[word] for word in also if self.quick and word in space.vocabulary.ids]
+        more = [space.vocabulary.ids[word] for word in also if self.size != "full" and word in space.vocabulary.ids]
         return space.restrict(np.union1d(np.arange(words), np.array(more, dtype=np.int64)))
 
     def ball(self) -> PoincareSpace:
