@@ -15,7 +15,7 @@ from benchmarks.measure import Row, best_of
 from benchmarks.speeches import million_words
 from wordveil import load_space
 from wordveil._mechanisms import Graph
-from wordveil.lac import dense_channel, update
+from wordveil.lac import dense_law, update
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
 from wordveil.text import tokenise
@@ -52,9 +52,9 @@ def recovery() -> list[Row]:
     for epsilon in (4.0, 6.0):
         made = Graph(space, epsilon)
         counts = np.bincount(made.draw(ids, Entropy(0)), minlength=words).astype(np.float64)
-        channel = dense_channel(made, dtype=np.float32)
+        law = dense_law(made, dtype=np.float32)
         started = time.perf_counter()
-        found = update(counts, channel, steps=200, tolerance=1e-3).values
+        found = update(counts, law, steps=200, tolerance=1e-3).values
         spent = time.perf_counter() - started
         raw, recovered = (float(np.abs(one[top] - truth[top]).sum()) for one in (counts, found))
         rows.append(

@@ -1,6 +1,6 @@
-"""Deliberately wrong builds of every mechanism, held against the audit: ``python -m benchmarks.mutants``.
+"""Deliberately wrong builds of every mechanism, which the audit must find: ``python -m benchmarks.mutants``.
 
-A mutant that survives is a fault the audit would not find; the command then ends with 1.
+A mutant that survives is a fault the audit misses; the command then exits with 1.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
     table: dict[str, dict[str, str]] = {}
     for mechanism, name, mutant in [*((*cell, mutant) for cell, mutant in WRONG_BUILDS.items()), *named]:
         verdict = convict(mutant)
-        worst = next((one for one in verdict.on_promise if one.breaks), verdict.worst)
+        worst = next((one for one in verdict.on_guarantee if one.breaks), verdict.worst)
         assert worst is not None
         survivors += verdict.verdict != "broken"
         if name in MISTAKES:

@@ -2,7 +2,7 @@
 
 For each of several words one draw is timed many times, turn by turn, so that what else the machine does falls on all
 words alike. Two things are printed: how far the words' median times are apart, and how often an observer who knows
-those medians names the word right from the time of one further draw, against guessing.
+those medians names the right word from the time of one more draw, compared with guessing.
 """
 
 from __future__ import annotations

@@ -26,9 +26,12 @@ from wordveil._mechanisms import (
     Vickrey,
 )
 from wordveil._mechanisms.density import MixingLaw
+from wordveil._mechanisms.laws import Effort, HopFall, Law
 from wordveil.noise import Entropy
 from wordveil.noise.hyperbolic import hyperbolic_radii
 from wordveil.noise.laplace import directions
+from wordveil.progress import Watch, ignore
+from wordveil.spaces import Space
 from wordveil.spaces.hyperbolic_geometry import at_radius, ball_points, mobius_add, to_hyperboloid
 from wordveil.spaces.space import Ids, Points, Rows
 
@@ -66,25 +69,28 @@ class WithoutHalf(Exponential):
 class GraphWithoutHalf(Graph):
     """The same on the graph."""
 
-    def log_weights(self, ids: Ids) -> Rows:
-        return 2.0 * super().log_weights(ids)
+    def __init__(self, space: Space, epsilon: float) -> None:
+        super().__init__(space, epsilon)
+        self.fall = HopFall(2.0 * self.fall.rate, self.fall.first)
 
 
 class GraphDrawsOtherwise(Graph):
     """A graph mechanism that states one law and draws from another."""
 
-    def log_falls(self, hops: int) -> NDArray[np.float64]:
-        return np.asarray(-0.6 * self.epsilon * self.costs(hops))
+    def __init__(self, space: Space, epsilon: float) -> None:
+        super().__init__(space, epsilon)
+        self.fall = HopFall(1.2 * self.fall.rate, self.fall.first)
 
-    def log_weights(self, ids: Ids) -> Rows:
-        return Graph(self.space, self.epsilon).log_weights(ids)
+    def law(self, effort: Effort | None = None, watch: Watch = ignore) -> Law:
+        return Graph(self.space, self.epsilon).law(effort, watch)
 
 
 class RingDoubled(Ring):
     """A ring with twice the rate it states."""
 
-    def log_weights(self, ids: Ids) -> Rows:
-        return 2.0 * super().log_weights(ids)
+    def __init__(self, space: Space, epsilon: float) -> None:
+        super().__init__(space, epsilon)
+        self.fall = HopFall(2.0 * self.fall.rate)
 
 
 class KnnDropped(KnnTruncated):
@@ -187,7 +193,7 @@ class DensityWithoutHalf(Density):
     """Noise of rate ε under a prior, as the paper has it: the normaliser is not paid for."""
 
     @cached_property
-    def law(self) -> MixingLaw:
+    def mixing(self) -> MixingLaw:
         return MixingLaw(self.space.dimension, self.epsilon, self.bandwidth, self.space.diameter)
 
 

@@ -35,7 +35,7 @@ def noise_scaled(kind: Kind) -> Kind | None:
         return _drawn_at(kind, 1.0 / _SCALE)
 
     def perturb(self: Any, ids: Ids, entropy: Entropy) -> Points:
-        noisy = kind.perturb(self, ids, entropy)  # type: ignore[attr-defined]
+        noisy = kind.perturb(self, ids, entropy)
         start = self.space.points(ids)
         if isinstance(self.space, PoincareSpace):
             word, point = from_hyperboloid(start), from_hyperboloid(noisy)

@@ -26,13 +26,13 @@ from wordveil.lac import (
     Localizer,
     Pipeline,
     Plain,
-    Promise,
     Record,
     Shuffle,
     Subsample,
     Training,
+    UserGuarantee,
     bounds,
-    dense_channel,
+    dense_law,
 )
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
@@ -41,23 +41,23 @@ from wordveil.text import NgramTree, RareWords
 WORDS = ("rent", "noise")
 TWO = EuclideanSpace("two", Vocabulary(WORDS), np.array([[0.0], [1.0]], dtype=np.float32))
 MADE = Exponential(TWO, 1.0, clip=1.0)
-CHANNEL = dense_channel(MADE)
+LAW = dense_law(MADE)
 
 Report = tuple[str, str | None]
-Law = dict[tuple[Report, ...], float]
+Reports = dict[tuple[Report, ...], float]
 
 
-def promise_of(
+def guarantee_of(
     records: Sequence[Record],
     amplifiers: Sequence[Amplifier],
     *,
     delta: float = 0.05,
     words: int = 2,
     per_user: int = 1,
-) -> Promise:
+) -> UserGuarantee:
     veil = Veil(MADE, case="lower")
     pipeline = Pipeline(Localizer(veil, words=words), amplifiers, Plain(), delta=delta, per_user=per_user)
-    return pipeline(records).stages[-1].promises[0]
+    return pipeline(records).stages[-1].guarantees[0]
 
 
 def reports(record: Record) -> dict[Report, float]:
@@ -66,19 +66,17 @@ def reports(record: Record) -> dict[Report, float]:
     words = record.text.split()
     for drawn in itertools.product(*(WORDS if word in WORDS else [word] for word in words)):
         chance = math.prod(
-            CHANNEL[WORDS.index(word), WORDS.index(new)]
-            for word, new in zip(words, drawn, strict=True)
-            if word in WORDS
+            LAW[WORDS.index(word), WORDS.index(new)] for word, new in zip(words, drawn, strict=True) if word in WORDS
         )
         found[" ".join(drawn), record.label] = chance
     return found
 
 
-def shuffled_law(records: Iterable[Record]) -> Law:
+def shuffled_law(records: Iterable[Record]) -> Reports:
     """Return the law of all reports without their order."""
-    law: Law = {(): 1.0}
+    law: Reports = {(): 1.0}
     for record in records:
-        after: Law = {}
+        after: Reports = {}
         for seen, chance in law.items():
             for report, more in reports(record).items():
                 key = tuple(sorted((*seen, report), key=repr))
@@ -87,9 +85,9 @@ def shuffled_law(records: Iterable[Record]) -> Law:
     return law
 
 
-def sampled_law(records: Sequence[Record], size: int) -> Law:
+def sampled_law(records: Sequence[Record], size: int) -> Reports:
     """Return the law of the reports of a sample of fixed size, over every sample there is."""
-    kinds, mixed = Counter(records), Law()
+    kinds, mixed = Counter(records), Reports()
     for taken in itertools.product(*(range(count + 1) for count in kinds.values())):
         if sum(taken) == size:
             ways = math.prod(map(math.comb, kinds.values(), taken)) / math.comb(len(records), size)
@@ -99,7 +97,7 @@ def sampled_law(records: Sequence[Record], size: int) -> Law:
     return mixed
 
 
-def excess(left: Law, right: Law, epsilon: float) -> float:
+def excess(left: Reports, right: Reports, epsilon: float) -> float:
     return sum(max(0.0, chance - math.exp(epsilon) * right.get(key, 0.0)) for key, chance in left.items())
 
 
@@ -130,7 +128,7 @@ def longest(name: str) -> int:
 @pytest.mark.parametrize("delta", [0.01, 0.05])
 def test_shuffled_records_hide_as_well_as_is_promised(name: str, delta: float) -> None:
     records = SETS[name]
-    held = promise_of(records, [Shuffle()], delta=delta, words=longest(name))
+    held = guarantee_of(records, [Shuffle()], delta=delta, words=longest(name))
     before = shuffled_law(records)
     for other in neighbours(records):
         after = shuffled_law(other)
@@ -139,8 +137,8 @@ def test_shuffled_records_hide_as_well_as_is_promised(name: str, delta: float) -
 
 
 def test_records_of_one_shape_do_hide_each_other() -> None:
-    local = promise_of(SETS["one shape"], [], words=1)
-    shuffled = promise_of(SETS["one shape"], [Shuffle()], words=1)
+    local = guarantee_of(SETS["one shape"], [], words=1)
+    shuffled = guarantee_of(SETS["one shape"], [Shuffle()], words=1)
     assert (local.epsilon, local.delta) == (1.0, 0.0)
     assert shuffled.epsilon < 0.5
 
@@ -151,7 +149,7 @@ def test_records_of_one_shape_do_hide_each_other() -> None:
 def test_sampled_records_hide_as_well_as_is_promised(name: str, rate: float, shuffles: list[Amplifier]) -> None:
     records = SETS[name]
     for amplifiers in ([Subsample(rate), *shuffles], [*shuffles, Subsample(rate)]):
-        held = promise_of(records, amplifiers, words=longest(name))
+        held = guarantee_of(records, amplifiers, words=longest(name))
         size = bounds.sample_size(rate, len(records))
         before = sampled_law(records, size)
         for other in neighbours(records):
@@ -162,9 +160,9 @@ def test_sampled_records_hide_as_well_as_is_promised(name: str, rate: float, shu
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_sample_with_a_seed_is_no_sample(seed: int) -> None:
-    """Whoever knows the seed knows which records are in it, so only these hide each other."""
+    """Anyone who knows the seed knows which records are in it, so only these hide each other."""
     records = SETS["one shape"]
-    held = promise_of(records, [Subsample(0.1, seed=seed), Shuffle()], words=1)
+    held = guarantee_of(records, [Subsample(0.1, seed=seed), Shuffle()], words=1)
     taken = [int(one.text) for one in Subsample(0.1, seed=seed)([Record(str(n)) for n in range(len(records))])]
     before = shuffled_law([records[place] for place in taken])
     for word in WORDS:
@@ -175,7 +173,7 @@ def test_a_sample_with_a_seed_is_no_sample(seed: int) -> None:
 
 def test_a_user_with_several_records_of_several_shapes() -> None:
     records = [Record("rent", "ann"), Record("the rent", "ann"), *[Record("noise")] * 4, *[Record("the noise")] * 4]
-    held = promise_of(records, [Shuffle()], delta=0.1, per_user=2)
+    held = guarantee_of(records, [Shuffle()], delta=0.1, per_user=2)
     before = shuffled_law(records)
     for one, other in itertools.product(WORDS, WORDS):
         after = shuffled_law([Record(one), Record(f"the {other}"), *records[2:]])
@@ -186,9 +184,9 @@ def test_a_user_with_several_records_of_several_shapes() -> None:
 @pytest.mark.parametrize("amplifiers", [[Shuffle()], [Subsample(0.1)], [Subsample(0.1), Shuffle()]])
 def test_a_record_alone_among_thousands_has_the_local_promise(alone: Record, amplifiers: list[Amplifier]) -> None:
     words = len([word for word in alone.text.split() if word.strip("!") in WORDS])
-    held = promise_of([alone, *[Record("noise")] * 4999], amplifiers, delta=1e-6, words=words)
+    held = guarantee_of([alone, *[Record("noise")] * 4999], amplifiers, delta=1e-6, words=words)
     assert (held.epsilon, held.delta) == (float(words), 0.0)
-    alike = promise_of([alone] * 5000, amplifiers, delta=1e-6, words=words)
+    alike = guarantee_of([alone] * 5000, amplifiers, delta=1e-6, words=words)
     assert alike.epsilon < held.epsilon
 
 
@@ -196,7 +194,7 @@ def test_the_promise_is_for_the_rarest_shape() -> None:
     records = [Record("rent", label=str(number % 3)) for number in range(4000)] + [Record("rent", label="0")] * 500
     veil = Veil(MADE, case="lower")
     last = Pipeline(Localizer(veil), [Shuffle()], Training())(records).stages[-1]
-    assert last.promises[0].epsilon == min(bounds.clones(1.0, 1333, 1e-6), bounds.blanket(1.0, 1333, 1e-6))
+    assert last.guarantees[0].epsilon == min(bounds.clones(1.0, 1333, 1e-6), bounds.blanket(1.0, 1333, 1e-6))
     assert "4,500 records, at least 1,333 of every shape" in last.sentence()
     assert "shape and label kept" in last.sentence()
 
@@ -204,12 +202,12 @@ def test_the_promise_is_for_the_rarest_shape() -> None:
 def test_what_has_nothing_to_hide_leaves_the_others_their_promise() -> None:
     """A word outside the vocabulary is replaced by a draw that does not depend on it."""
     records = [*[Record("rent")] * 3000, Record("zyx"), Record(""), Record("the"), Record("2024")]
-    held = promise_of(records, [Shuffle()], delta=1e-6, words=1)
+    held = guarantee_of(records, [Shuffle()], delta=1e-6, words=1)
     assert held.epsilon == min(bounds.clones(1.0, 3000, 1e-6), bounds.blanket(1.0, 3000, 1e-6))
     # but how many of the others are in a sample is no longer certain
-    assert promise_of(records, [Subsample(0.1)], delta=1e-6, words=1).epsilon == 1.0
-    assert promise_of([Record("zyx")] * 3, [Shuffle()], words=1).epsilon <= 1.0
-    assert promise_of([], [Shuffle()], delta=1e-6, words=1).epsilon == 1.0
+    assert guarantee_of(records, [Subsample(0.1)], delta=1e-6, words=1).epsilon == 1.0
+    assert guarantee_of([Record("zyx")] * 3, [Shuffle()], words=1).epsilon <= 1.0
+    assert guarantee_of([], [Shuffle()], delta=1e-6, words=1).epsilon == 1.0
 
 
 def test_a_census_that_cannot_tell_counts_on_nothing() -> None:
@@ -227,11 +225,11 @@ def test_a_census_that_cannot_tell_counts_on_nothing() -> None:
 
 def test_a_sample_of_several_shapes_neither_helps_nor_harms() -> None:
     account = Account(1.0, Crowd(9000, 3000, 3), 1e-6)
-    shuffled, sampled = account.shuffled().promises()[0], account.with_sample(0.1).shuffled().promises()[0]
+    shuffled, sampled = account.shuffled().guarantees()[0], account.with_sample(0.1).shuffled().guarantees()[0]
     assert (sampled.epsilon, sampled.delta) == (shuffled.epsilon, shuffled.delta)
-    assert account.with_sample(0.1).promises()[0].epsilon == 1.0
+    assert account.with_sample(0.1).guarantees()[0].epsilon == 1.0
     assert "several shapes adds nothing" in sampled.source
-    threshold = KThreshold(30, 0.1).amplify(account).promises()
+    threshold = KThreshold(30, 0.1).amplify(account).guarantees()
     assert bounds.thresholded(30, 0.1, 1e-6) in [held.epsilon for held in threshold]
 
 

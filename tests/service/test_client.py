@@ -16,8 +16,8 @@ import pytest
 
 from tests.service.conftest import Service, running
 from tests.service.streaming import numbered
-from wordveil.client import Client
-from wordveil.errors import WordveilError
+from wordveil.client import Client, ServiceError
+from wordveil.errors import InputError, OptionError, WordveilError
 from wordveil.guarantee import Notion
 from wordveil.service import Settings
 
@@ -51,20 +51,24 @@ def test_a_stream_comes_back_in_order_and_asks_for_no_more_texts_than_it_needs(s
 
 def test_what_is_wrong_is_an_error_of_ours(service: Service) -> None:
     client = Client(service.address)
-    with pytest.raises(WordveilError, match=r"between 0\.01"):
-        client.privatize("sea", epsilon=1001.0)
-    with pytest.raises(WordveilError, match="go together"):
-        list(client.stream(["sea"], epsilon=3, select="spans"))
-    with pytest.raises(WordveilError, match="nothing at this address"):
-        client.call("/v1/nothing")
-    with pytest.raises(WordveilError, match=r"127\.0\.0\.1:9 does not answer"):
-        Client("http://127.0.0.1:9").call("/v1/mechanisms")
+    wrong: list[tuple[Callable[[], Any], int]] = [
+        (lambda: client.privatize("sea", epsilon=1001.0), 422),
+        (lambda: list(client.stream(["sea"], epsilon=3, select="spans")), 422),
+        (lambda: client.privatize("sea", epsilon=3.0, mechanism="nadp"), 403),
+        (lambda: client.call("/v1/nothing"), 404),
+        (lambda: Client("http://127.0.0.1:9").call("/v1/mechanisms"), 0),
+    ]
+    for ask, status in wrong:
+        with pytest.raises(ServiceError) as refused:
+            ask()
+        assert refused.value.status == status
+        assert isinstance(refused.value, WordveilError)
 
     def broken() -> Iterator[str]:
         yield "sea"
         raise RuntimeError("the source failed")
 
-    with pytest.raises(RuntimeError, match="the source failed"):
+    with pytest.raises(RuntimeError):
         list(client.stream(broken(), epsilon=3))
 
 
@@ -101,16 +105,18 @@ def test_a_busy_service_is_asked_again_when_it_says(busy: str) -> None:
     assert Client(busy).call("/v1/x") == {"path": "/behind/a/proxy/v1/x"}
     assert len(_Busy.asked) == 3
     _Busy.asked = []
-    with pytest.raises(WordveilError, match=r"come back later\."):
+    with pytest.raises(ServiceError) as refused:
         Client(busy, timeout=0.5).call("/v1/x")  # a wait of one second would be too long
+    assert (refused.value.status, str(refused.value)) == (503, "come back later.")  # in the service's own words
     assert len(_Busy.asked) == 1  # a service that says 0 is not asked without a pause
 
 
 def test_texts_that_are_too_many_for_one_request_are_streamed(toy_file: object) -> None:
     with running(Settings(spaces=(str(toy_file),), words=20)) as one:
         client, texts = Client(one.address), ["zqa zqb " * 5] * 6
-        with pytest.raises(WordveilError, match="20 words"):
+        with pytest.raises(ServiceError) as refused:
             client.privatize_many(texts, epsilon=2.0)
+        assert refused.value.status == 413
         assert len(list(client.stream(texts, epsilon=2.0, letters=40))) == 6
 
 
@@ -135,19 +141,19 @@ def test_texts_that_are_too_many_for_one_request_are_streamed(toy_file: object) 
     ],
 )
 def test_an_address_that_is_none_is_refused_at_once(address: Any) -> None:
-    with pytest.raises(WordveilError, match="must look like http://"):
+    with pytest.raises(OptionError):
         Client(address)
 
 
 def test_a_key_and_a_timeout_that_are_none_are_refused_at_once_and_not_quoted() -> None:
-    keys: list[Any] = ["abc\n", "abc€", "ab c", b"abc"]
+    keys: list[Any] = ["abc\n", "abc€", "abc d", b"abc"]
     for key in keys:
-        with pytest.raises(WordveilError, match="printable ASCII") as told:
+        with pytest.raises(OptionError) as told:
             Client(key=key)
-        assert "ab" not in str(told.value).replace("printable", "")
+        assert "abc" not in str(told.value)
     timeouts: list[Any] = [None, 0, -1.0, float("nan"), float("inf"), "30", True]
     for timeout in timeouts:
-        with pytest.raises(WordveilError, match="number of seconds above 0"):
+        with pytest.raises(OptionError):
             Client(timeout=timeout)
 
 
@@ -183,44 +189,47 @@ def plain(status: int, body: str, *headers: str) -> Callable[[socket.socket], No
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "sentence"),
+    ("status", "body"),
     [
-        (502, "<html>bad gateway", r"HTTP 502 \(Bad Gateway\)"),
-        (413, "<html>too large", "HTTP 413"),
-        (404, '{"moved": 1}', r"HTTP 404 \(Not Found\)"),
-        (500, '{"detail": [1]}', "HTTP 500"),
-        (599, "", "HTTP 599"),
-        (302, "", r"leads elsewhere \(HTTP 302\)"),
-        (302, '{"moved": 1}', r"leads elsewhere \(HTTP 302\)"),
-        (200, "ok", r"HTTP 200 \(OK\) in a form"),
-        (200, '{"ok": 1}', "in a form that this client does not know"),
-        (200, "[]", "in a form that this client does not know"),
-        (200, '{"guarantee": {}, "results": 1}', "in a form that this client does not know"),
-        (200, "[" * 100_000, "in a form that this client does not know"),
+        (502, "<html>bad gateway"),
+        (413, "<html>too large"),
+        (404, '{"moved": 1}'),
+        (500, '{"detail": [1]}'),
+        (599, ""),
+        (302, ""),
+        (302, '{"moved": 1}'),
+        (200, "ok"),
+        (200, '{"ok": 1}'),
+        (200, "[]"),
+        (200, '{"guarantee": {}, "results": 1}'),
+        (200, "[" * 100_000),
     ],
 )
-def test_an_answer_that_is_not_the_services_is_named(status: int, body: str, sentence: str) -> None:
+def test_an_answer_that_is_not_the_services_is_named(status: int, body: str) -> None:
     with replying(plain(status, body, "Location: http://elsewhere.example/")) as (address, _):
         client = Client(address, timeout=20)
-        with pytest.raises(WordveilError, match=sentence):
-            client.privatize("sea", epsilon=3.0)
-        with pytest.raises(WordveilError, match="HTTP"):
-            client.calibrate()
+        asks: list[Callable[[], Any]] = [lambda: client.privatize("sea", epsilon=3.0), client.calibrate]
+        for ask in asks:
+            with pytest.raises(ServiceError) as told:
+                ask()
+            assert told.value.status == status
+            assert f"HTTP {status}" in str(told.value)
 
 
 def test_results_for_other_texts_than_were_sent_are_no_answer(service: Service) -> None:
     told = Client(service.address).call("/v1/privatize", {"text": "sea", "epsilon": 3.0})
     with replying(plain(200, json.dumps(told))) as (address, _):
         assert Client(address).privatize("sea", epsilon=3.0).guarantee.epsilon == 3.0
-        with pytest.raises(WordveilError, match="in a form"):
+        with pytest.raises(ServiceError):
             Client(address).privatize_many(["sea", "sea"], epsilon=3.0)
 
 
 @pytest.mark.parametrize("after", ["0", "1", "-5", "\xb2", "soon", "9" * 5000])
 def test_a_busy_proxy_is_asked_again_but_not_at_once(after: str) -> None:
     reply = plain(503, "<html>maintenance", f"Retry-After: {after}")
-    with replying(reply) as (address, times), pytest.raises(WordveilError, match="HTTP 503"):
+    with replying(reply) as (address, times), pytest.raises(ServiceError) as refused:
         Client(address, timeout=2.0).call("/v1/spaces")
+    assert refused.value.status == 503
     assert len(times) == (1 if len(after) > 9 else 2)
     assert all(later - sooner >= 1.0 for sooner, later in pairwise(times))
 
@@ -236,13 +245,14 @@ def test_the_timeout_is_for_the_whole_call_however_the_answer_dribbles(head: str
 
     with replying(drip) as (address, _):
         started = time.monotonic()
-        with pytest.raises(WordveilError, match=r"did not answer within 0\.5 seconds"):
+        with pytest.raises(ServiceError) as late:
             Client(address, timeout=0.5).call("/v1/spaces")
+        assert late.value.status == 0
         assert time.monotonic() - started < 5.0
 
 
 def test_https_where_there_is_none_is_told(service: Service) -> None:
-    with pytest.raises(WordveilError, match="speaks no https"):
+    with pytest.raises(ServiceError):
         Client(service.address.replace("http:", "https:")).call("/v1/spaces")
 
 
@@ -253,7 +263,7 @@ def test_a_stream_takes_the_spans_of_each_text_along(service: Service) -> None:
     veiled = list(client.stream(texts, epsilon=3.0, select="spans", spans=iter(places)))
     assert [len(one.replacements) for one in veiled] == [2, 1] * 125
     for few in (places[:249], [*places, [(0, 1)]]):
-        with pytest.raises(WordveilError, match="an entry for each text"):
+        with pytest.raises(OptionError):
             list(client.stream(texts, epsilon=3.0, select="spans", spans=few))
 
 
@@ -268,9 +278,10 @@ def test_what_cannot_be_sent_is_refused_in_a_sentence(service: Service) -> None:
         lambda: client.call("/v1/words/\ud800"),
     ]
     for ask in wrong:
-        with pytest.raises(WordveilError):
+        with pytest.raises(InputError):
             ask()
     assert client.call("v1/spaces") == client.call("/v1/spaces")
-    with pytest.raises(WordveilError, match="not in the space"):
+    with pytest.raises(ServiceError) as unknown:
         client.call("/v1/words/a bé?epsilon=3")
+    assert unknown.value.status == 404
     assert len(client.privatize_many((text for text in ("sea", "ship")), epsilon=3.0)) == 2

@@ -6,15 +6,13 @@ import json
 import sqlite3
 import threading
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 
 from tests.service.conftest import Service, running
-from wordveil.client import Client
-from wordveil.errors import WordveilError
+from wordveil.client import Client, ServiceError
 from wordveil.service import Key, Settings
 from wordveil.service.keys import hash_key, new_key
 
@@ -51,20 +49,21 @@ def test_a_known_key_opens_the_api_and_nothing_else_does(toy_file: Path) -> None
         described = one.get("/openapi.json").json
         assert described["paths"]["/v1/privatize"]["post"]["security"] == [{"key": []}]
         assert Client(one.address, bob).privatize("zqa", epsilon=2.0).guarantee.epsilon == 2.0
-        with pytest.raises(WordveilError, match="give a key"):
+        with pytest.raises(ServiceError) as keyless:
             Client(one.address).call("/v1/mechanisms")
+        assert keyless.value.status == 401
 
 
 def test_figures_of_callers_are_for_the_operator_alone(toy_file: Path) -> None:
     ann, operator = new_key(), new_key()
     local = Settings(spaces=(str(toy_file),))
-    with_keys = replace(local, keys=(Key("ann", hash_key(ann)),))
+    with_keys = local.model_copy(update={"keys": (Key("ann", hash_key(ann)),)})
     # (settings, who may see the figures: nobody in particular, a caller, the operator)
     cases = [
         (local, (200, 200, 200)),
         (with_keys, (401, 401, 401)),
-        (replace(with_keys, metrics_hash=hash_key(operator)), (401, 401, 200)),
-        (replace(local, metrics_hash=hash_key(operator)), (401, 401, 200)),
+        (with_keys.model_copy(update={"metrics_hash": hash_key(operator)}), (401, 401, 200)),
+        (local.model_copy(update={"metrics_hash": hash_key(operator)}), (401, 401, 200)),
     ]
     for settings, statuses in cases:
         with running(settings) as one:
@@ -99,18 +98,15 @@ def test_a_budget_is_spent_word_by_word_and_survives_a_restart(toy_file: Path, t
         assert ask(one, "zqa zqb zqc zqd") == (403, None)
         assert ask(one, "zqa zqb zqc") == (200, 0.0)
         refused = one.post("/v1/privatize", ASK, authorization=f"Bearer {key}")
-        assert "nothing was released" in refused.sentence
+        assert refused.status == 403
+        assert "results" not in refused.json
 
 
 def test_a_key_with_a_budget_gets_nothing_that_cannot_be_counted(toy_file: Path, tmp_path: Path) -> None:
     key = new_key()
     with running(spending(toy_file, tmp_path, key)) as one:
-        cases: list[tuple[dict[str, str], str]] = [
-            ({"oov": "keep"}, "no promise that could be counted"),
-            ({"mechanism": "gaussian"}, "no promise that could be counted"),
-            ({"case": "copy"}, "capitals"),
-        ]
-        for how, sentence in cases:
+        cases: list[dict[str, str]] = [{"oov": "keep"}, {"mechanism": "gaussian"}, {"case": "copy"}]
+        for how in cases:
             refused = [
                 one.post("/v1/privatize", {**ASK, **how}, authorization=f"Bearer {key}"),
                 one.post(
@@ -121,7 +117,6 @@ def test_a_key_with_a_budget_gets_nothing_that_cannot_be_counted(toy_file: Path,
                 ),
             ]
             assert [answer.status for answer in refused] == [403, 403]
-            assert all(sentence in answer.sentence for answer in refused)
         assert one.post("/v1/privatize", {**ASK, "case": "lower"}, authorization=f"Bearer {key}").status == 200
 
 
@@ -134,8 +129,9 @@ def test_a_stream_ends_when_the_budget_does(toy_file: Path, tmp_path: Path) -> N
         )
         (told,) = (json.loads(line) for line in answer.body.splitlines())
         assert told["problem"]["status"] == 403
-        with pytest.raises(WordveilError, match="budget"):
+        with pytest.raises(ServiceError) as refused:
             list(Client(one.address, key).stream(["zqa zqb", "zqa zqb zqa zqb"], epsilon=2, letters=1))
+        assert refused.value.status == 403
 
 
 @pytest.mark.parametrize(("costs", "fit"), [([1] * 20, 5), ([2, 0, 2, 3, 1], 3), ([1] * 5, 5), ([6], 0), ([0] * 9, 9)])
@@ -156,14 +152,14 @@ def test_lines_that_the_budget_suffices_for_are_released(
         assert all("text" in one for one in told[:fit])
         for stopped in told[fit:]:
             assert stopped["problem"]["status"] == 403
-            assert "no more was released" in stopped["problem"]["detail"]
+            assert "text" not in stopped
         left = one.post("/v1/privatize", {**ASK, "text": ""}, authorization=f"Bearer {key}").json["budget_left"]
         assert left == 10.0 - 2.0 * sum(costs[:fit])  # what was released, and no more
 
 
 def test_whoever_is_charged_has_an_answer_however_long_the_ledger_takes(toy_file: Path, tmp_path: Path) -> None:
     key = new_key()
-    settings = replace(spending(toy_file, tmp_path, key), timeout=0.5)
+    settings = spending(toy_file, tmp_path, key).model_copy(update={"timeout": 0.5})
     with running(settings) as one:
         assert one.post("/v1/privatize", ASK, authorization=f"Bearer {key}").json["budget_left"] == 6.0
         with closing(sqlite3.connect(tmp_path / "ann.db", isolation_level=None, check_same_thread=False)) as other:
@@ -181,7 +177,6 @@ def test_what_cannot_be_answered_is_not_charged(toy_file: Path, tmp_path: Path) 
         broken = b'{"text": "\\ud800 [[zqa]]", "epsilon": 2, "select": "marked"}'
         refused = one.post("/v1/privatize", broken, authorization=f"Bearer {key}")
         assert refused.status == 422
-        assert "surrogate" in refused.sentence
         assert one.post("/v1/privatize", ASK, authorization=f"Bearer {key}").json["budget_left"] == 6.0
 
 

@@ -142,25 +142,44 @@ def test_moving_epsilon_changes_promise_and_text(open_page: Callable[..., Any]) 
     epsilon = float(page.input_value("#number-a"))
     wait(page, "wanted => document.querySelector('#promise').textContent.includes(wanted)", f"e^{epsilon:g}")
     page.fill("#number-a", "200")
-    wait(page, "document.querySelector('#told-a').textContent.includes('at most 10^87')")
+    wait(page, "document.querySelector('#told-a').textContent.includes('e^200')")
     wait(page, "document.querySelectorAll('#out-a .same').length === 6")  # at so large an ε all stay
-    assert "right more than" in page.text_content("#told-a")  # no curve was measured so far out
+    assert "more than" in page.text_content("#told-a")  # no curve was measured so far out
     page.fill("#number-a", "2")
     wait(page, "document.querySelector('#promise').textContent.includes('exp(2·d')")
-    assert "at most 7.39" in page.text_content("#told-a")
+    assert page.text_content("#told-a").startswith(page.text_content("#promise .sentence"))
+    assert page.text_content("#unit-a") == "per hop"
     assert "ε = 2" in page.text_content("#plot")
     assert "e=2" in page.url
 
 
-@pytest.mark.parametrize("mechanism", ["gaussian", "nadp"])
-def test_no_distance_is_spoken_of_where_none_is_promised(open_page: Callable[..., Any], mechanism: str) -> None:
-    page = open_page(f"#m={mechanism}&e=8")
-    wait(page, "document.querySelector('#told-a').textContent.includes('No test of what is released')")
-    told = page.text_content("#told-a")
-    assert told.startswith(page.text_content("#promise .sentence"))
-    assert "apart are told apart" not in told
-    assert "plus 1e-06" in told
+def test_no_distance_is_spoken_of_where_none_is_guaranteed(open_page: Callable[..., Any]) -> None:
+    page = open_page("#m=gaussian&e=8")
+    wait(page, "document.querySelector('#told-a').textContent.includes('1e-06')")
+    assert page.text_content("#told-a").startswith(page.text_content("#promise .sentence"))
     assert page.text_content("#unit-a") == ""
+
+
+def test_it_begins_at_the_epsilon_of_the_examples(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    wait(page, "document.querySelector('#title-a').textContent === 'Veiled by graph, ε = 4'")
+    assert page.input_value("#number-a") == "4"
+
+
+def test_unproven_mechanisms_are_offered_only_where_they_are_allowed(
+    open_page: Callable[..., Any], toy_file: Path
+) -> None:
+    def offered(page: Any) -> dict[str, str]:
+        page.wait_for_selector("#out-a [role=button]")
+        options = page.query_selector_all("#mechanism-a option")
+        return {one.get_attribute("value"): one.text_content() for one in options}
+
+    assert "jaccard" not in offered(open_page())
+    with running(Settings(spaces=(str(toy_file),), unproven=True)) as one:
+        page = open_page("#m=jaccard&e=4", address=one.address)
+        assert "unproven" in offered(page)["jaccard"]
+        wait(page, "document.querySelector('#told-a').classList.contains('none')")
+        assert page.locator("#promise .promise.none").count() == 1
 
 
 def test_the_epsilon_that_is_shown_is_the_one_that_is_used(open_page: Callable[..., Any]) -> None:
@@ -169,13 +188,13 @@ def test_the_epsilon_that_is_shown_is_the_one_that_is_used(open_page: Callable[.
     assert page.input_value("#number-a") == "6.2555"
     assert page.text_content("#used-a") == ""
     page.fill("#number-a", "8")
-    wait(page, "document.querySelector('#told-a').textContent.includes('at most 2,990')")  # e^8 is 2,980.96
+    wait(page, "document.querySelector('#told-a').textContent.includes('e^8')")
     page.fill("#number-a", "4.1234")
     wait(page, "document.querySelector('#title-a').textContent.endsWith('ε = 4.1234')")
     assert "e=4.1234" in page.url
     for typed, used in (("5000", "1000"), ("0.0001", "0.01"), ("-3", "0.01")):
         page.fill("#number-a", typed)
-        wait(page, "used => document.querySelector('#used-a').textContent.startsWith(`ε = ${used} is used`)", used)
+        wait(page, "used => document.querySelector('#used-a').textContent.includes(`ε = ${used}:`)", used)
         wait(page, "used => document.querySelector('#title-a').textContent.endsWith(`ε = ${used}`)", used)
     page.press("#number-a", "Tab")
     assert page.input_value("#number-a") == "0.01"
@@ -191,7 +210,7 @@ def test_a_word_shows_its_distribution_and_its_neighbours(open_page: Callable[..
     page.click("#out-a [role=button] >> nth=0")
     wait(page, "document.querySelector('#word .big')?.textContent === 'surgeon'")
     assert page.locator("#map svg circle.node.own").count() == 1
-    assert re.search(r"\d+% stays itself", page.text_content("#word"))
+    assert re.search(r"\d+%", page.text_content("#word .facts"))
     assert page.locator("#word .bars li").count() == 15
     assert page.locator("#map svg circle.node").count() > 5
     other = page.text_content("#word .bars li:nth-child(2) button")
@@ -205,8 +224,7 @@ def test_a_number_is_said_to_keep_its_length(open_page: Callable[..., Any]) -> N
     page.fill("#text", "12345678901")
     wait(page, "/^\\d{11}$/.test(document.querySelector('#out-a').textContent)")
     page.click("#out-a [role=button]")
-    wait(page, "document.querySelector('#word').textContent.includes('as many as it has')")
-    assert "does not depend on it" not in page.text_content("#word")
+    wait(page, "document.querySelector('#word').textContent.includes('digits')")
 
 
 def test_a_word_of_a_hyperbolic_space_is_drawn_on_the_disk(open_page: Callable[..., Any], tmp_path: Path) -> None:
@@ -263,7 +281,7 @@ def test_a_curve_is_measured_on_demand(open_page: Callable[..., Any]) -> None:
     page.wait_for_selector("#plot svg .curve", state="attached", timeout=60_000)
     assert page.locator("#plot svg .dot").count() >= 4
     assert page.locator("#plot svg .now").count() == 1
-    assert "The guesser looks among 60 words." in page.text_content("#plot")
+    assert " 60 words." in page.text_content("#plot")
 
 
 def test_a_curve_on_its_way_is_not_measured_twice(open_page: Callable[..., Any]) -> None:
@@ -275,7 +293,7 @@ def test_a_curve_on_its_way_is_not_measured_twice(open_page: Callable[..., Any])
         page.fill("#number-a", "3")
         wait(page, "document.querySelector('#title-a').textContent.endsWith('ε = 3')")
         assert page.locator("#plot button").count() == 0
-        assert "laplace is being measured" in page.text_content("#plot")
+        assert "laplace" in page.text_content("#plot .note")
     page.wait_for_selector("#plot svg .curve", state="attached", timeout=60_000)
 
 
@@ -382,11 +400,10 @@ def test_a_service_that_is_busy_or_gone_is_said_and_comes_back(open_page: Callab
     page.route("**/v1/privatize", lambda route: route.abort())
     page.click("#again")
     page.wait_for_selector("#problem", state="visible")
-    assert "does not answer" in page.text_content("#problem")
     page.fill("#number-a", "9")
     page.wait_for_selector("#stale-a", state="visible")
     assert page.text_content("#title-a") == "Veiled by graph, ε = 3"  # what stands there is not of the new ε
-    assert "at most 20.1." in page.text_content("#told-a")
+    assert "e^3" in page.text_content("#told-a")
     assert "waiting" in page.get_attribute("#told-a", "class")
     page.unroute("**/v1/privatize")
     page.click("#again")
@@ -449,7 +466,8 @@ def test_what_is_wrong_with_a_table_is_said_beside_it(open_page: Callable[..., A
     wait(page, "document.querySelector('#column').options.length === 2")
     page.route("**/v1/privatize", lambda route: route.abort())
     page.click("#table-go")
-    wait(page, "document.querySelector('#table-told').textContent.includes('does not answer')")
+    wait(page, "document.querySelector('#table-told').textContent === document.querySelector('#problem').textContent")
+    assert page.text_content("#problem")
     assert not page.is_visible("#table-progress")
     page.unroute("**/v1/privatize")
     page.click("#table-go")
@@ -508,16 +526,16 @@ def test_what_is_wrong_is_said(open_page: Callable[..., Any], tmp_path: Path) ->
     page.select_option("#select", "marked")
     page.fill("#text", "an [[open mark")
     page.wait_for_selector("#problem", state="visible")
-    assert "must come in pairs" in page.text_content("#problem")
+    assert "[[" in page.text_content("#problem")
     page.fill("#text", "a [[closed]] mark")
     page.wait_for_selector("#problem", state="hidden")
     broken = tmp_path / "broken.csv"
     broken.write_text('a,b\n1,"open', encoding="utf-8")
     page.set_input_files("#file", str(broken))
-    wait(page, "document.querySelector('#problem').textContent.includes('inside quotes')")
+    wait(page, "document.querySelector('#problem').textContent.includes('quoted')")
     broken.write_bytes("a,b\n1,café".encode("latin-1"))
     page.set_input_files("#file", str(broken))
-    wait(page, "document.querySelector('#problem').textContent.includes('not in UTF-8')")
+    wait(page, "document.querySelector('#problem').textContent.includes('UTF-8')")
 
 
 def test_a_key_is_asked_for(open_page: Callable[..., Any], toy_file: Path) -> None:
@@ -527,7 +545,7 @@ def test_a_key_is_asked_for(open_page: Callable[..., Any], toy_file: Path) -> No
         page.wait_for_selector("#key-form", state="visible")
         page.fill("#key", "Schlüssel€")
         page.press("#key", "Enter")
-        wait(page, "document.querySelector('#problem').textContent.includes('that no key has')")
+        wait(page, "document.querySelector('#problem').textContent.includes('character')")
         assert page.is_visible("#key-form")
         page.fill("#key", key)
         page.press("#key", "Enter")
@@ -550,13 +568,13 @@ def test_a_budget_is_spent_by_hand_alone(open_page: Callable[..., Any], toy_file
         )
         page.fill("#key", key)
         page.press("#key", "Enter")
-        wait(page, "document.querySelector('#budget').textContent.includes('still spend 10.')")
+        wait(page, "document.querySelector('#budget').textContent.includes(' 10 ')")
         page.fill("#text", "zqa zqb.")
         page.fill("#number-a", "1.5")
-        wait(page, "document.querySelector('#told-a').textContent.includes('at most 4.49')")  # that costs nothing
+        wait(page, "document.querySelector('#told-a').textContent.includes('e^1.5')")  # that costs nothing
         assert asked == []
         page.click("#again")
-        wait(page, "document.querySelector('#budget').textContent.includes('still spend 7.')")
+        wait(page, "document.querySelector('#budget').textContent.includes(' 7 ')")
         wait(page, "document.querySelectorAll('#out-a [role=button]').length === 2")
         assert not page.is_visible("#stale-a")
         page.fill("#text", "zqa zqb. zqc.")
@@ -566,12 +584,12 @@ def test_a_budget_is_spent_by_hand_alone(open_page: Callable[..., Any], toy_file
         wait(page, "document.querySelectorAll('#out-a [role=button]').length === 3")
         assert asked == ["zqa zqb.", "zqc."]  # what stood there is not paid for again
         page.click("#again")
-        wait(page, "document.querySelector('#budget').textContent.includes('still spend 1.')")
+        wait(page, "document.querySelector('#budget').textContent.includes(' 1 ')")
         page.select_option("#mechanism-a", "gaussian")
-        wait(page, "document.querySelector('#problem').textContent.includes('no promise that could be counted')")
+        page.wait_for_selector("#problem", state="visible")
         assert page.text_content("#title-a") == "Veiled by graph, ε = 1.5"
         page.reload()
-        wait(page, "document.querySelector('#budget').textContent.startsWith('This key has a budget')")
+        wait(page, "document.querySelector('#budget').textContent.includes('budget')")
         page.wait_for_timeout(200)
         assert asked[2:] == ["zqa zqb.", "zqc."]
 

@@ -32,6 +32,7 @@ __all__ = [
     "RadiusLaw",
     "ScaledMechanism",
     "drawn_finely",
+    "nearest_pairs",
     "needs_vectors",
 ]
 
@@ -145,6 +146,33 @@ class Mechanism(ABC, Generic[SpaceT]):
         return np.array([promise.loss(distance) for distance in distances.tolist()])
 
     @property
+    def largest_distance(self) -> float:
+        """The largest distance that a loss can grow with: that of the two words farthest apart."""
+        return float(self.space.diameter)
+
+    # What a mechanism states of itself beyond its guarantee, for the audit to test.
+
+    def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
+        """Return the distribution function of the distance between a word and its noisy point, where it is known."""
+        return None
+
+    def projection_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
+        """Return the distribution function of the noise along a direction, where it is known and the same for all."""
+        return None
+
+    def covered_pairs(self, ids: Ids) -> NDArray[np.int64]:
+        """Return pairs of words that the guarantee covers, a row each, such as these words and their nearest words."""
+        return nearest_pairs(self.space, ids)
+
+    def true_delta(self, left: int, right: int) -> float | None:  # noqa: ARG002 - known for Gaussian noise
+        """Return the smallest δ that holds between two words at this mechanism's ε, where it is known exactly."""
+        return None
+
+    def delta_at_reach(self) -> tuple[float, float] | None:
+        """Return the largest distance that an (ε, δ) guarantee covers, and the exact δ there; None if unknown."""
+        return None
+
+    @property
     def shortfall(self) -> str:
         """What a release under this mechanism would lack, in a sentence; empty where every word is protected."""
         return "" if self.guarantee.notion is not Notion.NONE else f"The mechanism {self.name} promises no privacy."
@@ -213,13 +241,6 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
         for part, source, points in zip(parts, sources, noisy, strict=True):
             drawn[part] = self.choose(points, source)
         return drawn
-
-    def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
-        """Return the distribution function of the distance between a word and its noisy point, where it is known.
-
-        For the audit, which holds what is drawn against it.
-        """
-        return None
 
     def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002 - others draw here
         """Return a word for each noisy point, from the point alone: the nearest."""
@@ -309,6 +330,12 @@ class ExponentialMechanism(Mechanism[SpaceT]):
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its probabilities; a word's row is computed once for all its places."""
         return self.rows.draw(ids, entropy or Entropy())
+
+
+def nearest_pairs(space: Space, ids: Ids) -> NDArray[np.int64]:
+    """Return each of these words with its nearest word, a row each; nothing where there is only one word."""
+    near = space.neighbours(ids, 1)[0]
+    return np.stack([ids[: near.size], near.ravel()], axis=1).astype(np.int64)
 
 
 def needs_vectors(name: str, space: Space) -> EuclideanSpace:

@@ -65,6 +65,11 @@ class Exponential(ExponentialMechanism[Space]):
         floor = (float(self._log_prior.min()) - ROW_FLOOR) / self._rate
         return min(floor, self.clip) if self.clip is not None else floor
 
+    @property
+    def largest_distance(self) -> float:
+        """The largest distance that a loss can grow with: the clip, if there is one."""
+        return super().largest_distance if self.clip is None else min(super().largest_distance, float(self.clip))
+
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
         rows = self.space.distances(ids)

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from wordveil._mechanisms.gaussian_noise import GaussianNoise
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.noise import sigma_for
+from wordveil.noise import delta_between, sigma_for
 from wordveil.rounding import round_down
 from wordveil.spaces import Space, neighbourhoods
+from wordveil.spaces.space import Ids
 
 __all__ = ["Gaussian"]
 
@@ -69,6 +70,16 @@ class Gaussian(GaussianNoise):
     def deviations(self) -> NDArray[np.float64]:
         """The standard deviation of every word's noise: the same for all."""
         return np.full(len(self.space), sigma_for(self.epsilon, self.delta) * self.reach)
+
+    def covered_pairs(self, ids: Ids) -> NDArray[np.int64]:
+        """Return these words and their nearest words, as far as they lie within the reach."""
+        pairs = super().covered_pairs(ids)
+        return pairs[self.space.apart(self.space.points(pairs[:, 0]), pairs[:, 1]) <= self.reach]
+
+    def delta_at_reach(self) -> tuple[float, float]:
+        """Return the largest distance that is covered, and the exact δ there."""
+        deviation = float(self.deviations[0])
+        return self.reach, delta_between(self.space.dimension, self.reach, deviation, deviation, self.epsilon)
 
     @property
     def guarantee(self) -> Guarantee:

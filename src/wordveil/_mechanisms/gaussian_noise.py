@@ -6,9 +6,10 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import ScaledMechanism, needs_vectors
+from wordveil._mechanisms.base import RadiusLaw, ScaledMechanism, needs_vectors
 from wordveil._mechanisms.laws import UnitLength
 from wordveil.errors import WordveilError
 from wordveil.noise import delta_between
@@ -65,3 +66,14 @@ class GaussianNoise(ScaledMechanism[EuclideanSpace]):
         return delta_between(
             self.space.dimension, distance, float(deviations[left]), float(deviations[right]), self.epsilon
         )
+
+    def radius_law(self, word: int) -> RadiusLaw | None:
+        """Return the distribution function of the distance between a word and its noisy point; None without noise."""
+        deviation = float(self.deviations[word])
+        shape = 0.5 * self.space.dimension
+        return (lambda radii: scipy.special.gammainc(shape, 0.5 * (radii / deviation) ** 2)) if deviation else None
+
+    def projection_law(self, word: int) -> RadiusLaw | None:
+        """Return the distribution function of the noise along any direction; None without noise."""
+        deviation = float(self.deviations[word])
+        return (lambda parts: scipy.special.ndtr(parts / deviation)) if deviation else None

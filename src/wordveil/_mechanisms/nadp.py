@@ -27,6 +27,7 @@ from wordveil.errors import WordveilError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import sigma_for
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
+from wordveil.spaces.space import Ids
 
 __all__ = ["Nadp", "neighbouring_pairs"]
 
@@ -89,6 +90,10 @@ class Nadp(GaussianNoise):
             nearest = neighbourhoods(self.space, 1)[0][alone, 0]
             pairs = np.concatenate([pairs, np.stack([alone, nearest], axis=1)])
         return pairs
+
+    def covered_pairs(self, ids: Ids) -> NDArray[np.int64]:  # noqa: ARG002 - few words have an edge
+        """Return all pairs of words joined by an edge."""
+        return self.pairs
 
     @cached_property
     def components(self) -> NDArray[np.int64]:

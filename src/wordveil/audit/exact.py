@@ -1,48 +1,55 @@
-"""Audits of mechanisms whose law is known: no sampling error in the loss, and a test that the draws follow the law."""
+"""Audits of mechanisms whose law is known: the loss, or δ, of pairs of words without sampling error."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import ExponentialMechanism, Mechanism, NoiseMechanism
-from wordveil._mechanisms.gaussian_noise import GaussianNoise
+from wordveil._mechanisms import Mechanism
 from wordveil.audit.verdict import Evidence
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
+from wordveil.spaces.space import Ids
 
-__all__ = ["exact_deltas", "exact_losses", "law_of_draws", "law_of_noise", "law_of_radius"]
+__all__ = ["allowed_loss", "exact_deltas", "exact_losses"]
+
+_MOST_PAIRS = 500  # whose δ is computed
 
 
-def exact_losses(mechanism: ExponentialMechanism[Any], ids: NDArray[np.int64]) -> list[Evidence]:
+def allowed_loss(made: Mechanism[Any], held: Guarantee, left: Ids, right: Ids) -> NDArray[np.float64]:
+    """Return the largest loss that the guarantee, or a claim, allows between the words of each pair."""
+    if held == made.guarantee:
+        return made.allowed_loss(left, right)
+    words, row = np.unique(left, return_inverse=True)
+    return np.array([held.loss(distance) for distance in made.space.distances(words)[row, right].tolist()])
+
+
+def exact_losses(made: Mechanism[Any], held: Guarantee, ids: NDArray[np.int64]) -> list[Evidence]:
     """Compare all pairs of these words on every output and return the worst."""
     if len(ids) < 2:
         return []
     with np.errstate(divide="ignore"):
-        logs = np.log(mechanism.probability_rows(ids))
+        logs = np.log(made.law().rows(ids))
     loss = _largest_gaps(logs)
-    everyone = np.arange(len(ids))
-    # both rows of weights and the distance that is promised by are computed, each off by the space's precision
-    rounding = 3.0 * mechanism.epsilon * mechanism.space.precision
-    allowed = np.array([mechanism.allowed_loss(np.full(len(ids), word), ids) for word in ids]) + rounding
+    # both rows of weights and the distance in the guarantee are computed, each off by the space's precision
+    rounding = 3.0 * made.epsilon * made.space.precision
+    allowed = np.array([allowed_loss(made, held, np.full(len(ids), word), ids) for word in ids]) + rounding
     with np.errstate(divide="ignore", invalid="ignore"):
         share = loss / allowed
-    share[np.isnan(share)] = np.inf  # a probability that is none is told, not passed over
+    share[np.isnan(share)] = np.inf  # a probability that is not a number is reported, not passed over
     share[((loss == 0.0) & (allowed == 0.0)) | np.isposinf(allowed)] = 0.0
-    share[everyone, everyone] = -1.0
+    np.fill_diagonal(share, -1.0)
     left, right = np.unravel_index(share.argmax(), share.shape)
     output = int(np.nan_to_num(np.abs(_apart(logs[left], logs[right])), posinf=np.inf).argmax())
-    words = mechanism.space.vocabulary
+    words = made.space.vocabulary
     return [
         Evidence(
             f"all {len(ids) * (len(ids) - 1) // 2:,} pairs of {len(ids)} words, every output",
             words[int(ids[left])],
             words[int(ids[right])],
-            float(mechanism.space.distances(ids[[left]])[0, ids[right]]),
+            float(made.space.distances(ids[[left]])[0, ids[right]]),
             float(allowed[left, right]),
             float(loss[left, right]),
             output=words[output],
@@ -70,94 +77,35 @@ def _largest_gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(one_way, one_way.T)
 
 
-def law_of_draws(
-    mechanism: ExponentialMechanism[Any], ids: NDArray[np.int64], draws: int, error: float, entropy: Entropy
-) -> list[Evidence]:
-    """Test that draws follow the stated probabilities, for several words.
+def exact_deltas(made: Mechanism[Any], held: Guarantee, pairs: NDArray[np.int64]) -> list[Evidence]:
+    """Return the pair with the largest exact δ, and the δ at the largest distance covered, where the mechanism has it.
 
-    Exact binomial tests of the likeliest outputs, one by one and summed up from the likeliest; the smallest p-value
-    times their number is reported.
+    Parameters
+    ----------
+    made : Mechanism
+        What is audited.
+    held : Guarantee
+        The (ε, δ) guarantee or claim to test.
+    pairs : array of shape (pairs, 2)
+        Pairs of words that it covers.
     """
-    found = []
-    for word in ids.tolist():
-        chances = mechanism.probabilities(word)
-        counts = np.bincount(mechanism.draw(np.full(draws, word), entropy), minlength=len(chances))
-        order = np.argsort(-chances, kind="stable")[:200]
-        stated = np.concatenate([chances[order], np.cumsum(chances[order])]).clip(0.0, 1.0)
-        seen = np.concatenate([counts[order], np.cumsum(counts[order])])
-        tails = np.minimum(scipy.stats.binom.cdf(seen, draws, stated), scipy.stats.binom.sf(seen - 1, draws, stated))
-        chance = float(min(1.0, 2.0 * tails.min() * len(tails)))
-        name = mechanism.space.vocabulary[word]
-        about = "draws against the stated law"
-        found.append(Evidence(about, name, name, 0.0, error / len(ids), chance, quantity="p-value"))
-    return found
-
-
-def exact_deltas(mechanism: GaussianNoise, pairs: list[tuple[int, int]], held: Guarantee, about: str) -> list[Evidence]:
-    """Compute the exact δ of these pairs and hold it against a promise."""
     if held.notion is not Notion.APPROXIMATE:
         return []
-    words = mechanism.space.vocabulary
-    found = [
-        Evidence(
-            about,
-            words[left],
-            words[right],
-            float(mechanism.space.apart(mechanism.space.points(np.array([left])), np.array([right]))[0]),
-            held.delta,
-            mechanism.true_delta(left, right),
-            quantity="delta",
-            output=f"the set where the ratio is above e^{held.epsilon:g}",
-            exact=True,
+    space, words = made.space, made.space.vocabulary
+    found = []
+    for left, right in pairs[:: max(1, len(pairs) // _MOST_PAIRS)].tolist():
+        delta = made.true_delta(left, right)
+        if delta is not None:
+            apart = float(space.apart(space.points(np.array([left])), np.array([right]))[0])
+            output = f"the set where the ratio is above e^{held.epsilon:g}"
+            found.append(
+                Evidence(held.pairs, words[left], words[right], apart, held.delta, delta, "delta", output, exact=True)
+            )
+    found = sorted(found, key=lambda evidence: -evidence.share)[:1]
+    edge = made.delta_at_reach() if held == made.guarantee else None
+    if edge is not None:
+        about = "two words as far apart as is covered"
+        found.append(
+            Evidence(about, words[0], words[0], edge[0], held.delta, edge[1], "delta", "a half-space", exact=True)
         )
-        for left, right in pairs
-    ]
-    return sorted(found, key=lambda evidence: -evidence.share)[:1]
-
-
-def law_of_noise(
-    mechanism: GaussianNoise, ids: NDArray[np.int64], draws: int, error: float, entropy: Entropy
-) -> list[Evidence]:
-    """Test that the noise has the stated size and no direction of its own (Kolmogorov-Smirnov).
-
-    Its squared length is held against χ², its parts along a few fixed directions against the normal law.
-    """
-    dimension = mechanism.space.dimension
-    axes = np.random.default_rng(0).normal(size=(dimension, 3))
-    axes = np.concatenate([axes / np.linalg.norm(axes, axis=0), np.eye(dimension)[:, :1]], axis=1)
-    noisy = ids[mechanism.deviations[ids] > 0][:3]
-    found = []
-    for word in noisy.tolist():
-        place = np.full(draws, word)
-        offsets = mechanism.perturb(place, entropy).astype(np.float64) - mechanism.space.points(place)
-        offsets /= float(mechanism.deviations[word])
-        chances = [scipy.stats.kstest((offsets**2).sum(axis=1), scipy.stats.chi2(dimension).cdf).pvalue]
-        chances += [scipy.stats.kstest(offsets @ axis, "norm").pvalue for axis in axes.T]
-        name = mechanism.space.vocabulary[word]
-        adjusted = float(min(1.0, min(chances) * len(chances)))
-        about = "noise against the stated law"
-        found.append(Evidence(about, name, name, 0.0, error / len(noisy), adjusted, quantity="p-value"))
-    return found
-
-
-def law_of_radius(
-    mechanism: Mechanism[Any], ids: NDArray[np.int64], draws: int, error: float, entropy: Entropy
-) -> list[Evidence]:
-    """Test that noisy points are as far from their words as the mechanism states (Kolmogorov-Smirnov).
-
-    A promise with room to spare hides noise that is somewhat too small; its law does not.
-    """
-    if not isinstance(mechanism, NoiseMechanism):
-        return []
-    chosen = ids[:: max(1, len(ids) // 3)][:3]
-    found = []
-    for word in chosen.tolist():
-        law = mechanism.radius_law(word)
-        if law is not None:
-            place = np.full(draws, word)
-            radii = mechanism.space.apart(mechanism.perturb(place, entropy), place)
-            chance = float(scipy.stats.kstest(np.asarray(radii, dtype=np.float64), law).pvalue)
-            name = mechanism.space.vocabulary[word]
-            about = "how far the noise goes, against the stated law"
-            found.append(Evidence(about, name, name, 0.0, error / len(chosen), chance, quantity="p-value"))
     return found

@@ -1,122 +1,96 @@
-"""Audits by sampling: noisy points and drawn words of two inputs, told apart as well as an attacker could."""
+"""Audits by sampling: noisy points and drawn words of two inputs, told apart as well as an attacker could.
+
+An event is chosen on some draws and measured on others, so that the choice does not flatter the bound.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from wordveil._mechanisms import Mechanism, NoiseMechanism
-from wordveil.audit.bounds import choose_threshold, loss_bound, lower, upper
+from wordveil._mechanisms import Mechanism
 from wordveil.audit.verdict import Evidence
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy
+from wordveil.spaces import Space
 from wordveil.spaces.space import Ids
+from wordveil.stats import lower_bound, upper_bound
 
-__all__ = ["compare_points", "compare_words", "search_pairs"]
+__all__ = ["Sampling", "choose_pairs", "choose_words", "compare_points", "compare_words", "loss_bound", "search_pairs"]
+
+SampleT = TypeVar("SampleT")
+EventT = TypeVar("EventT")
+Pair = tuple[int, int]
 
 
-def compare_points(
-    mechanism: NoiseMechanism[Any],
-    pair: tuple[int, int],
-    allowed: float,
-    about: str,
-    draws: tuple[int, int],
-    error: float,
-    entropy: Entropy,
-) -> Evidence:
-    """Tell two words apart by their noisy points.
+class Sampling(NamedTuple):
+    """How a pair is sampled.
 
-    The statistics are the point's distances from either word and their difference, which for noise that falls with the
-    distance is the log-ratio itself. The event is chosen on the first `draws` and measured on the second.
+    Attributes
+    ----------
+    chosen_on, measured_on : int
+        How many draws of each word choose the event, and how many measure it.
+    error : float
+        The probability that the bound is wrong.
+    entropy : Entropy
+        Source of randomness.
     """
-    left, right = pair
 
-    def statistics(word: int, count: int) -> list[NDArray[np.float64]]:
-        points = mechanism.perturb(np.full(count, word), entropy)
-        ours = mechanism.space.apart(points, np.full(count, left))
-        theirs = mechanism.space.apart(points, np.full(count, right))
-        return [theirs - ours, ours, theirs]
-
-    best = None
-    train = statistics(left, draws[0]), statistics(right, draws[0])
-    test = statistics(left, draws[1]), statistics(right, draws[1])
-    for way in (0, 1):
-        event, _ = choose_threshold(train[way], train[1 - way], error)
-        hits = event.count(test[way]), event.count(test[1 - way])
-        bound = float(loss_bound(np.array(hits[0]), np.array(hits[1]), (draws[1], draws[1]), error / 4))
-        if best is None or bound > best[0]:
-            best = bound, event, way
-    assert best is not None  # noqa: S101 - there are two ways
-    bound, event, way = best
-    what = ("difference of distances", "distance from the first", "distance from the second")[event.statistic]
-    where = f"{what} {'≥' if event.at_least else '≤'} {event.threshold:.4g}"
-    return _evidence(mechanism, (pair, pair[::-1])[way], allowed, bound, about, where)
+    chosen_on: int
+    measured_on: int
+    error: float
+    entropy: Entropy
 
 
-def compare_words(
-    mechanism: Mechanism[Any],
-    pair: tuple[int, int],
-    held: Guarantee,
-    allowed: float,
-    about: str,
-    draws: tuple[int, int],
-    error: float,
-    entropy: Entropy,
-) -> Evidence:
-    """Tell two words apart by the words drawn: the best single output or set of outputs, measured on fresh draws.
+def choose_words(space: Space, words: int, seed: int = 0) -> NDArray[np.int64]:
+    """Choose words to audit: half of them at random, half the nearest words of those, so that close pairs occur."""
+    if len(space) <= words:
+        return np.arange(len(space))
+    generator = np.random.default_rng(seed)
+    chosen = generator.choice(len(space), size=words // 2, replace=False)
+    near = space.neighbours(np.sort(chosen), 1)[0][:, 0]
+    ids = np.unique(np.concatenate([chosen, near]))
+    rest = np.setdiff1d(np.arange(len(space)), ids)
+    return np.sort(np.concatenate([ids, generator.choice(rest, size=words - len(ids), replace=False)]))
 
-    For an (ε, δ) promise what is measured, and allowed, is δ: how much ``Pr[left] - e^ε·Pr[right]`` is at least.
-    """
-    words = len(mechanism.space)
 
-    def counts(word: int, count: int) -> NDArray[np.int64]:
-        return np.bincount(mechanism.draw(np.full(count, word), entropy), minlength=words)
-
-    def bound(ours: NDArray[Any], theirs: NDArray[Any], count: int, risk: float) -> NDArray[np.float64]:
-        if held.notion is Notion.APPROXIMATE:
-            return lower(ours, count, risk) - math.exp(min(held.epsilon, 700.0)) * upper(theirs, count, risk)
-        return loss_bound(ours, theirs, (count, count), risk)
-
-    train = [counts(word, draws[0]) for word in pair]
-    test = [counts(word, draws[1]) for word in pair]
-    best = None
-    for way in (0, 1):
-        ours, theirs = train[way], train[1 - way]
-        order = np.argsort(-(ours + 0.5) / (theirs + 0.5), kind="stable")
-        # Sets that take the outputs in order of their ratio, and every single output.
-        sets = bound(np.cumsum(ours[order]), np.cumsum(theirs[order]), draws[0], error)
-        singles = bound(ours, theirs, draws[0], error)
-        best_set, best_single = order[: int(sets.argmax()) + 1], np.array([int(singles.argmax())])
-        chosen = best_set if sets.max() >= singles.max() else best_single
-        hits = test[way][chosen].sum(), test[1 - way][chosen].sum()
-        found = float(bound(hits[0], hits[1], draws[1], error / 4))
-        if best is None or found > best[0]:
-            best = found, chosen, way
-    assert best is not None  # noqa: S101 - there are two ways
-    found, chosen, way = best
-    output = mechanism.space.vocabulary[int(chosen[0])] if len(chosen) == 1 else f"a set of {len(chosen)} words"
-    quantity = "delta" if held.notion is Notion.APPROXIMATE else "loss"
-    return _evidence(mechanism, (pair, pair[::-1])[way], allowed, found, about, output, quantity)
+def choose_pairs(space: Space, each: int, seed: int = 0) -> dict[str, list[Pair]]:
+    """Choose pairs of a small space: nearest words, random words, crowded against lonely words, and the loneliest."""
+    words = len(space)
+    if words < 2:
+        return {}
+    generator = np.random.default_rng(seed)
+    rows = space.distances(np.arange(words)).astype(np.float64)
+    np.fill_diagonal(rows, np.inf)
+    nearest, gap = rows.argmin(axis=1), rows.min(axis=1)
+    closest = np.argsort(gap, kind="stable")
+    sparse = gap >= np.median(gap)
+    across = np.where(sparse[:, None] != sparse[None, :], rows, np.inf)
+    crossing = np.argsort(across.min(axis=1), kind="stable")
+    crossing = crossing[np.isfinite(across.min(axis=1)[crossing])]
+    at_random = (generator.choice(words, 2, replace=False).tolist() for _ in range(each))
+    return {
+        "nearest words": [(int(word), int(nearest[word])) for word in closest[: 2 * each : 2]],
+        "random words": [(left, right) for left, right in at_random],
+        "across densities": [(int(word), int(across[word].argmin())) for word in crossing[: 2 * each : 2]],
+        "loneliest words": [(int(word), int(nearest[word])) for word in closest[::-1][:each]],
+    }
 
 
 def search_pairs(
-    mechanism: Mechanism[Any],
-    allowed: Callable[[Ids, Ids], NDArray[np.float64]],
-    count: int,
-    draws: int,
-    entropy: Entropy,
-) -> list[tuple[int, int]]:
+    made: Mechanism[Any], allowed: Callable[[Ids, Ids], NDArray[np.float64]], count: int, draws: int, entropy: Entropy
+) -> list[Pair]:
     """Look for pairs that might exceed the allowed loss: few draws of every word, all pairs and outputs compared."""
-    words = len(mechanism.space)
-    place = np.repeat(np.arange(words), draws)
-    drawn = mechanism.draw(place, entropy)
-    counts = np.bincount(place * words + drawn, minlength=words * words).reshape(words, words)
-    logs = np.log(counts + 0.5)
+    words = len(made.space)
     everyone = np.arange(words)
+    place = np.repeat(everyone, draws)
+    counts = np.bincount(place * words + made.draw(place, entropy), minlength=words * words).reshape(words, words)
+    logs = np.log(counts + 0.5)
     excess = np.full((words, words), -np.inf)
     for word in range(words):
         # An output must have been seen often enough for its ratio to mean something.
@@ -128,15 +102,134 @@ def search_pairs(
     return [(int(spot // words), int(spot % words)) for spot in order if np.isfinite(excess.flat[spot])]
 
 
-def _evidence(
-    mechanism: Mechanism[Any],
-    pair: tuple[int, int],
-    allowed: float,
-    bound: float,
-    about: str,
-    output: str,
-    quantity: str = "loss",
+def loss_bound(left: ArrayLike, right: ArrayLike, draws: tuple[int, int], error: float) -> NDArray[np.float64]:
+    """Return lower bounds on ``ln(Pr[left]/Pr[right])`` from hits; each is too high with at most twice the error."""
+    with np.errstate(divide="ignore"):
+        return np.log(lower_bound(left, draws[0], error)) - np.log(upper_bound(right, draws[1], error))
+
+
+class _Event(NamedTuple):
+    """A half-line of one statistic: at least, or at most, a threshold."""
+
+    statistic: int
+    threshold: float
+    at_least: bool
+
+    def count(self, statistics: list[NDArray[np.float64]]) -> int:
+        """Return how many samples lie in the event."""
+        values = statistics[self.statistic]
+        return int((values >= self.threshold if self.at_least else values <= self.threshold).sum())
+
+
+def compare_points(made: Mechanism[Any], pair: Pair, allowed: float, about: str, sampling: Sampling) -> Evidence:
+    """Tell two words apart by their noisy points.
+
+    The statistics are the point's distances from either word and their difference, which for noise that falls with the
+    distance is the log-ratio itself.
+    """
+    left, right = pair
+
+    def statistics(word: int, count: int) -> list[NDArray[np.float64]]:
+        points = made.perturb(np.full(count, word), sampling.entropy)
+        ours = made.space.apart(points, np.full(count, left))
+        theirs = made.space.apart(points, np.full(count, right))
+        return [theirs - ours, ours, theirs]
+
+    def bound(ours: int, theirs: int) -> float:
+        return float(loss_bound(ours, theirs, (sampling.measured_on,) * 2, sampling.error / 4))
+
+    choose = partial(_best_threshold, error=sampling.error)
+    found, event, told = _tell_apart(pair, statistics, choose, _Event.count, bound, sampling)
+    what = ("difference of distances", "distance from the first", "distance from the second")[event.statistic]
+    where = f"{what} {'≥' if event.at_least else '≤'} {event.threshold:.4g}"
+    return _evidence(made, told, allowed, found, about, where)
+
+
+def compare_words(
+    made: Mechanism[Any], pair: Pair, held: Guarantee, allowed: float, about: str, sampling: Sampling
 ) -> Evidence:
-    words = mechanism.space.vocabulary
-    distance = float(mechanism.space.distances(np.array([pair[0]]))[0, pair[1]])
+    """Tell two words apart by the words drawn: the best single output or set of outputs.
+
+    For an (ε, δ) guarantee what is measured, and allowed, is δ: how much ``Pr[left] - e^ε·Pr[right]`` is at least.
+    """
+    of_delta = held.notion is Notion.APPROXIMATE
+
+    def counts(word: int, count: int) -> NDArray[np.int64]:
+        return np.bincount(made.draw(np.full(count, word), sampling.entropy), minlength=len(made.space))
+
+    def bound(ours: ArrayLike, theirs: ArrayLike, count: int, risk: float) -> NDArray[np.float64]:
+        if of_delta:
+            factor = math.exp(min(held.epsilon, 700.0))
+            return lower_bound(ours, count, risk) - factor * upper_bound(theirs, count, risk)
+        return loss_bound(ours, theirs, (count, count), risk)
+
+    def choose(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.int64]:
+        order = np.argsort(-(ours + 0.5) / (theirs + 0.5), kind="stable")
+        # Sets that take the outputs in order of their ratio, and every single output.
+        sets = bound(np.cumsum(ours[order]), np.cumsum(theirs[order]), sampling.chosen_on, sampling.error)
+        singles = bound(ours, theirs, sampling.chosen_on, sampling.error)
+        return order[: int(sets.argmax()) + 1] if sets.max() >= singles.max() else np.array([int(singles.argmax())])
+
+    found, chosen, told = _tell_apart(
+        pair,
+        counts,
+        choose,
+        lambda outputs, seen: int(seen[outputs].sum()),
+        lambda ours, theirs: float(bound(ours, theirs, sampling.measured_on, sampling.error / 4)),
+        sampling,
+    )
+    output = made.space.vocabulary[int(chosen[0])] if len(chosen) == 1 else f"a set of {len(chosen)} words"
+    return _evidence(made, told, allowed, found, about, output, "delta" if of_delta else "loss")
+
+
+def _tell_apart(
+    pair: Pair,
+    sample: Callable[[int, int], SampleT],
+    choose: Callable[[SampleT, SampleT], EventT],
+    count: Callable[[EventT, SampleT], int],
+    bound: Callable[[int, int], float],
+    sampling: Sampling,
+) -> tuple[float, EventT, Pair]:
+    """Return the best bound, its event and the pair in the direction that it holds for."""
+    train = [sample(word, sampling.chosen_on) for word in pair]
+    test = [sample(word, sampling.measured_on) for word in pair]
+    found = []
+    for way in (0, 1):
+        event = choose(train[way], train[1 - way])
+        found.append((bound(count(event, test[way]), count(event, test[1 - way])), event, (pair, pair[::-1])[way]))
+    return max(found, key=lambda one: one[0])
+
+
+def _best_threshold(left: list[NDArray[np.float64]], right: list[NDArray[np.float64]], error: float) -> _Event:
+    """Choose the event that tells two samples apart best, over statistics and thresholds.
+
+    Parameters
+    ----------
+    left, right : list of arrays
+        For each statistic its values on the samples of either side.
+    error : float
+        Used for the bound by which events are compared.
+    """
+    best, top = _Event(0, np.inf, at_least=True), -np.inf
+    for number, samples in enumerate(zip(left, right, strict=True)):
+        ours, theirs = map(np.sort, samples)
+        draws = (len(ours), len(theirs))
+        levels = np.geomspace(10 / len(ours), 0.5, 24)
+        cuts = np.unique(np.quantile(ours, np.clip(np.concatenate([levels, 1 - levels]), 0, 1)))
+        for at_least in (True, False):
+            side: Literal["left", "right"] = "left" if at_least else "right"
+            below = np.searchsorted(ours, cuts, side=side), np.searchsorted(theirs, cuts, side=side)
+            hits = [draws[i] - below[i] if at_least else below[i] for i in (0, 1)]
+            bounds = loss_bound(hits[0], hits[1], draws, error)
+            place = int(bounds.argmax())
+            if bounds[place] > top:
+                best, top = _Event(number, float(cuts[place]), at_least), float(bounds[place])
+    return best
+
+
+def _evidence(
+    made: Mechanism[Any], pair: Pair, allowed: float, bound: float, about: str, output: str, quantity: str = "loss"
+) -> Evidence:
+    words = made.space.vocabulary
+    distance = float(made.space.distances(np.array([pair[0]]))[0, pair[1]])
     return Evidence(about, words[pair[0]], words[pair[1]], distance, allowed, max(bound, 0.0), quantity, output)

@@ -1,14 +1,19 @@
-"""What an audit finds."""
+"""What an audit finds, and what the audit that came with this version found."""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+from wordveil._mechanisms import DEFAULT, MECHANISMS, option_names
 from wordveil.guarantee import Guarantee, Notion
 
-__all__ = ["Evidence", "Verdict"]
+__all__ = ["Evidence", "Verdict", "list_mechanisms"]
+
+_AUDITED = Path(__file__).parent.parent / "data" / "audit.json"
 
 
 @dataclass(frozen=True)
@@ -24,11 +29,11 @@ class Evidence:
     distance : float
         Between them, in the mechanism's metric.
     allowed : float
-        The largest loss, or δ, that the promise under test allows.
+        The largest loss, or δ, that the guarantee under test allows.
     measured : float
         What was found: the exact value, or a lower confidence bound.
     quantity : str
-        ``loss`` for a log-ratio, ``delta`` for the δ of an (ε, δ) promise, ``p-value`` for a test of the stated law.
+        ``loss`` for a log-ratio, ``delta`` for the δ of an (ε, δ) guarantee, ``p-value`` for a test of the draws.
     output : str
         The output, or the set of outputs, that shows it.
     exact : bool
@@ -45,9 +50,14 @@ class Evidence:
     output: str = ""
     exact: bool = False
 
+    @classmethod
+    def of_test(cls, about: str, word: str, error: float, chance: float) -> Evidence:
+        """Return the finding of a test of one word's draws, which fails if the p-value is below the error."""
+        return cls(about, word, word, 0.0, error, chance, quantity="p-value")
+
     @property
     def breaks(self) -> bool:
-        """Whether this finding refutes what it was held against."""
+        """Whether this finding refutes what it was tested against."""
         if math.isnan(self.measured):
             return True
         if self.quantity == "p-value":
@@ -77,11 +87,11 @@ class Verdict:
     ----------
     mechanism : dict
         What the mechanism says of itself.
-    promise : Guarantee
-        What it promises.
+    guarantee : Guarantee
+        What it guarantees.
     claim : Guarantee or None
         What its paper claims beyond that.
-    on_promise, on_claim : list of Evidence
+    on_guarantee, on_claim : list of Evidence
         What was found, the strongest first.
     error : float
         The probability that an honest mechanism is convicted.
@@ -90,9 +100,9 @@ class Verdict:
     """
 
     mechanism: dict[str, Any]
-    promise: Guarantee
+    guarantee: Guarantee
     claim: Guarantee | None
-    on_promise: list[Evidence] = field(default_factory=list)
+    on_guarantee: list[Evidence] = field(default_factory=list)
     on_claim: list[Evidence] = field(default_factory=list)
     error: float = 0.0
     seconds: float = 0.0
@@ -100,21 +110,21 @@ class Verdict:
     @property
     def verdict(self) -> str:
         """``holds``, ``broken`` or ``no promise``."""
-        if any(evidence.breaks for evidence in self.on_promise):
+        if any(evidence.breaks for evidence in self.on_guarantee):
             return "broken"
-        return "no promise" if self.promise.notion is Notion.NONE else "holds"
+        return "no promise" if self.guarantee.notion is Notion.NONE else "holds"
 
     @property
     def claim_verdict(self) -> str:
-        """What becomes of the paper's claim: ``not refuted``, ``broken``, or nothing where the claim is the promise."""
+        """What became of the paper's claim: ``not refuted`` or ``broken``; empty where no more is claimed."""
         if self.claim is None:
             return ""
         return "broken" if any(evidence.breaks for evidence in self.on_claim) else "not refuted"
 
     @property
     def worst(self) -> Evidence | None:
-        """The finding that comes nearest to breaking the promise, or that breaks the claim."""
-        found = [*self.on_promise, *self.on_claim]
+        """The finding that comes nearest to breaking the guarantee, or that breaks the claim."""
+        found = [*self.on_guarantee, *self.on_claim]
         return max(found, key=lambda evidence: evidence.share) if found else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,11 +133,32 @@ class Verdict:
             **self.mechanism,
             "verdict": self.verdict,
             "claim_verdict": self.claim_verdict,
-            "promise": self.promise.to_dict(),
+            "promise": self.guarantee.to_dict(),
             "claim": None if self.claim is None else self.claim.to_dict(),
             "worst": None if self.worst is None else self.worst.to_dict(),
-            "on_promise": [evidence.to_dict() for evidence in self.on_promise],
+            "on_promise": [evidence.to_dict() for evidence in self.on_guarantee],
             "on_claim": [evidence.to_dict() for evidence in self.on_claim],
             "error_probability": self.error,
             "seconds": round(self.seconds, 3),
         }
+
+
+def list_mechanisms() -> list[dict[str, Any]]:
+    """Describe every mechanism in plain values, the default first, with its verdict from the bundled audit."""
+    audited = {verdict["mechanism"]: verdict for verdict in json.loads(_AUDITED.read_text(encoding="utf-8"))}
+    return [
+        {
+            "name": name,
+            "default": name == DEFAULT,
+            "summary": kind.summary,
+            "family": kind.family,
+            "promises": kind.in_brief,
+            "source": kind.source,
+            "audit": audited[name]["verdict"]
+            if name in audited
+            else "only by the test suite; it needs a space of your own",
+            "claim": audited[name]["claim_verdict"] if name in audited else "",
+            "options": option_names(kind),
+        }
+        for name, kind in MECHANISMS.items()
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Mechanism
 from wordveil._mechanisms.laws import Law
@@ -28,7 +29,13 @@ def word_law(mechanism: Mechanism[Any], *, draws: int = _DRAWS) -> Law:
     return mechanism.law(Effort(draws=draws))
 
 
-def outputs_of(mechanism: Mechanism[Any], place: int, top: int, law: Law | None = None) -> dict[str, Any]:
+def outputs_of(
+    mechanism: Mechanism[Any],
+    place: int,
+    top: int,
+    law: Law | None = None,
+    chances: NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
     """Say what a word may become, in plain values.
 
     Parameters
@@ -41,9 +48,12 @@ def outputs_of(mechanism: Mechanism[Any], place: int, top: int, law: Law | None 
         How many outputs to list, the likeliest first.
     law : Law, optional
         Its law, where it was had already.
+    chances : array of float, optional
+        The word's row of it, likewise.
     """
     law = law or word_law(mechanism)
-    chances = law.rows(np.array([place]))[0]
+    if chances is None:
+        chances = law.rows(np.array([place]))[0]
     order = np.argsort(-chances, kind="stable")
     carried = np.cumsum(chances[order])
     seen = mechanism.law(Effort(draws=_SEEN_IN)).distinct(np.array([place]))

@@ -1,4 +1,4 @@
-"""``wordveil audit``: what a mechanism promises, and what it was measured to lose."""
+"""``wordveil audit``: what a mechanism promises, and what it is measured to lose."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def audit(
     mechanism: MechanismName = "graph",
     space: Annotated[
         str | None,
-        typer.Option("--space", "-s", help="A bundled space or the path of an embedding; glove-50k if not given."),
+        typer.Option("--space", "-s", help="A bundled space or the path of an embedding; glove-50k by default."),
     ] = None,
     normalise: Normalise = False,
     option: Options = None,
@@ -43,27 +43,27 @@ def audit(
         bool,
         typer.Option(
             "--all",
-            help="Every mechanism that fits the space, at an ε of 1 more than the least it takes unless --epsilon is "
-            "given; without --space each on the first bundled space that fits it.",
+            help="Audit every mechanism that fits the space. Without --epsilon, each at 1 above the smallest ε it "
+            "accepts; without --space, each on the first bundled space that fits it.",
         ),
     ] = False,
-    words: Annotated[int, typer.Option("--words", min=2, help="How many words the audited sub-vocabulary has.")] = 200,
-    draws: Annotated[int, typer.Option("--draws", min=1000, help="How many draws measure one event.")] = 60_000,
-    pairs: Annotated[int, typer.Option("--pairs", min=1, help="How many pairs of each kind are sampled.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Which words and pairs are looked at.")] = 0,
+    words: Annotated[int, typer.Option("--words", min=2, help="How many words to audit.")] = 200,
+    draws: Annotated[int, typer.Option("--draws", min=1000, help="How many draws to measure each event on.")] = 60_000,
+    pairs: Annotated[int, typer.Option("--pairs", min=1, help="How many pairs of each kind to sample.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the choice of words and pairs.")] = 0,
     repeat: Annotated[
-        bool, typer.Option("--repeat", help="Seed the draws too, to get the same figures again.")
+        bool, typer.Option("--repeat", help="Seed the draws too, to get the same figures every time.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure how much a mechanism really tells, as a lower bound, and hold it against its promise.
+    """Measure how much a mechanism really reveals, and compare it with what the mechanism promises.
 
-    A verdict of "holds" means: exact over all pairs of the sub-vocabulary where the law is known, and not refuted
-    by sampling elsewhere. "broken" is wrong with a probability of at most one in a million.
+    "holds" means that the promise was checked exactly, for all pairs of the audited words, where the probabilities are
+    known, and that sampling did not refute it elsewhere. "broken" is wrong at most once in a million audits.
 
     Examples:
 
-      wordveil audit --mechanism graph --epsilon 6
+      wordveil audit --mechanism graph --epsilon 4
 
       wordveil audit --all --json
 
@@ -118,7 +118,9 @@ def _show(verdicts: list[Verdict], skipped: list[tuple[str, str]]) -> None:
     from rich.table import Table
 
     console = stdout()
-    table = Table(title="Audit (an honest mechanism is convicted with probability at most 1e-6)", title_justify="left")
+    table = Table(
+        title="Audit (an honest mechanism is found broken with probability at most 1e-6)", title_justify="left"
+    )
     for heading in ("mechanism", "promise", "verdict", "paper's claim", "allowed", "found", "by"):
         table.add_column(heading, overflow="fold")
     colours = {"holds": "green", "broken": "red", "no promise": "yellow", "not refuted": "green", "": "white"}
@@ -127,7 +129,7 @@ def _show(verdicts: list[Verdict], skipped: list[tuple[str, str]]) -> None:
         sign = "=" if worst and worst.exact else "≥"
         table.add_row(
             f"{verdict.mechanism['mechanism']}, ε = {verdict.mechanism['epsilon']:g}",
-            verdict.promise.formula(),
+            verdict.guarantee.formula(),
             f"[{colours[verdict.verdict]}]{verdict.verdict}[/]",
             f"[{colours[verdict.claim_verdict]}]{verdict.claim_verdict or '-'}[/]",
             f"{worst.quantity} ≤ {worst.allowed:.3g}" if worst else "-",
@@ -136,4 +138,4 @@ def _show(verdicts: list[Verdict], skipped: list[tuple[str, str]]) -> None:
         )
     console.print(table)
     for name, reason in skipped:
-        console.print(f"{name}: left out, {reason}")
+        console.print(f"{name}: skipped; {reason}")

@@ -1,10 +1,10 @@
-"""``wordveil lac``: what shuffling, sampling and thresholds are worth, before any data is touched."""
+"""``wordveil lac``: what shuffling, sampling and thresholds are worth, before there is any data."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,12 +21,10 @@ from wordveil.cli.options import (
     parse_options,
     stdout,
 )
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
-    from wordveil.lac import Amplifier, Stage
-    from wordveil.lac.simulation import Point
-    from wordveil.spaces import EuclideanSpace
+    from wordveil.lac import Point, Stage
 
 __all__ = ["register"]
 
@@ -49,23 +47,23 @@ def lac(
     records: Annotated[
         list[int] | None,
         typer.Option(
-            "--records", "-n", min=1, help="How many records, all of one shape and label, or users; may be repeated."
+            "--records", "-n", min=1, help="Number of users, or of records of one shape and label; repeatable."
         ),
     ] = None,
-    delta: Annotated[float, typer.Option("--delta", help="The δ that may be spent.")] = 1e-6,
+    delta: Annotated[float, typer.Option("--delta", help="The δ that may be spent on a user.")] = 1e-6,
     per_user: Annotated[int, typer.Option("--per-user", min=1, help="How many records one user may give.")] = 1,
     record_words: Annotated[
-        int | None, typer.Option("--record-words", min=1, help="promise: how many words a record may have veiled.")
+        int | None, typer.Option("--record-words", min=1, help="promise: how many words to veil in a record at most.")
     ] = None,
     sample: Annotated[
         float | None, typer.Option("--sample", metavar="Q", help="promise: sample this share of the records.")
     ] = None,
-    no_shuffle: Annotated[bool, typer.Option("--no-shuffle", help="promise: leave the shuffle out.")] = False,
+    no_shuffle: Annotated[bool, typer.Option("--no-shuffle", help="promise: do not shuffle.")] = False,
     threshold: Annotated[
-        int | None, typer.Option("--threshold", metavar="K", help="promise: suppress texts rarer than this.")
+        int | None, typer.Option("--threshold", metavar="K", help="promise: suppress texts that occur less often.")
     ] = None,
     threshold_rate: Annotated[
-        float, typer.Option("--threshold-rate", metavar="β", help="promise: sample so before the threshold.")
+        float, typer.Option("--threshold-rate", metavar="β", help="promise: sample at this rate before the threshold.")
     ] = 0.1,
     words: Annotated[
         int | None,
@@ -74,14 +72,16 @@ def lac(
         ),
     ] = None,
     figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE", help="simulate: draw a picture, .png or .svg.")
+        Path | None, typer.Option("--figure", metavar="FILE", help="simulate: draw a figure, .png or .svg.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Say what a localizer, amplifiers and a curator promise together (promise), and at which error (simulate).
+    """Show what mixing many users' records is worth: in privacy (promise), and in accuracy too (simulate).
 
-    For example:
+    Each user's words are randomised, and the records are shuffled, sampled or thresholded. No data is needed.
+
+    Examples:
 
       wordveil lac promise --epsilon 1.5 --option clip=6 --records 1000000
 
@@ -89,114 +89,40 @@ def lac(
 
       wordveil lac simulate --epsilon 1.5 --option clip=6 --figure lac.svg
     """
-    check_epsilon(epsilon)
+    rate = check_epsilon(epsilon)
     if task not in _TASKS:
-        raise WordveilError(f"there is no task {task!r}; choose one of {', '.join(_TASKS)}.")
-    if not 0.0 < threshold_rate < 1.0:  # also where no threshold would refuse it
-        raise WordveilError("--threshold-rate must lie between 0 and 1, both excluded.")
+        raise OptionError(f"unknown task {task!r}; choose one of {', '.join(_TASKS)}.")
+    if not 0.0 < threshold_rate < 1.0:  # also without a threshold, which would refuse it
+        raise OptionError("--threshold-rate must lie between 0 and 1, both excluded.")
     if task == "promise":
         if words is not None or figure is not None:
-            raise WordveilError("--words and --figure go with simulate.")
+            raise OptionError("--words and --figure go with simulate.")
+        from wordveil.lac import Amplifier, KThreshold, Localizer, Pipeline, Plain, Shuffle, Subsample
+        from wordveil.text import Veil
+
         made = build_mechanism(mechanism, epsilon, space, normalise, option)
-        amplifiers = _amplifiers(sample, not no_shuffle, threshold, threshold_rate)
-        _promise(made, amplifiers, records or [1_000_000], delta, per_user, record_words or 1, as_json=as_json)
+        amplifiers: list[Amplifier] = [] if sample is None else [Subsample(sample)]
+        amplifiers += [] if no_shuffle else [Shuffle()]
+        amplifiers += [] if threshold is None else [KThreshold(threshold, threshold_rate)]
+        localizer = Localizer(Veil(made, unproven=True), words=record_words or 1)  # nothing is released
+        pipeline = Pipeline(localizer, amplifiers, Plain(), delta=delta, per_user=per_user)
+        _show_stages({count: pipeline.stages(count) for count in records or [1_000_000]}, as_json=as_json)
         return
     if sample is not None or no_shuffle or threshold is not None or record_words is not None:
-        raise WordveilError("--sample, --no-shuffle, --threshold and --record-words go with promise.")
+        raise OptionError("--sample, --no-shuffle, --threshold and --record-words go with promise.")
     check_writable(*pictures_of(figure), inputs=(space,), overwrite=overwrite)
-    _simulate(
-        mechanism, check_epsilon(epsilon), _first_words(space, normalise, words or _WORDS), parse_options(option),
-        records, delta, per_user, figure, as_json=as_json,
-    )  # fmt: skip
+    import numpy as np
 
+    from wordveil._mechanisms import mechanism as make_mechanism
+    from wordveil.lac.simulation import DECADES, save_figure, simulate
+    from wordveil.spaces import load_space
 
-def _amplifiers(sample: float | None, has_shuffle: bool, threshold: int | None, rate: float) -> list[Amplifier]:
-    from wordveil.lac import KThreshold, Shuffle, Subsample
-
-    chosen: list[Amplifier] = []
-    if sample is not None:
-        chosen.append(Subsample(sample))
-    if has_shuffle:
-        chosen.append(Shuffle())
-    if threshold is not None:
-        chosen.append(KThreshold(threshold, rate))
-    return chosen
-
-
-def _promise(
-    made: Any,
-    amplifiers: list[Amplifier],
-    records: list[int],
-    delta: float,
-    per_user: int,
-    record_words: int,
-    *,
-    as_json: bool,
-) -> None:
-    from wordveil.lac import Crowd, Localizer, Pipeline, Plain
-    from wordveil.text import Veil
-
-    pipeline = Pipeline(Localizer(Veil(made), words=record_words), amplifiers, Plain(), delta=delta, per_user=per_user)
-    found = {count: pipeline.stages(count) for count in records}
-    if as_json:
-        facts = [
-            {"records": count, "assumes": Crowd(count).sentence(), "stages": [stage.to_dict() for stage in stages]}
-            for count, stages in found.items()
-        ]
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        return
-    for count, stages in found.items():
-        _show_stages(count, stages)
-    stdout().print(
-        "The shape of a record is all that is released of it as it is: words left alone, what lies between words, "
-        "which words are veiled or outside the vocabulary, lengths of numbers, copied capitals. A record hides only "
-        "among those of its shape and label: of several shapes, ask with the number of records that the rarest has, "
-        "and without --sample."
-    )
-
-
-def _show_stages(count: int, stages: list[Stage]) -> None:
-    from rich.markup import escape
-
-    console = stdout()
-    console.print(f"[bold]{count:,} records[/bold]")
-    for stage in stages:
-        for promise in stage.promises:
-            console.print(f"  after {stage.name}: {escape(promise.sentence())}")
-    console.print(f"  if no amplifier is trusted: {escape(stages[-1].untrusted.sentence())}")
-
-
-def _first_words(space: str, normalise: bool, count: int) -> EuclideanSpace:
-    from wordveil.spaces import EuclideanSpace, Vocabulary, load_space
-
-    opened = load_space(space, normalise=normalise)
-    if not isinstance(opened, EuclideanSpace):
-        raise WordveilError("a simulation needs a Euclidean space of vectors.")
-    vectors = opened.matrix[:count]
-    return EuclideanSpace(
-        f"the first {len(vectors)} words of {opened.name}", Vocabulary(opened.vocabulary.words[:count]), vectors
-    )
-
-
-def _simulate(
-    name: str,
-    epsilon: float,
-    space: EuclideanSpace,
-    options: dict[str, Any],
-    records: list[int] | None,
-    delta: float,
-    per_user: int,
-    figure: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    from wordveil._mechanisms import mechanism
-    from wordveil.lac.figure import save_figure
-    from wordveil.lac.simulation import DECADES, simulate
-
+    opened, options = load_space(space, normalise=normalise), parse_options(option)
+    first = opened.restrict(np.arange(min(words or _WORDS, len(opened))))
+    about = f"the first {len(first)} words of {opened.name}"
     points = simulate(
-        lambda tried: mechanism(name, space, epsilon=tried, **options),
-        epsilon,
+        lambda tried: make_mechanism(mechanism, first, epsilon=tried, **options),
+        rate,
         users=records or DECADES,
         delta=delta,
         per_user=per_user,
@@ -204,37 +130,58 @@ def _simulate(
     if figure is not None:
         save_figure(points, figure)
     if as_json:
-        facts = {"mechanism": name, "epsilon": epsilon, "options": options, "space": space.name, "delta": delta}
+        facts = {"mechanism": mechanism, "epsilon": rate, "options": options, "space": about, "delta": delta}
         typer.echo(json.dumps({**facts, "points": [point.to_dict() for point in points]}, indent=2))
         return
-    _show_points(points, f"{name} at ε = {epsilon:g} on {space.name}, δ = {delta:g}")
+    _show_points(points, f"{mechanism} at ε = {rate:g} on {about}, δ = {delta:g}")
+
+
+def _show_stages(found: dict[int, list[Stage]], *, as_json: bool) -> None:
+    from rich.markup import escape
+
+    from wordveil.lac import Crowd
+
+    if as_json:
+        facts = [
+            {"records": count, "assumes": Crowd(count).sentence(), "stages": [stage.to_dict() for stage in stages]}
+            for count, stages in found.items()
+        ]
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    console = stdout()
+    for count, stages in found.items():
+        console.print(f"[bold]{count:,} records[/bold]")
+        for stage in stages:
+            for guarantee in stage.guarantees:
+                console.print(f"  after {stage.name}: {escape(guarantee.sentence())}")
+        console.print(f"  if no amplifier is trusted: {escape(stages[-1].untrusted.sentence())}")
+    console.print(
+        "The shape of a record is all that is released of it unchanged: words left alone, what lies between words, "
+        "which words are veiled or outside the vocabulary, lengths of numbers, copied capitals. A record hides only "
+        "among those of its shape and label: if there are several shapes, ask with the number of records of the "
+        "rarest, and without --sample."
+    )
 
 
 def _show_points(points: list[Point], title: str) -> None:
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
-    for heading in (
-        "users",
-        "ε, untrusted",
-        "ε, shuffled",
-        "error, no privacy",
-        "error, shuffled",
-        "error, local only",
-    ):
+    columns = {
+        "users": [f"{point.users:,}" for point in points],
+        "ε, untrusted": [f"{point.local_epsilon:.3g}" for point in points],
+        "ε, shuffled": [f"{point.central_epsilon:.3g}" for point in points],
+        "error, no privacy": [f"{point.no_privacy:.2g}" for point in points],
+        "error, shuffled": [f"{point.shuffled:.2g}" for point in points],
+        "error, local only": [f"{point.local_only:.2g}" for point in points],
+    }
+    for heading in columns:
         table.add_column(heading, justify="right")
-    for point in points:
-        table.add_row(
-            f"{point.users:,}",
-            f"{point.local_epsilon:.3g}",
-            f"{point.central_epsilon:.3g}",
-            f"{point.no_privacy:.2g}",
-            f"{point.shuffled:.2g}",
-            f"{point.local_only:.2g}",
-        )
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
     stdout().print(table)
     stdout().print(
-        "Every user gives one word and nothing else, so that all records have one shape. Errors are total variation "
+        "Every user gives one word and nothing else, so all records have one shape. Errors are total variation "
         "distances of the recovered frequencies (1: nothing is learnt). Local only promises the shuffled ε without a "
         "shuffler."
     )

@@ -25,9 +25,9 @@ def mechanisms(as_json: Json = False) -> None:
 
       wordveil mechanisms --json
     """
-    from wordveil.audit.catalogue import catalogue
+    from wordveil.audit import list_mechanisms
 
-    facts = catalogue()
+    facts = list_mechanisms()
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return

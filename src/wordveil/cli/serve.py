@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wordveil.cli.options import check_can_print
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.extras import needs
 
 if TYPE_CHECKING:
@@ -31,21 +31,22 @@ def serve(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", help="A TOML file with the settings: see docs/service.md.")
     ] = None,
-    host: Annotated[str | None, typer.Option("--host", help="The address to listen on; 127.0.0.1 if not set.")] = None,
-    port: Annotated[int | None, typer.Option("--port", "-p", help="The port to listen on; 8765 if not set.")] = None,
-    workers: Annotated[int | None, typer.Option("--workers", "-j", help="How many processes answer.")] = None,
+    host: Annotated[str | None, typer.Option("--host", help="The address to listen on (default 127.0.0.1).")] = None,
+    port: Annotated[int | None, typer.Option("--port", "-p", help="The port to listen on (default 8765).")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", "-j", help="The number of server processes.")] = None,
+    unproven: Annotated[
+        bool, typer.Option("--unproven", help="Allow mechanisms that do not protect every word.")
+    ] = False,
     new_key: Annotated[
         str | None,
-        typer.Option("--new-key", metavar="NAME", help="Make a key, print it once with what to configure, and stop."),
+        typer.Option("--new-key", metavar="NAME", help="Make a key, print it once with its settings, and exit."),
     ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check the settings and open what they name, and stop.")
-    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check the settings, open what they name, and exit.")] = False,
 ) -> None:
-    """Serve the HTTP API and the page, on this machine only unless told otherwise.
+    """Serve the HTTP API and the page, by default to this machine only.
 
-    Settings come from options, then WORDVEIL_SERVE_… variables, then the file. Stop it with Ctrl-C: requests in
-    progress are finished first.
+    Options win over WORDVEIL_SERVE_… variables, and these over the file. Stop it with Ctrl-C: requests in progress are
+    finished first.
 
     Examples:
 
@@ -62,16 +63,17 @@ def serve(
         return
     from wordveil.service import Settings
 
-    settings = Settings.load(config, host=host, port=port, workers=workers)
+    chosen: dict[str, Any] = {"host": host, "port": port, "workers": workers, "unproven": unproven or None}
+    settings = Settings.load(config, **chosen)
     _check(settings)
     if check:
-        typer.echo("the settings are fine.")
+        typer.echo("The settings are valid.")
         return
     if config is not None:
         os.environ["WORDVEIL_SERVE_CONFIG"] = str(config.resolve())
-    for name, value in (("HOST", host), ("PORT", port), ("WORKERS", workers)):
+    for name, value in chosen.items():
         if value is not None:  # the processes read their settings anew
-            os.environ[f"WORDVEIL_SERVE_{name}"] = str(value)
+            os.environ[f"WORDVEIL_SERVE_{name.upper()}"] = str(value)
     _run(settings)
 
 
@@ -82,19 +84,25 @@ def _print_key(name: str) -> None:
 
     made = new_key()
     key = Key(name, hash_key(made))
-    typer.echo(f"The key, shown this once: {made}")
+    typer.echo(f"The key, shown only once: {made}")
     typer.echo(f'For the settings:\n\n[[keys]]\nname = "{key.name}"\nhash = "{key.hash}"')
 
 
 def _check(settings: Settings) -> None:
-    """Open what the settings name here, where it can be said in one sentence what is wrong with it."""
+    """Open what the settings name, where one sentence can say what is wrong with it, and warn of what is unproven."""
     from wordveil import parallel
     from wordveil.service.keys import Keys
+    from wordveil.service.settings import kind_of, shortfall_on, traits_of
     from wordveil.spaces import load_space
 
     parallel.check_workers(settings.workers)
-    for space in settings.spaces:
-        load_space(space)
+    for path in settings.spaces:
+        space = load_space(path)
+        for name in settings.allowed:
+            traits = traits_of(name)
+            if traits.is_unproven and kind_of(space) in traits.kinds:
+                lacks = shortfall_on(name, space)
+                typer.echo(f"wordveil: {name} is unproven on {Path(path).name}: {lacks}", err=True)
     Keys(settings)
 
 
@@ -103,9 +111,9 @@ def _check_address(settings: Settings) -> None:
     try:
         socket.create_server((settings.host, settings.port), family=family).close()
     except OSError:
-        raise WordveilError(
-            f"cannot listen on {settings.host}, port {settings.port}: something else may do so already; choose another "
-            "with --port or --host."
+        raise OptionError(
+            f"cannot listen on {settings.host}, port {settings.port}: it may be in use already; choose another with "
+            "--port or --host."
         ) from None
 
 

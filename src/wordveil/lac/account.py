@@ -1,31 +1,36 @@
-"""How a promise changes on its way through a pipeline.
+"""How a guarantee changes on its way through a pipeline.
 
-Every promise is about neighbours that keep their shapes: see `crowd`. A record is shuffled among those of its shape. A
-sample of records of several shapes adds nothing: how many of the record's own shape are in it is left to chance, and it
-is seen whether any is. It takes nothing away either, for a random part of the reports in random order can be made from
-all of them shuffled.
+Every guarantee is about neighbours that keep their shapes: see `records`. A record is shuffled among those of its
+shape. A sample of records of several shapes adds nothing: how many of the record's own shape are in it is left to
+chance, and it is seen whether any is. It takes nothing away either, because a random part of the reports in random
+order can be made from all of them shuffled.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from wordveil.lac import bounds
-from wordveil.lac.crowd import Crowd
+from wordveil.lac.records import Crowd
 
-__all__ = ["Account", "Promise"]
+__all__ = ["Account", "UserGuarantee"]
+
+_MARGIN = 1.1  # how much room is left for ε to grow when each of a user's records may spend less δ
+_LESS = 1.0 - 1e-9  # so that every round lowers δ, whatever is rounded
+_LEAST_DELTA = 1e-300
 
 
 @dataclass(frozen=True)
-class Promise:
-    """One promise about a whole user, and how it was come by.
+class UserGuarantee:
+    """What holds for everything that one user gives, and why.
 
     Attributes
     ----------
     epsilon, delta : float
-        The promise; an infinite ε is none.
+        What is guaranteed; an infinite ε means nothing is.
     neighbours : str
         What may change without being noticed.
     source : str
@@ -38,34 +43,29 @@ class Promise:
     source: str
 
     def sentence(self) -> str:
-        """Say the promise for a person."""
+        """Say it for a person."""
         if not math.isfinite(self.epsilon):
             return f"no promise: {self.source}"
         slack = f", δ = {self.delta:.2g}" if self.delta > 0.0 else ""
         return f"ε = {self.epsilon:.4g}{slack} for {self.neighbours} ({self.source})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the promise as plain values for JSON, where an infinite ε is None."""
-        return {
-            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
-            "delta": self.delta,
-            "neighbours": self.neighbours,
-            "source": self.source,
-        }
+        """Return it as plain values for JSON, where an infinite ε is None."""
+        return {**asdict(self), "epsilon": self.epsilon if math.isfinite(self.epsilon) else None}
 
 
 @dataclass(frozen=True)
 class Account:
-    """All that the promise depends on.
+    """Everything that the guarantee depends on.
 
     Attributes
     ----------
     local : float
-        The ε₀ of one record, as the localizer lets it out; infinite where nothing is promised.
+        The ε₀ of one record as it leaves the localizer; infinite where nothing is guaranteed.
     crowd : Crowd
         How many records go in, and how many of these have one shape.
     delta : float
-        The δ that may be spent.
+        The δ that may be spent on a user.
     per_user : int
         How many of the records may come from one user.
     why : str
@@ -73,7 +73,7 @@ class Account:
     advice : str
         What would make shuffling help, where it does not.
     given : str
-        What the promise takes as known already.
+        What is taken as known already.
     taken : int or None
         How many records are left of those that went in, after samples of fixed size; None before the first.
     is_shuffled : bool
@@ -83,7 +83,7 @@ class Account:
     has_sample_first : bool
         Whether a sample of fixed size came before the first threshold.
     is_repeatable : bool
-        Whether an amplifier had a seed: what it let through is no longer random to whoever knows that, so nothing that
+        Whether an amplifier had a seed. What it let through is not random to anyone who knows the seed, so nothing that
         is proved of records drawn from all of them holds of it, or of any part of it.
     """
 
@@ -124,26 +124,26 @@ class Account:
         return replace(self, thresholds=(*self.thresholds, (k, rate)), has_sample_first=first)
 
     def repeatable(self) -> Account:
-        """Return the account after an amplifier with a seed: from there on only the local promise holds."""
+        """Return the account after an amplifier with a seed: from there on only the local guarantee holds."""
         return replace(self, is_repeatable=True)
 
-    def untrusted(self) -> Promise:
-        """Return what holds if the amplifiers do not do what they should."""
+    def untrusted(self) -> UserGuarantee:
+        """Return what holds even if the amplifiers do not do what they should."""
         return self._of_user(self.local, 0.0, self.why)
 
-    def promises(self) -> list[Promise]:
-        """Return all promises that hold, best first; they hold at once, each for its own neighbours."""
+    def guarantees(self) -> list[UserGuarantee]:
+        """Return all that is guaranteed, best first; all hold at once, each for its own neighbours."""
         if self.is_repeatable:
-            return [self._of_user(self.local, 0.0, f"{self.why}; no amplification, for an amplifier had a seed")]
+            return [self._of_user(self.local, 0.0, f"{self.why}; no amplification, because an amplifier had a seed")]
         found = [self._noisy()]
         if self.thresholds:
             # the theorem is about records, not about what a threshold has left
             found.append(self._suppressed(*self.thresholds[0]))
-        return sorted(found, key=lambda promise: promise.epsilon)
+        return sorted(found, key=lambda guarantee: guarantee.epsilon)
 
-    def _noisy(self) -> Promise:
+    def _noisy(self) -> UserGuarantee:
         if not math.isfinite(self.local):
-            return self._of_user(math.inf, 1.0, f"no amplification, for {self.why}")
+            return self._of_user(math.inf, 1.0, f"no amplification, because {self.why}")
         epsilon, delta, source = self.local, 0.0, self.why
         if self.is_shuffled:
             epsilon, delta, source = self._shuffle()
@@ -161,48 +161,62 @@ class Account:
         """The share of the records that a sample has, where that is what counts."""
         return self.sampled / self.crowd.records if self.crowd.shapes == 1 else 1.0
 
-    @property
-    def _alike(self) -> int:
-        """How many reports of one randomiser are shuffled, at least."""
-        return self.sampled if self.crowd.shapes == 1 else self.crowd.alike
-
     def _shuffle(self) -> tuple[float, float, str]:
-        # What sampling and several records of one user make of δ is taken off in advance.
-        wanted = min(self.delta / self._share, 0.5)
-        delta = wanted / self.per_user
-        epsilon, source = self._best(delta)
-        if self.per_user > 1:
-            delta = wanted / bounds.grouped(1.1 * epsilon, 1.0, self.per_user, capped=False)[1]
-            epsilon, source = self._best(delta)
-        if epsilon >= 0.99 * self.local:
-            few = f"no amplification: ε₀ = {self.local:.3g} is too large for so few records of one shape"
-            return self.local, 0.0, few + self.advice
-        return epsilon, delta, f"shuffled, {source}"
+        alike = self.sampled if self.crowd.shapes == 1 else self.crowd.alike  # reports of one randomiser, at least
+        known = {
+            "clones, closed form": bounds.closed_form,
+            "clones, numerical": bounds.clones,
+            "privacy blanket": bounds.blanket,
+        }
 
-    def _best(self, delta: float) -> tuple[float, str]:
-        known = (
-            ("clones, closed form", bounds.closed_form),
-            ("clones, numerical", bounds.clones),
-            ("privacy blanket", bounds.blanket),
-        )
-        return min((bound(self.local, self._alike, delta), name) for name, bound in known)
+        def best(delta: float) -> tuple[float, str]:
+            return min((bound(self.local, alike, delta), name) for name, bound in known.items())
 
-    def _suppressed(self, k: int, rate: float) -> Promise:
+        # a sample multiplies δ by its share, so that much more may be spent before it
+        found = self._spend(min(self.delta / self._share, 0.5), best, 0.99 * self.local)
+        if found is not None:
+            epsilon, delta, source = found
+            return epsilon, delta, f"shuffled, {source}"
+        few = f"no amplification: ε₀ = {self.local:.3g} is too large for so few records of one shape"
+        return self.local, 0.0, few + self.advice
+
+    def _suppressed(self, k: int, rate: float) -> UserGuarantee:
+        who = "one record" if self.per_user == 1 else f"a user's {self.per_user} records"
+        neighbours = f"{who} added or removed"
         if self.has_sample_first:
             reason = "a k-threshold after a sample of fixed size is not proved; leave that sample out"
-            return Promise(math.inf, 1.0, "one record added or removed", reason)
-        epsilon = bounds.thresholded(k, rate, self.delta)
-        if not math.isfinite(epsilon):
-            reason = f"k = {k} is too small for β = {rate:g} and δ = {self.delta:g}"
-            return Promise(math.inf, 1.0, "one record added or removed", reason)
-        epsilon, delta = bounds.grouped(epsilon, self.delta, self.per_user)
-        who = "one record" if self.per_user == 1 else f"a user's {self.per_user} records"
-        return Promise(epsilon, delta, f"{who} added or removed", f"k-threshold, k = {k}, β = {rate:g}")
+            return UserGuarantee(math.inf, 1.0, neighbours, reason)
+        source = f"k-threshold, k = {k}, β = {rate:g}"
+        found = self._spend(self.delta, lambda delta: (bounds.thresholded(k, rate, delta), source), math.inf)
+        if found is None:
+            several = "" if self.per_user == 1 else f" and {self.per_user} records of a user"
+            reason = f"k = {k} is too small for β = {rate:g} and δ = {self.delta:g}{several}"
+            return UserGuarantee(math.inf, 1.0, neighbours, reason)
+        return UserGuarantee(*bounds.grouped(*found[:2], self.per_user), neighbours, source)
 
-    def _of_user(self, epsilon: float, delta: float, source: str) -> Promise:
+    def _spend(
+        self, wanted: float, bound: Callable[[float], tuple[float, str]], most: float
+    ) -> tuple[float, float, str] | None:
+        """Return ε and δ of one record, and the bound's name, such that a user's δ stays within what is wanted.
+
+        A user's δ is a multiple of a record's that grows with ε, and ε grows as δ falls. So δ is lowered until the
+        multiple that belongs to its own ε fits; None where ε reaches `most` before that.
+        """
+        delta = wanted / self.per_user
+        while delta > _LEAST_DELTA:
+            epsilon, source = bound(delta)
+            if epsilon >= most:
+                break
+            if bounds.grouped(epsilon, delta, self.per_user, capped=False)[1] <= wanted:
+                return epsilon, delta, source
+            multiple = bounds.grouped(_MARGIN * epsilon, 1.0, self.per_user, capped=False)[1]
+            delta = min(wanted / multiple, _LESS * delta)
+        return None
+
+    def _of_user(self, epsilon: float, delta: float, source: str) -> UserGuarantee:
         who = "one record" if self.per_user == 1 else f"a user's {self.per_user} records"
         kept = "shape and label" if self.per_user == 1 else "shapes and labels"
         if math.isfinite(epsilon):
             epsilon, delta = bounds.grouped(epsilon, delta, self.per_user)
         changed = f"{who} changed in veiled words of the vocabulary only, {kept} kept{self.given}"
-        return Promise(epsilon, delta, changed, source)
+        return UserGuarantee(epsilon, delta, changed, source)

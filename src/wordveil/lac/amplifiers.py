@@ -1,31 +1,42 @@
-"""The second stage: what strengthens a promise without more noise."""
+"""The second stage: what strengthens a guarantee without more noise.
+
+A uniformly random order of any number of records, in bounded memory: each goes into one of many piles, chosen
+independently and uniformly; each pile is then put into a uniformly random order, and the piles follow each other. Every
+order of all records is equally likely: given how many went into each pile, which ones did is uniform, and so is their
+order within. A pile that is too large is treated the same way.
+"""
 
 from __future__ import annotations
 
+import json
+import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.lac.account import Account
 from wordveil.lac.bounds import check_threshold, sample_size
-from wordveil.lac.permutation import shuffled
 from wordveil.lac.records import Record
 from wordveil.noise import Entropy
 
-__all__ = ["Amplifier", "KThreshold", "Shuffle", "Subsample"]
+__all__ = ["Amplifier", "KThreshold", "Shuffle", "Subsample", "shuffled"]
+
+_PILES = 64
 
 
 class Amplifier(ABC):
-    """A step between the localizer and the curator; several follow each other in a pipeline.
+    """A step between the localizer and the curator; a pipeline may have several.
 
     Parameters
     ----------
     seed : int, optional
-        Makes the step reproducible, for experiments; leaves no amplification, by this step or any other.
+        Random seed, for experiments. With one there is no amplification, by this step or any other.
     """
 
     name: ClassVar[str]
@@ -47,17 +58,17 @@ class Amplifier(ABC):
 
 
 class Shuffle(Amplifier):
-    """Takes names off and gives the records in a uniformly random order, from a cryptographic stream.
+    """Removes names and puts the records in a uniformly random order, from a cryptographic stream.
 
     Labels and whatever the localizer left alone stay, so a record hides among those that have the same.
-    Holds a bounded number of records in memory, however many there are.
+    It holds a bounded number of records in memory, however many there are.
 
     Parameters
     ----------
     in_memory : int
-        How many records are held at once.
+        How many records to hold at once.
     seed : int, optional
-        Makes the order reproducible, for experiments; leaves no amplification.
+        Random seed, for experiments; with one there is no amplification.
 
     Examples
     --------
@@ -69,8 +80,8 @@ class Shuffle(Amplifier):
 
     def __init__(self, *, in_memory: int = 1 << 18, seed: int | None = None) -> None:
         super().__init__(seed)
-        if in_memory < 1:
-            raise WordveilError("a shuffle holds at least one record in memory.")
+        if in_memory < 2:  # a pile of one record would be dealt out for ever
+            raise OptionError("in_memory must be 2 or more.")
         self.in_memory = in_memory
 
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -86,16 +97,16 @@ class Shuffle(Amplifier):
 class Subsample(Amplifier):
     """Takes a random share of the records, without names and in random order.
 
-    The sample has a fixed size, a share of all records, for that is what the bound for changed records needs; the order
-    must go because the place of a record would tell whether another one was sampled. It adds to the promise where all
-    records have one shape.
+    The sample has a fixed size, a share of all records, as the bound for changed records requires. The order must go
+    because the place of a record would tell whether another one was sampled. It adds to the guarantee where all records
+    have one shape.
 
     Parameters
     ----------
     rate : float
         The share.
     seed : int, optional
-        Makes the sample reproducible, for experiments; leaves no amplification.
+        Random seed, for experiments; with one there is no amplification.
     """
 
     name = "subsample"
@@ -103,11 +114,11 @@ class Subsample(Amplifier):
     def __init__(self, rate: float, *, seed: int | None = None) -> None:
         super().__init__(seed)
         if not 0.0 < rate <= 1.0:
-            raise WordveilError("the rate of a sample must lie above 0 and be at most 1.")
+            raise OptionError("the rate of a sample must be above 0 and at most 1.")
         self.rate = rate
 
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Give the sample: the beginning of a random order, as long as the share says."""
+        """Return the sample: the beginning of a random order, as long as the share says."""
         count = 0
 
         def counted() -> Iterator[list[str | None]]:
@@ -126,7 +137,7 @@ class Subsample(Amplifier):
 
 
 class KThreshold(Amplifier):
-    """Takes each record with probability β, then only those whose text occurs at least k times among them.
+    """Takes each record with probability β, then keeps only those whose text occurs at least k times among them.
 
     Parameters
     ----------
@@ -135,7 +146,7 @@ class KThreshold(Amplifier):
     rate : float
         β, the probability with which a record is taken.
     seed : int, optional
-        Makes the sample reproducible, for experiments; leaves no amplification.
+        Random seed, for experiments; with one there is no amplification.
     """
 
     name = "k-threshold"
@@ -146,15 +157,11 @@ class KThreshold(Amplifier):
         self.k, self.rate = k, rate
 
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Give each frequent text as often as it was sampled, sorted, so that their order tells nothing."""
+        """Return each frequent text as often as it was sampled, sorted, so that their order tells nothing."""
         counts: Counter[tuple[str, str]] = Counter()
-        chunk: list[Record] = []
-        for record in records:
-            chunk.append(record)
-            if len(chunk) == 1 << 16:
-                counts.update(self._sample(chunk))
-                chunk = []
-        counts.update(self._sample(chunk))
+        stream = iter(records)
+        while chunk := list(islice(stream, 1 << 16)):
+            counts.update(self._sample(chunk))
         for (text, label), count in sorted(counts.items()):
             if count >= self.k:
                 yield from [Record(text, label=label or None)] * count
@@ -165,3 +172,52 @@ class KThreshold(Amplifier):
 
     def _amplify(self, account: Account) -> Account:
         return account.with_threshold(self.k, self.rate)
+
+
+def shuffled(items: Iterable[Any], *, entropy: Entropy | None = None, in_memory: int = 1 << 18) -> Iterator[Any]:
+    """Yield the items in a uniformly random order.
+
+    Parameters
+    ----------
+    items : iterable
+        Anything that JSON can hold: strings, or lists of them.
+    entropy : Entropy, optional
+        Source of randomness; a fresh cryptographic stream if not given.
+    in_memory : int
+        How many items to hold at once; the rest lies in a temporary folder that only this user can read.
+    """
+    entropy = entropy or Entropy()
+    stream = iter(items)
+    first = list(islice(stream, in_memory))
+    if len(first) < in_memory:
+        yield from (first[place] for place in entropy.generator.permutation(len(first)).tolist())
+        return
+    with tempfile.TemporaryDirectory(prefix="wordveil-") as folder:
+        piles = [Path(folder) / str(number) for number in range(_PILES)]
+        chunk = first
+        while chunk:
+            _scatter(chunk, piles, entropy)
+            chunk = list(islice(stream, in_memory))
+        del first, chunk
+        for pile in piles:
+            if pile.exists():
+                yield from shuffled(_read(pile), entropy=entropy, in_memory=in_memory)
+                pile.unlink()
+
+
+def _scatter(chunk: list[Any], piles: list[Path], entropy: Entropy) -> None:
+    which = entropy.generator.integers(0, len(piles), len(chunk))
+    order = np.argsort(which, kind="stable").tolist()
+    ends = np.cumsum(np.bincount(which, minlength=len(piles))).tolist()
+    start = 0
+    for pile, end in zip(piles, ends, strict=True):
+        if end > start:
+            with pile.open("a", encoding="ascii") as file:
+                file.write(json.dumps([chunk[place] for place in order[start:end]]) + "\n")
+        start = end
+
+
+def _read(pile: Path) -> Iterator[Any]:
+    with pile.open(encoding="ascii") as file:
+        for line in file:
+            yield from json.loads(line)

@@ -1,25 +1,23 @@
-"""The third stage: what is computed on the amplified records. It sees nothing else, so it costs no privacy."""
+"""The third stage: what is computed from the amplified records. It sees nothing else, so it costs no privacy."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
-from wordveil.errors import WordveilError
-from wordveil.lac.channels import dense_channel
-from wordveil.lac.classifier import Classifier
-from wordveil.lac.estimate import Estimate
+from wordveil.errors import InputError, OptionError
 from wordveil.lac.records import Record
-from wordveil.lac.recovery import invert, update
+from wordveil.lac.recovery import Recovered, dense_law, invert, update
 from wordveil.text import tokenise
 
-__all__ = ["Curator", "Histogram", "Plain", "TopWords", "Training"]
+__all__ = ["Classifier", "Curator", "Histogram", "Plain", "TopWords", "Training"]
 
 ResultT = TypeVar("ResultT")
 
@@ -28,7 +26,7 @@ _MOST = 1 << 24  # entries of a histogram of n-grams
 
 
 class Curator(ABC, Generic[ResultT]):
-    """Computes something on records."""
+    """Computes something from records."""
 
     name: ClassVar[str]
 
@@ -47,7 +45,7 @@ class Plain(Curator[list[str]]):
         return [record.text for record in records]
 
 
-class Histogram(Curator[Estimate]):
+class Histogram(Curator[Recovered]):
     """Counts words or n-grams, and recovers what the counts were before the noise.
 
     Words outside the vocabulary and n-grams with one are not counted.
@@ -55,38 +53,49 @@ class Histogram(Curator[Estimate]):
     Parameters
     ----------
     mechanism : Mechanism
-        What randomised the words: its channel is undone.
+        What randomised the words: its law is undone.
     n : int
-        How many words make an n-gram.
+        The number of words in an n-gram.
     method : {"bayes", "inverse", "none"}
         Maximum likelihood by the iterative Bayesian update; the unbiased inverse; or the noisy counts as they are.
     replicates : int
-        For ``bayes``: how many bootstrap samples the error bars come from; 0 for none.
+        For ``bayes``: how many bootstrap samples to compute error bars from; 0 for none.
+    draws : int, optional
+        How many draws to count for each word where the mechanism's probabilities are not known exactly; see
+        `dense_law`.
     """
 
     name = "histogram"
 
-    def __init__(self, mechanism: Mechanism[Any], *, n: int = 1, method: str = "bayes", replicates: int = 20) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism[Any],
+        *,
+        n: int = 1,
+        method: str = "bayes",
+        replicates: int = 20,
+        draws: int | None = None,
+    ) -> None:
         if method not in METHODS:
-            raise WordveilError(f"there is no recovery {method!r}; choose one of {', '.join(METHODS)}.")
+            raise OptionError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}.")
         self.words = mechanism.space.vocabulary
         if n < 1 or len(self.words) ** n > _MOST:
-            raise WordveilError(f"n must be 1 or more, and the n-grams of the vocabulary at most {_MOST:,}.")
-        self.n, self.method, self.replicates = n, method, replicates
+            raise OptionError(f"n must be 1 or more, and the vocabulary may have at most {_MOST:,} n-grams.")
+        self.n, self.method, self.replicates, self.draws = n, method, replicates, draws
         self._mechanism = mechanism
 
-    def __call__(self, records: Iterable[Record]) -> Estimate:
+    def __call__(self, records: Iterable[Record]) -> Recovered:
         """Count and recover."""
         return self.recover(self.count(records))
 
-    def recover(self, counts: NDArray[np.float64]) -> Estimate:
+    def recover(self, counts: NDArray[np.float64]) -> Recovered:
         """Estimate the true counts from noisy ones."""
         if self.method == "none":
-            return Estimate(counts, np.sqrt(counts))
-        channel = dense_channel(self._mechanism)
+            return Recovered(counts, np.sqrt(counts))
+        law = dense_law(self._mechanism, draws=self.draws)
         if self.method == "inverse":
-            return invert(counts, channel)
-        return update(counts, channel, replicates=self.replicates)
+            return invert(counts, law)
+        return update(counts, law, replicates=self.replicates)
 
     def count(self, records: Iterable[Record]) -> NDArray[np.float64]:
         """Count the noisy words or n-grams."""
@@ -108,7 +117,7 @@ class TopWords(Curator[list[tuple[str, float]]]):
     Parameters
     ----------
     histogram : Histogram
-        How words are counted and recovered; of single words.
+        How words are counted and recovered; n must be 1.
     k : int
         How many words.
     """
@@ -117,7 +126,7 @@ class TopWords(Curator[list[tuple[str, float]]]):
 
     def __init__(self, histogram: Histogram, k: int) -> None:
         if histogram.n != 1 or k < 1:
-            raise WordveilError("the top words are those of a histogram of single words, one word or more.")
+            raise OptionError("top words need a histogram of single words (n = 1), and k must be 1 or more.")
         self.histogram, self.k = histogram, k
 
     def __call__(self, records: Iterable[Record]) -> list[tuple[str, float]]:
@@ -126,8 +135,37 @@ class TopWords(Curator[list[tuple[str, float]]]):
         return [(words[place[0]], count) for place, count in self.histogram(records).top(self.k)]
 
 
+class Classifier:
+    """Says which label a text most likely has: multinomial naive Bayes with add-one smoothing.
+
+    Parameters
+    ----------
+    counts : mapping of str to Counter
+        How often each word occurred under each label.
+    sizes : Counter
+        How many texts had each label.
+    """
+
+    def __init__(self, counts: Mapping[str, Counter[str]], sizes: Counter[str]) -> None:
+        if not counts:
+            raise InputError("a classifier needs records with labels.")
+        words = len({word for counted in counts.values() for word in counted})
+        self.labels = sorted(counts)
+        self._counts = {label: counts[label] for label in self.labels}
+        self._log_sizes = {label: math.log(sizes[label]) for label in self.labels}
+        self._log_totals = {label: math.log(counts[label].total() + words) for label in self.labels}
+
+    def __call__(self, text: str) -> str:
+        """Return the most likely label."""
+        return max(self.labels, key=lambda label: self._score(label, tokenise(text).keys))
+
+    def _score(self, label: str, words: list[str]) -> float:
+        counted, total = self._counts[label], self._log_totals[label]
+        return self._log_sizes[label] + sum(math.log(counted[word] + 1) - total for word in words)
+
+
 class Training(Curator[Classifier]):
-    """Trains a classifier of texts on the labels of the records. The labels themselves are released as they are."""
+    """Trains a classifier of texts on the labels of the records. The labels themselves are released unchanged."""
 
     name = "training"
 

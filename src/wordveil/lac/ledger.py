@@ -1,7 +1,7 @@
 """What each user has spent, in a file that survives a crash and several writers.
 
-A spend is written, and lies on the disk, before the caller may release anything. A crash in between leaves it counted,
-which errs on the safe side. Amounts are whole billionths of ε, rounded up, so that sums are exact in any order.
+A spend is on the disk before the caller may release anything. A crash in between leaves it counted, which errs on the
+safe side. Amounts are whole billionths of ε, rounded up, so that sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -16,30 +16,26 @@ from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 
-from wordveil.errors import WordveilError
+from wordveil.errors import BudgetError, FileError, OptionError
 
-__all__ = ["Ledger", "OverBudgetError"]
+__all__ = ["Ledger"]
 
 _UNITS = 10**9
 _WAIT = 60.0  # seconds for other writers to finish
 
 
-class OverBudgetError(WordveilError):
-    """A spend that would have gone past the budget; nothing was written."""
-
-
 class Ledger:
     """Counts what every user has spent of an ε budget.
 
-    Users are kept as keyed digests, not by name. The key lies in the same file: whoever holds the file can test whether
-    a name is in it.
+    Users are kept as keyed digests, not by name. The key lies in the same file, so anyone who holds the file can
+    test whether a name is in it.
 
     Parameters
     ----------
     path : str or Path
-        The file; made if it is not there.
+        The file; created if it does not exist.
     budget : float
-        How much ε each user may spend; must be the same every time the file is opened.
+        How much ε each user may spend; the same every time the file is opened.
 
     Examples
     --------
@@ -54,8 +50,10 @@ class Ledger:
     def __init__(self, path: str | Path, budget: float) -> None:
         self.path = Path(path)
         self._budget = _units(budget, math.floor)
-        with suppress(OSError):  # what cannot be made is told when it is opened
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))  # its key is in it: for the owner
+        with suppress(OSError):  # a file that cannot be made is reported when it is opened
+            os.close(
+                os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            )  # it holds the key, so it is the owner's alone
         with self._changing() as database:
             database.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
             database.execute("CREATE TABLE IF NOT EXISTS spent (user BLOB PRIMARY KEY, units INTEGER) WITHOUT ROWID")
@@ -64,10 +62,10 @@ class Ledger:
             known = dict(database.execute("SELECT name, value FROM about"))
         self._key: bytes = known["key"]
         if known["budget"] != self._budget:
-            raise WordveilError(f"{self.path} has a budget of {known['budget'] / _UNITS:g}; open it with that.")
+            raise OptionError(f"{self.path} has a budget of {known['budget'] / _UNITS:g}; open it with that.")
 
     def spend(self, user: str, epsilon: float) -> float:
-        """Count a spend of one user and return what is left; refuse it, and count nothing, past the budget."""
+        """Count a spend of one user and return what is left; past the budget, refuse it and count nothing."""
         return self.spend_all({user: epsilon})[user]
 
     def spend_all(self, spends: Mapping[str, float]) -> dict[str, float]:
@@ -83,11 +81,11 @@ class Ledger:
                     (units, digest, units, self._budget),
                 )
                 if done.rowcount != 1:
-                    raise OverBudgetError(
-                        f"a user would spend more than the budget of {self._budget / _UNITS:g}: nothing was counted, "
+                    raise BudgetError(
+                        f"a user would spend more than the budget of {self._budget / _UNITS:g}; nothing was counted, "
                         "and nothing of theirs may be released."
                     )
-                # asked here, since nothing may go wrong any more when the spend is counted
+                # asked here, because nothing may go wrong any more once the spend is counted
                 left[user] = (self._budget - self._units_of(database, digest)) / _UNITS
         return left
 
@@ -115,7 +113,7 @@ class Ledger:
         database = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
         try:
             database.execute("PRAGMA synchronous = FULL")
-        except sqlite3.Error:  # of a file that is no database
+        except sqlite3.Error:  # not a database
             database.close()
             raise
         return database
@@ -140,11 +138,13 @@ class Ledger:
             reason = type(error).__name__
         else:
             return
-        raise WordveilError(f"the ledger {self.path} cannot be used ({reason}): is it a ledger, and may it be written?")
+        raise FileError(
+            f"{self.path} cannot be used ({reason}); check that it is a ledger and that you may write to it."
+        )
 
 
 def _units(epsilon: float, rounded: Callable[[Decimal], int]) -> int:
     if not (math.isfinite(epsilon) and epsilon > 0.0):
-        raise WordveilError("an amount in a ledger must be a finite number above 0.")
+        raise OptionError("an amount in a ledger must be a finite number above 0.")
     # 0.1 is no binary fraction, and three of them should not cost a unit more than 0.3: 15 digits of a number are exact
     return rounded(Decimal(f"{epsilon:.15g}") * _UNITS)

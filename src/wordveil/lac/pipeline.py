@@ -1,28 +1,103 @@
-"""Localizer, amplifiers and curator, one after the other, with the promise at every stage."""
+"""Localizer, amplifiers and curator, one after the other, with the guarantee at every stage."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, tee
 from typing import Any, Generic, TypeVar
 
-from wordveil.errors import WordveilError
-from wordveil.lac.account import Account, Promise
+from wordveil.errors import InputError, OptionError
+from wordveil.guarantee import Notion
+from wordveil.lac.account import Account, UserGuarantee
 from wordveil.lac.amplifiers import Amplifier
-from wordveil.lac.bounds.search import check_delta, check_records
-from wordveil.lac.crowd import Census, Crowd
+from wordveil.lac.bounds import check_delta, check_records, clip_that_amplifies, local_epsilon
 from wordveil.lac.curators import Curator
 from wordveil.lac.ledger import Ledger
-from wordveil.lac.localizer import Localizer
-from wordveil.lac.records import Record
+from wordveil.lac.records import Census, Crowd, Record
+from wordveil.text import Veil
 
-__all__ = ["Outcome", "Pipeline", "Stage"]
+__all__ = ["Localizer", "Outcome", "Pipeline", "Stage"]
 
 ResultT = TypeVar("ResultT")
 
 _CHUNK = 4096  # records that the ledger counts at once: one write to the disk for all of them
+
+
+class Localizer:
+    """Veils the text of every record, and notes its shape: all that is released of it unchanged, label included.
+
+    Records hide only among those of their shape, so the guarantee is for as many as the rarest shape has. Records of
+    one shape are best: one word of a known list each, ``select="all"``, ``case="lower"``, no labels.
+
+    Parameters
+    ----------
+    veil : Veil
+        How texts are veiled.
+    words : int
+        The largest number of words to veil in a record. Each costs ε₀, so a record costs that many times ε₀; a record
+        with more is refused, because its guarantee would be weaker.
+    """
+
+    name = "localizer"
+
+    def __init__(self, veil: Veil, *, words: int = 1) -> None:
+        if words < 1:
+            raise OptionError("words, the number of words that a record may have veiled, must be 1 or more.")
+        self.veil = veil
+        self.words = words
+
+    def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Veil the records, in order, as a stream."""
+        texts, rest = tee(records)
+        releases = self.veil.many(record.text for record in texts)
+        for number, (record, release) in enumerate(zip(rest, releases, strict=True), start=1):
+            if release.counts.veiled > self.words:
+                raise InputError(
+                    f"record {number} has more than {self.words} words to veil; shorten the records, or raise the "
+                    "localizer's words, which raises the cost of every record."
+                )
+            yield record._replace(text=release.text, shape=self._shape(record))
+
+    def _shape(self, record: Record) -> bytes:
+        shape = self.veil.shape(record.text)
+        told = repr((record.label, shape.parts))  # different for different things
+        return hashlib.blake2b(told.encode(), digest_size=16).digest() if shape.drawn else b""
+
+    def account(self, records: int | Crowd, delta: float, per_user: int = 1) -> Account:
+        """Open the account of a pipeline that begins here.
+
+        Parameters
+        ----------
+        records : int or Crowd
+            How many records there will be. Given only a number, all are assumed to have one shape, and this is said.
+        delta : float
+            The δ that may be spent.
+        per_user : int
+            How many of them may come from one user.
+        """
+        crowd = records if isinstance(records, Crowd) else Crowd(records)
+        guarantee, mechanism = self.veil.guarantee, self.veil.mechanism
+        epsilon = local_epsilon(mechanism, guarantee)
+        clip, rare = clip_that_amplifies(mechanism, crowd.alike, delta), self.veil.selection.rare
+        advice = given = ""
+        if clip is not None:
+            advice = f"; exponential with a clip of {clip / self.words:.3g} {mechanism.space.unit}s or less would help"
+        if rare is not None:
+            given = f", given which words are common (if these records told that, add {2 * rare.tree.epsilon:g})"
+        if math.isfinite(epsilon):
+            several = f" · {self.words} words" if self.words > 1 else ""
+            why = f"local randomisation, ε₀ = {epsilon:.4g}{several}"
+        elif guarantee.notion is Notion.APPROXIMATE:
+            why = f"the mechanism {mechanism.name} has no finite local ε₀ with δ = 0{advice}"
+        elif guarantee.caveats:
+            why = guarantee.caveats[-1][0].lower() + guarantee.caveats[-1][1:].rstrip(".")
+        else:
+            why = f"the mechanism {mechanism.name} promises nothing{advice}"
+        return Account(self.words * epsilon, crowd, delta, per_user, why=why, advice=advice, given=given)
 
 
 @dataclass(frozen=True)
@@ -33,27 +108,27 @@ class Stage:
     ----------
     name : str
         The stage.
-    promises : list of Promise
-        What is promised to whoever sees what comes out of it; all hold at once, the best first.
-    untrusted : Promise
+    guarantees : list of UserGuarantee
+        What is guaranteed against anyone who sees its output; all hold at once, the best first.
+    untrusted : UserGuarantee
         What still holds if the amplifiers do not do what they should.
     """
 
     name: str
-    promises: list[Promise]
-    untrusted: Promise
+    guarantees: list[UserGuarantee]
+    untrusted: UserGuarantee
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stage as plain values for JSON."""
         return {
             "stage": self.name,
-            "promises": [promise.to_dict() for promise in self.promises],
+            "promises": [guarantee.to_dict() for guarantee in self.guarantees],
             "if_no_amplifier_is_trusted": self.untrusted.to_dict(),
         }
 
     def sentence(self) -> str:
         """Say what holds, for a person."""
-        return f"{self.name}: " + "; ".join(promise.sentence() for promise in self.promises)
+        return f"{self.name}: " + "; ".join(guarantee.sentence() for guarantee in self.guarantees)
 
 
 @dataclass(frozen=True)
@@ -65,8 +140,8 @@ class Outcome(Generic[ResultT]):
     result : object
         What the curator computed.
     stages : list of Stage
-        The promise after each stage, for as many records as there were of the rarest shape. It tells how many that
-        are, and shapes are not protected.
+        The guarantee after each stage, for as many records as there were of the rarest shape. It tells how many those
+        are: shapes are not protected.
     """
 
     result: ResultT
@@ -81,13 +156,13 @@ class Pipeline(Generic[ResultT]):
     localizer : Localizer
         Randomises each user's words.
     amplifiers : sequence of Amplifier
-        Strengthen the promise, in this order.
+        Strengthen the guarantee, in this order.
     curator : Curator
-        Computes on what is left.
+        Computes from what is left.
     delta : float
         The δ that may be spent.
     per_user : int
-        How many records one user may give; a user's promise is for all of them together.
+        How many records one user may give; the guarantee is for all of them together.
     ledger : Ledger, optional
         Counts, before anything is released, what each user spends: the local ε₀ of every record, which holds whether
         the amplifiers are trusted or not. Records then need a user.
@@ -113,26 +188,27 @@ class Pipeline(Generic[ResultT]):
         ledger: Ledger | None = None,
     ) -> None:
         if per_user < 1:
-            raise WordveilError("a user may give at least one record: per_user must be 1 or more.")
+            raise OptionError("per_user must be 1 or more.")
         self.localizer, self.amplifiers, self.curator = localizer, list(amplifiers), curator
         self.delta, self.per_user, self.ledger = check_delta(delta), per_user, ledger
 
     def stages(self, records: int | Crowd) -> list[Stage]:
-        """Return the promise after each stage, for so many records.
+        """Return the guarantee after each stage, for so many records.
 
         Parameters
         ----------
         records : int or Crowd
-            How many; of a mere number it is taken that all have one shape, and the promise says so.
+            How many. Given only a number, all are assumed to have one shape, and the guarantee says so.
         """
-        crowd = Crowd(records) if isinstance(records, int) else records
+        crowd = records if isinstance(records, Crowd) else Crowd(records)
         check_records(crowd.alike)
         account = self.localizer.account(crowd, self.delta, self.per_user)
-        found = [_stage(self.localizer.name, account)]
+        accounts = [(self.localizer.name, account)]
         for amplifier in self.amplifiers:
             account = amplifier.amplify(account)
-            found.append(_stage(amplifier.name, account))
-        return [*found, _stage(self.curator.name, account)]
+            accounts.append((amplifier.name, account))
+        accounts.append((self.curator.name, account))
+        return [Stage(name, after.guarantees(), after.untrusted()) for name, after in accounts]
 
     def __call__(self, records: Iterable[Record]) -> Outcome[ResultT]:
         """Send records through."""
@@ -160,16 +236,12 @@ class Pipeline(Generic[ResultT]):
         for number, record in enumerate(chunk, start=before + 1):
             if record.user is None:
                 if self.ledger is not None:
-                    raise WordveilError(f"record {number} has no user, so the ledger cannot count it.")
+                    raise InputError(f"record {number} has no user, so the ledger cannot count it.")
                 continue
             new[record.user] += 1
             if given[record.user] + new[record.user] > self.per_user:
-                raise WordveilError(f"record {number} is one too many of its user: per_user is {self.per_user}.")
+                raise InputError(f"record {number} is one too many from its user; per_user is {self.per_user}.")
         given.update(new)
         if self.ledger is not None:
             cost = self.localizer.account(1, self.delta).local
             self.ledger.spend_all({user: records * cost for user, records in new.items()})
-
-
-def _stage(name: str, account: Account) -> Stage:
-    return Stage(name, account.promises(), account.untrusted())

@@ -1,10 +1,27 @@
-"""What travels through a pipeline."""
+"""What travels through a pipeline, and how many records hide each other.
+
+A record hides among those that the same randomiser could have made: of the same shape, which is its label and all of
+its text that is released unchanged. Neighbouring sets of records differ in the words of one record, and that record
+keeps its shape; so every set and its neighbours have the same number of records of each shape, and a guarantee may
+depend on it.
+
+Proof that the number of a record's own shape is what counts. Let two sets differ in one record of shape c, of which
+there are n. The reports of all other shapes have the same law in both and are independent of those n. Anyone who holds
+the n reports in random order can draw the others, put them in and mix all again, so what is seen of all records tells
+no more than n shuffled reports of one randomiser do: and of those the bounds speak. A shape with more records than n
+can be cut into n of them and others, so what is proved for the rarest shape holds for all. ∎
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Record"]
+__all__ = ["Census", "Crowd", "Record"]
+
+_MOST_SHAPES = 1 << 18  # as many as a shuffle holds records
 
 
 class Record(NamedTuple):
@@ -15,15 +32,84 @@ class Record(NamedTuple):
     text : str
         The text; after the localizer, the veiled one.
     user : str or None
-        Who said it; None once an amplifier has taken it off.
+        Who said it; None once an amplifier has removed the name.
     label : str or None
-        A class that is released as it is, for a curator that trains a classifier.
+        A class that is released unchanged, for a curator that trains a classifier.
     shape : bytes or None
-        After the localizer, a digest of all that is released of the record as it is, its label included: records hide
-        among those of their own shape only. Empty where no word of the vocabulary was drawn anew. None elsewhere.
+        After the localizer, a digest of all that is released of the record unchanged, its label included: records hide
+        only among those of their own shape. Empty if no word of the vocabulary was redrawn. None elsewhere.
     """
 
     text: str
     user: str | None = None
     label: str | None = None
     shape: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A number of records and their shapes.
+
+    Attributes
+    ----------
+    records : int
+        How many there are.
+    smallest : int or None
+        How many of them have the rarest shape; None if this was not counted and all are taken to have one shape.
+    shapes : int
+        How many shapes there are, at least.
+    """
+
+    records: int
+    smallest: int | None = None
+    shapes: int = 1
+
+    @property
+    def alike(self) -> int:
+        """How many records any record hides among, at least, itself included."""
+        return self.records if self.smallest is None else self.smallest
+
+    def sentence(self) -> str:
+        """Say what a guarantee about so many records rests on."""
+        if self.smallest is None:
+            return f"if all {self.records:,} records have one shape and label"
+        if self.shapes == 1:
+            return f"{self.records:,} records of one shape"
+        return f"{self.records:,} records, at least {self.smallest:,} of every shape"
+
+
+class Census:
+    """Counts the shapes of the records that pass through it.
+
+    The rarity of a record without a word of the vocabulary does not matter: what was drawn for it does not depend on
+    it. It still has a shape.
+
+    Parameters
+    ----------
+    most : int
+        How many shapes are told apart. If there are more, or a record has none, any record may be alone with its shape.
+    """
+
+    def __init__(self, most: int = _MOST_SHAPES) -> None:
+        self._counts: Counter[bytes] = Counter()
+        self._records = 0
+        self._most = most
+        self._is_whole = True
+
+    def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Let records through, without their shapes."""
+        for record in records:
+            self._records += 1
+            if record.shape is None or (record.shape not in self._counts and len(self._counts) >= self._most):
+                self._is_whole = False
+            elif self._is_whole:
+                self._counts[record.shape] += 1
+            yield record._replace(shape=None)
+
+    def crowd(self) -> Crowd:
+        """Return what was counted."""
+        records = max(self._records, 1)
+        if not self._is_whole:
+            return Crowd(records, 1, max(len(self._counts) + 1, 2))
+        smallest = min((count for shape, count in self._counts.items() if shape), default=records)
+        return Crowd(records, smallest, max(len(self._counts), 1))

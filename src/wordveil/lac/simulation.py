@@ -1,32 +1,34 @@
 """What shuffling is worth for any number of users: the central ε, and the error of a recovered histogram.
 
-Nothing is drawn, so a thousand million users cost no more than a thousand. The error is the expected total variation
+Nothing is drawn, so a billion users cost no more than a thousand. The error is the expected total variation
 distance between the recovered and the true frequencies, from the exact variance of the unbiased estimate: a figure with
 standard error σ is off by ``σ·√(2/π)`` on average. Every user gives one word and nothing else, so that all records have
-one shape. Three ways are compared at the same promise:
+one shape. Three ways are compared at the same guarantee:
 
 - no privacy: the users' words are counted as they are;
-- shuffled: each word is drawn by the mechanism, and the records are shuffled; that promises some central ε;
-- local only: the mechanism alone must promise that same ε, so it draws from farther away.
+- shuffled: each word is drawn by the mechanism, and the records are shuffled; that guarantees some central ε;
+- local only: the mechanism alone must guarantee that same ε, so it draws from farther away.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
+from wordveil.extras import check_can_draw
 from wordveil.lac.account import Account
-from wordveil.lac.channels import dense_channel
-from wordveil.lac.crowd import Crowd
+from wordveil.lac.records import Crowd
+from wordveil.lac.recovery import dense_law
 
-__all__ = ["DECADES", "Point", "exact_epsilon", "expected_error", "simulate", "zipfian"]
+__all__ = ["DECADES", "Point", "exact_epsilon", "expected_error", "save_figure", "simulate", "zipfian"]
 
 DECADES = tuple(10**power for power in range(3, 10))
 
@@ -40,12 +42,12 @@ class Point:
     users : int
         How many users give a word each.
     local_epsilon : float
-        The ε₀ of each word, from the exact channel: what holds if the shuffler is not trusted.
+        The ε₀ of each word, from the exact law: what holds if the shuffler is not trusted.
     central_epsilon : float
         The ε after shuffling.
     no_privacy, shuffled, local_only : float
-        The expected total variation distance of the recovered frequencies from the true ones; 1 where an estimate is
-        worth nothing.
+        The expected total variation distance of the recovered frequencies from the true ones; 1 where nothing is
+        learnt.
     """
 
     users: int
@@ -85,18 +87,18 @@ def simulate(
     users : iterable of int
         The numbers of users.
     delta : float
-        The δ of the shuffled promise.
+        The δ of the shuffled guarantee.
     per_user : int
         How many of the words may come from one user.
     """
-    channel = dense_channel(make(epsilon))
-    local = exact_epsilon(channel)
+    law = dense_law(make(epsilon))
+    local = exact_epsilon(law)
     if not math.isfinite(local):
-        raise WordveilError("some words can never come out of others, so there is no finite local ε₀ to amplify.")
-    truth = zipfian(len(channel))
+        raise OptionError("some words never come out of others, so there is no finite local ε₀ to amplify.")
+    truth = zipfian(len(law))
     points = []
     for count in users:
-        held = Account(local, Crowd(count), delta, per_user).shuffled().promises()[0]
+        held = Account(local, Crowd(count), delta, per_user).shuffled().guarantees()[0]
         same = epsilon * min(held.epsilon / (per_user * local), 1.0)
         points.append(
             Point(
@@ -104,35 +106,56 @@ def simulate(
                 local,
                 held.epsilon,
                 expected_error(truth, np.eye(len(truth)), count),
-                expected_error(truth, channel, count),
-                expected_error(truth, dense_channel(make(same)), count),
+                expected_error(truth, law, count),
+                expected_error(truth, dense_law(make(same)), count),
             )
         )
     return points
 
 
-def exact_epsilon(channel: NDArray[np.float64]) -> float:
+def exact_epsilon(law: NDArray[np.float64]) -> float:
     """Return the largest log-ratio between any two words, over every output."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.log(channel.max(axis=0) / channel.min(axis=0))
+        ratios = np.log(law.max(axis=0) / law.min(axis=0))
     return float(np.nanmax(ratios))
 
 
-def expected_error(truth: NDArray[np.float64], channel: NDArray[np.float64], records: int) -> float:
+def expected_error(truth: NDArray[np.float64], law: NDArray[np.float64], records: int) -> float:
     """Return the expected total variation distance of frequencies recovered by the inverse; at most 1.
 
     Parameters
     ----------
     truth : array of float
         The frequencies that the words are drawn from.
-    channel : array of shape (words, words)
+    law : array of shape (words, words)
         ``Pr[M(w)=u]``, a row for each input word.
     records : int
         How many words there are.
     """
     try:
-        inverse = np.linalg.inv(channel)
+        inverse = np.linalg.inv(law)
     except np.linalg.LinAlgError:
         return 1.0
-    variance = np.maximum((truth @ channel) @ inverse**2 - truth**2, 0.0) / records
+    variance = np.maximum((truth @ law) @ inverse**2 - truth**2, 0.0) / records
     return float(min(1.0, 0.5 * np.sqrt(2.0 / math.pi) * np.sqrt(variance).sum()))
+
+
+def save_figure(points: Sequence[Point], path: Path) -> None:
+    """Draw the central ε and the errors over the number of users."""
+    check_can_draw()
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to import
+
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    users = [point.users for point in points]
+    left.loglog(users, [point.central_epsilon for point in points], marker="o", label="shuffled")
+    left.loglog(
+        users, [point.local_epsilon for point in points], linestyle="--", label="if the shuffler is not trusted"
+    )
+    left.set(xlabel="users", ylabel="ε", title="Guarantee")
+    left.legend()
+    for name in ("no_privacy", "shuffled", "local_only"):
+        right.loglog(users, [getattr(point, name) for point in points], marker="o", label=name.replace("_", " "))
+    right.set(xlabel="users", ylabel="total variation distance", title="Error of the recovered frequencies")
+    right.legend()
+    figure.savefig(path, dpi=150)

@@ -15,18 +15,17 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from wordveil import __version__, parallel
+from wordveil.service import explore, texts
 from wordveil.service.guard import Guard
 from wordveil.service.keys import Keys
 from wordveil.service.problems import add_handlers
-from wordveil.service.routes import calibrate, catalogue, operations, privatize, stream, words
-from wordveil.service.routes.shared import check_query
 from wordveil.service.schemas import ProblemDetails
 from wordveil.service.settings import Settings
-from wordveil.service.state import State
+from wordveil.service.state import State, check_query
 
 __all__ = ["RUN_FOLDER", "create_app", "from_environment"]
 
-#: Where the processes of one service keep what they share; each makes a folder of its own if it is not set.
+#: Names the folder that the processes of one service share; each makes a folder of its own if it is not set.
 RUN_FOLDER = "WORDVEIL_RUN_FOLDER"
 
 # Seconds for which a thread that draws may keep the interpreter to itself: ten times less than usual, because every
@@ -34,7 +33,6 @@ RUN_FOLDER = "WORDVEIL_RUN_FOLDER"
 _HANDED_ON = 0.0005
 
 _PAGE = Path(__file__).parent / "page"
-_API = (privatize, stream, catalogue, words, calibrate)
 
 
 def create_app(settings: Settings | None = None) -> ASGIApp:
@@ -51,14 +49,14 @@ def create_app(settings: Settings | None = None) -> ASGIApp:
         title="wordveil",
         version=__version__,
         summary="Rewrites text so that every word is plausibly deniable.",
-        description="Every error is a problem+json with one sentence; none quotes what was sent.",
+        description="Every error is a problem+json with one sentence, which never quotes what was sent.",
         docs_url=None,  # its scripts come from another host
         redoc_url=None,
         lifespan=_lifespan(settings, keys),
     )
-    for part in _API:
-        app.include_router(part.router, dependencies=[Depends(check_query)])
-    app.include_router(operations.router)
+    for router in (texts.router, explore.router):
+        app.include_router(router, dependencies=[Depends(check_query)])
+    app.include_router(explore.operations)
     app.mount("/", _Page(directory=_PAGE, html=True), name="page")
     add_handlers(app)
     _describe(app, settings)
@@ -107,5 +105,5 @@ def _describe(app: FastAPI, settings: Settings) -> None:
 
 class _Page(StaticFiles):
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Find a file; none has a zero byte in its name, which older releases of Starlette ask the system for."""
+        """Find a file; names with a zero byte, which older releases of Starlette pass on to the system, have none."""
         return ("", None) if "\0" in path else super().lookup_path(path)

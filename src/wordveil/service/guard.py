@@ -1,22 +1,26 @@
-"""What stands before every request: who calls, by which name, how much at once; and what follows every answer."""
+"""What stands before every request (who calls, by which name, how much at once) and is counted after every answer.
+
+What Prometheus is told are counts and times, never anything of a text.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
-import traceback
 from contextlib import suppress
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wordveil.service import metrics
 from wordveil.service.keys import Keys
-from wordveil.service.problems import Problem, busy, fault, problem_response
+from wordveil.service.problems import Problem, busy, fault, log_fault, problem_response
 from wordveil.service.settings import Settings
 
-__all__ = ["CHARGED", "STREAM", "Guard"]
+__all__ = ["BATCH", "CHARGED", "STREAM", "WORDS", "Guard", "exposition"]
 
 _LOG = logging.getLogger("wordveil.service")
 
@@ -24,7 +28,7 @@ STREAM = "/v1/privatize/stream"
 #: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
 _API = "/v1/"
-_FIGURES = "/metrics"
+_METRICS = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -43,19 +47,39 @@ _ALWAYS = [
     (b"cache-control", b"no-store"),
 ]
 
+_COUNTED = CollectorRegistry()
+_REQUESTS = Counter("wordveil_requests", "Requests answered.", ["route", "status"], registry=_COUNTED)
+_SECONDS = Histogram(
+    "wordveil_request_seconds",
+    "How long answers took.",
+    ["route"],
+    registry=_COUNTED,
+    buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
+)
+_REFUSED = Counter("wordveil_refused", "Requests refused because the service was busy.", registry=_COUNTED)
+_IN_PROGRESS = Gauge(
+    "wordveil_requests_in_progress", "Requests in progress.", registry=_COUNTED, multiprocess_mode="livesum"
+)
+WORDS = Counter("wordveil_words", "Words of texts, by what became of them.", ["way"], registry=_COUNTED)
+BATCH = Histogram(
+    "wordveil_batch_texts",
+    "Texts that were drawn for together.",
+    registry=_COUNTED,
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
+)
+
+
+def exposition() -> bytes:
+    """Return all counts, of all processes, in the text format of Prometheus."""
+    registry = _COUNTED
+    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
+
 
 class Guard:
-    """Wraps the application.
-
-    Parameters
-    ----------
-    app : ASGIApp
-        The application.
-    settings : Settings
-        The limits.
-    keys : Keys
-        Who may call.
-    """
+    """Wraps the application."""
 
     def __init__(self, app: ASGIApp, settings: Settings, keys: Keys) -> None:
         self._app = app
@@ -95,24 +119,24 @@ class Guard:
                 message["headers"] = [*message["headers"], *_ALWAYS]
             await send(message)
 
-        is_counted = scope["path"].startswith(_API)  # whoever watches it, and the page, must not be turned away
+        is_counted = scope["path"].startswith(_API)  # monitoring and the page must not be turned away
         self._busy += is_counted
         self._streams += is_stream
-        metrics.IN_PROGRESS.inc()
+        _IN_PROGRESS.inc()
         try:
             await self._admit(scope, receive, answer)
         except Exception as error:  # noqa: BLE001 - nothing may reach the server's own log, which prints messages
-            _log_fault(error)
+            log_fault(error)
             if status == 0:
                 await problem_response(fault())(scope, receive, answer)
         finally:
             self._busy -= is_counted
             self._streams -= is_stream
-            metrics.IN_PROGRESS.dec()
+            _IN_PROGRESS.dec()
             spent = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", "other")
-            metrics.REQUESTS.labels(route, str(status)).inc()
-            metrics.SECONDS.labels(route).observe(spent)
+            _REQUESTS.labels(route, str(status)).inc()
+            _SECONDS.labels(route).observe(spent)
             if self._settings.access_log:
                 _LOG.info("%s %s %d %.1f ms", scope["method"], route, status, 1000 * spent)
 
@@ -121,8 +145,8 @@ class Guard:
         told = dict(scope["headers"]).get(b"content-length", b"")
         if told.isdigit() and int(told) > _AT_ONCE:
             await self._drain(receive)
-        metrics.REFUSED.inc()
-        metrics.REQUESTS.labels("other", "503").inc()
+        _REFUSED.inc()
+        _REQUESTS.labels("other", "503").inc()
         await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
         await send({"type": "http.response.body", "body": self._busy_body})
         if self._settings.access_log:
@@ -133,8 +157,8 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             self._check_name(headers.get("host", ""))
-            if path == _FIGURES and not self._keys.may_see_figures(headers.get("authorization")):
-                raise Problem(401, "the figures are for whoever operates the service; see the setting metrics_hash.")
+            if path == _METRICS and not self._keys.may_see_metrics(headers.get("authorization")):
+                raise Problem(401, "the metrics need the operator's key; see the setting metrics_hash.")
             if path.startswith(_API):
                 scope["wordveil.key"] = self._owner(headers.get("authorization"))
                 if scope["method"] == "POST":
@@ -181,12 +205,12 @@ class Guard:
         if not name.endswith("]"):
             name = name.rpartition(":")[0] or name
         if self._names is not None and name not in self._names:
-            raise Problem(421, "the service is not called by this name; add it to the setting hosts.")
+            raise Problem(421, "the service does not answer to this host name; add it to the setting hosts.")
 
     def _owner(self, authorization: str | None) -> object:
         owner = self._keys.owner(authorization) if self._keys.needed else None
         if owner is None and self._keys.needed:
-            raise Problem(401, "give a key that is known here, in the header Authorization: Bearer KEY.")
+            raise Problem(401, "this service needs a known key, in the header Authorization: Bearer KEY.")
         return owner
 
     async def _check_body(self, path: str, headers: Headers, receive: Receive) -> Receive:
@@ -234,14 +258,8 @@ async def _drain(receive: Receive) -> None:
 
 
 def _too_slow() -> Problem:
-    return Problem(503, "this took too long and was given up; send less at once, or try again later.")
+    return Problem(503, "the request took too long and was cancelled; send less at once, or try again later.")
 
 
 def _too_long(most: int) -> Problem:
-    return Problem(413, f"the body is longer than the {most:,} bytes that are allowed here.")
-
-
-def _log_fault(error: Exception) -> None:
-    """Log where something went wrong, but no message: it might quote a text."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    _LOG.error("%s in %s, line %d", type(error).__name__, last.name, last.lineno or 0)
+    return Problem(413, f"the body is longer than the {most:,} bytes allowed.")

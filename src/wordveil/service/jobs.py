@@ -1,6 +1,6 @@
 """Calibrations, each in a process of its own so that requests go on being answered.
 
-How far a job is and what it found lies in a file of the service's run folder: any of its processes can tell.
+The progress and the result of a job are in a file of the service's run folder, where all of its processes find them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from wordveil.errors import WordveilError
-from wordveil.service.problems import Problem, busy
+from wordveil.service.problems import Problem, busy, fault, problem_of
 
 __all__ = ["Jobs", "calibrate_into"]
 
@@ -27,17 +27,7 @@ _TOLD_EVERY = 0.2
 
 
 class Jobs:
-    """Runs calibrations one after the other.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to keep their state.
-    most : int
-        How many may wait.
-    timeout : float
-        Seconds after which one is given up.
-    """
+    """Runs calibrations one after the other."""
 
     def __init__(self, folder: Path, most: int, timeout: float) -> None:
         self._timeout = timeout
@@ -60,17 +50,17 @@ class Jobs:
         return self.state(name)
 
     def state(self, name: str) -> dict[str, Any]:
-        """Return how far a job is, and what it found."""
+        """Return the progress of a job, and its result."""
         try:
             if not _ID.fullmatch(name):
                 raise FileNotFoundError
             told: dict[str, Any] = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise Problem(404, "there is no such job, or it was forgotten after an hour.") from None
+            raise Problem(404, "there is no such job; jobs are forgotten after an hour.") from None
         return {"result": None, "problem": None, **told}
 
     async def close(self) -> None:
-        """End whatever is running."""
+        """Stop all jobs."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -89,10 +79,7 @@ class Jobs:
                 process.kill()
                 await asyncio.to_thread(process.join)
             if self.state(name)["status"] not in ("done", "failed"):
-                _write(
-                    path,
-                    _failed(name, "the calibration took too long or was ended; try again with fewer words or points."),
-                )
+                _write(path, _failed(name, "the calibration took too long; try again with fewer words or points."))
 
     def _forget_old(self) -> None:
         for path in self._folder.glob("*.json"):
@@ -107,15 +94,7 @@ def _calibrate(request: dict[str, Any], path: Path) -> None:
 
 
 def calibrate_into(request: dict[str, Any], path: Path) -> None:
-    """Calibrate, and tell a file how far it is and what was found.
-
-    Parameters
-    ----------
-    request : dict
-        The fields of a `CalibrationRequest`, the space as its path.
-    path : Path
-        The file.
-    """
+    """Calibrate, and write the progress and the result to a file."""
     from wordveil import calibration  # noqa: PLC0415 - only the new process needs it
     from wordveil.spaces import load_space  # noqa: PLC0415
 
@@ -132,12 +111,11 @@ def calibrate_into(request: dict[str, Any], path: Path) -> None:
         targets = [calibration.Target(**target) for target in request["targets"]]
         meter = calibration.meter_for(make, space, settings, _teller(path))
         found = calibration.calibrate(meter, request["epsilons"], targets, points=request["points"])
-        done = {"id": name, "status": "done", "progress": 1.0, "doing": "done", "result": found.to_dict()}
-        _write(path, done)
+        _write(path, {"id": name, "status": "done", "progress": 1.0, "doing": "done", "result": found.to_dict()})
     except WordveilError as error:
-        _write(path, _failed(name, str(error)))
-    except Exception as error:  # noqa: BLE001 - its message might quote something
-        _write(path, _failed(name, f"something went wrong inside ({type(error).__name__})."))
+        _write(path, _failed(name, problem_of(error).sentence))
+    except Exception:  # noqa: BLE001 - its message might quote something
+        _write(path, _failed(name, fault().sentence))
 
 
 def _teller(path: Path) -> Callable[[str, float], None]:

@@ -8,9 +8,9 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from wordveil.errors import WordveilError
+from wordveil.errors import BudgetError, FileError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.lac import Ledger, OverBudgetError
+from wordveil.lac import Ledger
 from wordveil.service.problems import Problem
 from wordveil.service.settings import Key, Settings
 
@@ -28,13 +28,7 @@ def hash_key(key: str) -> str:
 
 
 class Keys:
-    """Knows who is calling, and what they may still spend.
-
-    Parameters
-    ----------
-    settings : Settings
-        The keys, and the folder of the ledgers.
-    """
+    """Knows who is calling, and what is left of their budgets."""
 
     def __init__(self, settings: Settings) -> None:
         self._keys = settings.keys
@@ -46,7 +40,7 @@ class Keys:
                 try:
                     folder.mkdir(parents=True, exist_ok=True)
                 except OSError:
-                    raise WordveilError(f"cannot make the folder of ledgers {folder}; choose another.") from None
+                    raise FileError(f"cannot create the folder of ledgers {folder}; choose another.") from None
                 self._ledgers[key.name] = Ledger(folder / f"{key.name}.db", key.budget)
 
     @property
@@ -54,15 +48,15 @@ class Keys:
         """Whether a key is needed at all."""
         return bool(self._keys)
 
-    def may_see_figures(self, authorization: str | None) -> bool:
-        """Whether the header has the operator's key: a caller's does not do, whose figures are those of others."""
+    def may_see_metrics(self, authorization: str | None) -> bool:
+        """Whether the header has the operator's key: a caller's will not do, since the counts are those of others."""
         if not (self._keys or self._operator):
             return True
         scheme, digest = _digest_in(authorization)
         return hmac.compare_digest(self._operator, digest) and scheme == "bearer"
 
     def owner(self, authorization: str | None) -> Key | None:
-        """Return whose key stands in the header ``Authorization: Bearer KEY``; None if nobody's."""
+        """Return whose key is in the header ``Authorization: Bearer KEY``; None if nobody's."""
         scheme, digest = _digest_in(authorization)
         found = None
         for key in self._keys:  # all of them, so that the time says nothing about which one it is
@@ -71,24 +65,24 @@ class Keys:
         return found if scheme == "bearer" else None
 
     def check(self, key: Key | None, guarantee: Guarantee, case: str) -> None:
-        """Refuse a key with a budget what has no price that could be counted against it."""
+        """Refuse a key with a budget what has no price to charge."""
         if key is None or key.budget is None:
             return
         if guarantee.notion is not Notion.METRIC:
             raise Problem(
                 403,
-                "this key has a budget, and these settings make no promise that could be counted: choose a mechanism "
-                "with ε per unit of distance, and do not keep unknown words.",
+                "this key has a budget, and these settings give no guarantee to charge for: choose a mechanism with ε "
+                "per unit of distance, and do not keep unknown words.",
             )
         if case == "copy":
             raise Problem(
                 403,
-                "this key has a budget, and capitals that are copied from the original have no price that could be "
-                "counted: choose the case sentence or lower.",
+                "this key has a budget, and capitals copied from the original have no price: choose the case sentence "
+                "or lower.",
             )
 
     def charge(self, key: Key, guarantee: Guarantee, words: int) -> float | None:
-        """Count what a release costs, before it is released; return what the key may still spend, if it has a budget.
+        """Charge for a release, before it is released; return what is left of the key's budget, if it has one.
 
         Every drawn word costs ε: the loss if each differed by one unit of distance. What has no such price was refused
         by `check`.
@@ -98,15 +92,15 @@ class Keys:
             return None
         try:
             return ledger.spend(key.name, guarantee.epsilon * words) if words else ledger.left(key.name)
-        except OverBudgetError:
+        except BudgetError:
             raise Problem(
-                403, "the budget of this key does not suffice: nothing was released and nothing was counted."
+                403, "the key's budget is too small for this: nothing was released and nothing was charged."
             ) from None
 
     def charge_leading(self, key: Key, guarantee: Guarantee, words: Sequence[int]) -> int:
-        """Count what releases cost, from the first on, as far as the budget goes; return how many were counted.
+        """Charge for releases, from the first on, as far as the budget goes; return how many were charged.
 
-        Together where all are within it; otherwise by halves, so that few writes find where it ends.
+        All at once if the budget covers them; otherwise by halves, so that few writes find where it ends.
         """
         try:
             self.charge(key, guarantee, sum(words))
@@ -114,8 +108,8 @@ class Keys:
             half = len(words) // 2
             if half == 0:
                 return 0
-            counted = self.charge_leading(key, guarantee, words[:half])
-            return counted if counted < half else half + self.charge_leading(key, guarantee, words[half:])
+            paid = self.charge_leading(key, guarantee, words[:half])
+            return paid if paid < half else half + self.charge_leading(key, guarantee, words[half:])
         return len(words)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core.core_schema import CoreSchema, literal_schema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import PydanticKnownError
+from pydantic_core.core_schema import CoreSchema, no_info_after_validator_function, str_schema
 
 from wordveil._mechanisms import DEFAULT, MECHANISMS
 from wordveil.calibration import TARGETS
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, OptionError
 from wordveil.text import SELECTIONS
 from wordveil.text.replacing import CASES, POLICIES
 
@@ -32,20 +33,28 @@ __all__ = [
 
 
 class _OneOf:
-    """Makes of a str one that must be among some names, which the schema lists."""
+    """Makes of a str one that must be among some names, as they are when it is checked; the schema lists them."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = list(names)
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def _check(self, name: str) -> str:
+        if name not in self._names:
+            raise PydanticKnownError("literal_error", {"expected": ", ".join(self._names)})
+        return name
 
     def __get_pydantic_core_schema__(self, *_: Any) -> CoreSchema:
-        return literal_schema(self._names)
+        return no_info_after_validator_function(self._check, str_schema())
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, __: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self._names)}
 
 
 def _not_rare(name: object) -> object:
     if name == "rare":
-        raise WordveilError(
-            "the selection rare learns from all records which words are common, and a request has no such collection; "
-            "use `wordveil privatize --select rare` on the whole table."
+        raise OptionError(
+            "the selection rare learns from a whole collection which words are common, and a request has none; use "
+            "`wordveil privatize` on the whole table."
         )
     return name
 
@@ -70,7 +79,7 @@ Epsilon = Annotated[
 ]
 OptionName = Annotated[str, Field(pattern=r"^[a-z_]{1,30}$")]
 Option = Annotated[int, Field(ge=-(10**6), le=10**6)] | Annotated[float, Field(allow_inf_nan=False)] | str | bool | None
-SpaceName = Annotated[str, Field(max_length=100, description="One of /v1/spaces; the first of them if not given.")]
+SpaceName = Annotated[str, Field(max_length=100, description="One of /v1/spaces; by default the first.")]
 SpaceKind = Literal["vectors", "hyperbolic"]
 Words = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=10_000)]
 Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
@@ -80,24 +89,27 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class MechanismChoice(_Strict):
-    """A mechanism on a space, at an ε."""
-
+class _OnSpace(_Strict):
     mechanism: MechanismName = Field(default=DEFAULT, description="One of /v1/mechanisms.")
-    epsilon: Epsilon
     space: SpaceName | None = None
     options: dict[OptionName, Option] = Field(
         default_factory=dict, description="Options of the mechanism, such as k.", max_length=8
     )
 
 
+class MechanismChoice(_OnSpace):
+    """A mechanism on a space, at an ε."""
+
+    epsilon: Epsilon
+
+
 class Way(MechanismChoice):
     """How texts are veiled."""
 
     select: SelectionName = Field(default="content", description="Which words are veiled.")
-    oov: PolicyName = Field(default="replace", description="What becomes of unknown words; keep leaves no guarantee.")
+    oov: PolicyName = Field(default="replace", description="What to do with unknown words; keep voids the guarantee.")
     case: CaseName = Field(
-        default="sentence", description="Where capitals come from; copy reveals those of the original."
+        default="sentence", description="How words are capitalised; copy reveals the capitals of the original."
     )
 
 
@@ -107,7 +119,7 @@ class PrivatizeRequest(Way):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"text": "The committee met in Paris.", "epsilon": 6.0},
+                {"text": "The committee met in Paris.", "epsilon": 4.0},
                 {"text": ["One text.", "Another text."], "mechanism": "laplace", "epsilon": 12.0, "select": "all"},
             ]
         }
@@ -116,7 +128,7 @@ class PrivatizeRequest(Way):
     text: str | list[str] = Field(description="One text, or a batch.")
     words: Words | None = Field(default=None, description="For the selection words: the words to veil.")
     spans: list[list[Span]] | None = Field(
-        default=None, description="For the selection spans: for each text the places to veil, in characters."
+        default=None, description="For the selection spans: the places to veil in each text, in characters."
     )
 
     @property
@@ -127,22 +139,22 @@ class PrivatizeRequest(Way):
     @model_validator(mode="after")
     def _are_characters(self) -> PrivatizeRequest:
         if not all(map(_can_be_written, self.texts)):
-            raise WordveilError("a text holds half of a surrogate pair, which is no character; take it out.")
+            raise InputError("a text contains half of a surrogate pair, which is not a character; remove it.")
         return self
 
     @model_validator(mode="after")
     def _go_together(self) -> PrivatizeRequest:
         if (self.select == "words") != (self.words is not None):
-            raise WordveilError("the selection words and the list words go together: give both or neither.")
+            raise OptionError("the selection words and the list words go together: give both or neither.")
         if (self.select == "spans") != (self.spans is not None):
-            raise WordveilError("the selection spans and the list spans go together: give both or neither.")
+            raise OptionError("the selection spans and the list spans go together: give both or neither.")
         if self.spans is not None and len(self.spans) != len(self.texts):
-            raise WordveilError("spans needs an entry for each text.")
+            raise OptionError("spans needs one entry per text.")
         return self
 
 
 class ReplacementDetails(BaseModel):
-    """Where a word was drawn anew, in characters of the input and of the output; it may have come out the same."""
+    """Where a word was redrawn, in characters of the input and of the output; it may have stayed the same."""
 
     start: int
     end: int
@@ -158,7 +170,7 @@ class ReleaseDetails(BaseModel):
 
 
 class CountDetails(BaseModel):
-    """How many words went which way, in all texts of the request."""
+    """What became of the words, over all texts of the request."""
 
     words: int
     left_alone: int
@@ -170,7 +182,7 @@ class CountDetails(BaseModel):
 
 
 class GuaranteeDetails(BaseModel):
-    """What is promised for each veiled word; epsilon is null where nothing is."""
+    """What is guaranteed for each veiled word; epsilon is null if nothing is."""
 
     notion: str
     epsilon: float | None
@@ -180,8 +192,8 @@ class GuaranteeDetails(BaseModel):
     pairs: str
     caveats: list[str]
     claim: str
-    sentence: str = Field(description="The promise in one sentence for a person.")
-    formula: str = Field(description="The promise in one formula for an expert.")
+    sentence: str = Field(description="The guarantee in one sentence.")
+    formula: str = Field(description="The guarantee as a formula.")
 
 
 class PrivatizeResponse(BaseModel):
@@ -190,11 +202,11 @@ class PrivatizeResponse(BaseModel):
     results: list[ReleaseDetails]
     counts: CountDetails
     guarantee: GuaranteeDetails
-    budget_left: float | None = Field(description="What the key may still spend, if it has a budget.")
+    budget_left: float | None = Field(description="What is left of the key's budget, if it has one.")
 
 
 class MechanismFacts(BaseModel):
-    """What a mechanism is, what it promises, and what the audit of this version found."""
+    """What a mechanism is, what it guarantees, and what the audit of this version found."""
 
     name: str
     default: bool
@@ -205,7 +217,8 @@ class MechanismFacts(BaseModel):
     audit: str
     claim: str
     options: list[str]
-    kinds: list[SpaceKind] = Field(description="The kinds of space that it goes with; see /v1/spaces.")
+    unproven: bool = Field(description="Whether it guarantees nothing, or leaves some words without noise.")
+    kinds: list[SpaceKind] = Field(description="The kinds of space that it works on; see /v1/spaces.")
     smallest_epsilon: float
     largest_epsilon: float
 
@@ -222,23 +235,23 @@ class SpaceFacts(BaseModel):
 
 
 class WordRequest(MechanismChoice):
-    """A word, in the body so that it stands in no address and no log."""
+    """A word, sent in the body so that no address and no log contains it."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"word": "harbour", "epsilon": 6.0}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"word": "harbour", "epsilon": 4.0}]})
 
     word: str = Field(min_length=1, max_length=200)
     top: int = Field(default=15, ge=1, le=100, description="How many outputs to list.")
 
 
 class Output(BaseModel):
-    """A word that may come out, and how likely it is."""
+    """A possible output and its probability."""
 
     word: str
     probability: float
 
 
 class Neighbour(BaseModel):
-    """A near word."""
+    """A nearby word."""
 
     word: str
     distance: float
@@ -247,7 +260,7 @@ class Neighbour(BaseModel):
 class MapNode(BaseModel):
     """A word on the map.
 
-    `ring` counts hops from the word in the middle; x and y are its place in the unit disk, where the map is one.
+    `ring` counts hops from the word in the centre; on a disk, x and y are its position in the unit disk.
     """
 
     word: str
@@ -258,7 +271,7 @@ class MapNode(BaseModel):
 
 
 class WordMap(BaseModel):
-    """What lies around a word."""
+    """The neighbourhood of a word."""
 
     kind: Literal["graph", "disk"]
     nodes: list[MapNode]
@@ -272,10 +285,10 @@ class WordFacts(BaseModel):
     mechanism: str
     epsilon: float
     space: str
-    exact: bool = Field(description="Whether the probabilities are exact, or counted from draws.")
+    exact: bool = Field(description="Whether the probabilities are exact, or estimated from draws.")
     draws: int | None
-    stays: float = Field(description="N_w: the probability that the word stays itself.")
-    distinct_in_1000_draws: float = Field(description="S_w: how many different words come out in 1,000 draws.")
+    stays: float = Field(description="N_w: the probability that the word stays the same.")
+    distinct_in_1000_draws: float = Field(description="S_w: the number of distinct outputs in 1,000 draws.")
     words_for_95_percent: int
     outputs: list[Output]
     neighbours: list[Neighbour]
@@ -287,56 +300,53 @@ class TradeoffPoint(BaseModel):
     """What a mechanism does at one ε."""
 
     epsilon: float
-    adversary: float = Field(description="How often the best guess is right, all words being equally likely.")
-    adversary_frequency: float = Field(description="The same, if the guesser knows word frequencies.")
-    kept: float = Field(description="How often a word stays itself.")
+    adversary: float = Field(description="How often the attacker guesses right if all words are equally likely.")
+    adversary_frequency: float = Field(description="The same if they know how frequent words are.")
+    kept: float = Field(description="How often a word stays the same.")
     near: float = Field(description="How often it becomes one of its 50 most similar words.")
 
 
 class Tradeoff(BaseModel):
-    """A curve over ε; it has no points where none was measured in advance."""
+    """A curve over ε; without points if it was not measured in advance."""
 
     mechanism: str
     space: str
     how: str
     options: dict[str, Any] = Field(description="The options of the mechanism that was measured.")
-    suspects: int = Field(description="Among how many words the guesser looks.")
+    suspects: int = Field(description="How many words the attacker chooses from.")
     points: list[TradeoffPoint]
 
 
 class TargetRequest(_Strict):
-    """Something that must be true."""
+    """A condition to meet."""
 
     kind: TargetName
     bound: float = Field(gt=0, allow_inf_nan=False)
     share: float = Field(default=1.0, gt=0, le=1)
 
 
-class CalibrationRequest(_Strict):
-    """What to find out about a mechanism on a space."""
+class CalibrationRequest(_OnSpace):
+    """What to measure of a mechanism on a space."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {"mechanism": "graph", "targets": [{"kind": "stays", "bound": 0.5}]},
-                {"mechanism": "graph", "epsilons": [2.0, 3.0], "words": 500},
+                {"mechanism": "graph", "epsilons": [2.0, 4.0], "words": 500},
             ]
         }
     )
 
-    mechanism: MechanismName = DEFAULT
-    space: SpaceName | None = None
-    options: dict[OptionName, Option] = Field(default_factory=dict, max_length=8)
     epsilons: list[Epsilon] = Field(default_factory=list, max_length=20)
     targets: list[TargetRequest] = Field(default_factory=list, max_length=6)
-    points: int = Field(default=10, ge=2, le=20, description="How many ε to look at if none is given.")
+    points: int = Field(default=10, ge=2, le=20, description="How many values of ε to try if none is given.")
     words: int = Field(default=500, ge=1, le=50_000, description="How many words to measure.")
-    adversary_words: int = Field(default=2000, ge=1, le=50_000, description="Among how many words the adversary looks.")
+    adversary_words: int = Field(default=2000, ge=1, le=50_000, description="How many words the attacker chooses from.")
     draws: int = Field(default=500, ge=2, le=10_000)
 
 
 class Job(BaseModel):
-    """How far a calibration is, and what it found."""
+    """The progress of a calibration, and its result."""
 
     id: str
     status: Literal["waiting", "running", "done", "failed"]

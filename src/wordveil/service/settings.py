@@ -1,4 +1,9 @@
-"""What the service allows, from a file and the environment."""
+"""What the service allows, from a file, the environment and the command line.
+
+pydantic, which fastapi brings, checks the values. pydantic-settings was tried and declined: it ignores a misspelt
+variable, which is refused here, reads lists as JSON only, and looks at the environment even where settings are made in
+Python; undoing that would take more lines than `Settings.load` has.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +12,67 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-from wordveil._mechanisms import MECHANISMS
-from wordveil.errors import WordveilError
-from wordveil.spaces import BUNDLED
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from wordveil._mechanisms import MECHANISMS, mechanism
+from wordveil.errors import FileError, OptionError, WordveilError
+from wordveil.service.problems import what_is_wrong
+from wordveil.spaces import BUNDLED, EuclideanSpace, PoincareSpace, Space, Vocabulary
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["PREFIX", "Key", "Settings"]
+__all__ = ["PREFIX", "Key", "Settings", "Traits", "kind_of", "shortfall_on", "traits_of"]
 
 #: What the names of environment variables begin with: WORDVEIL_SERVE_PORT sets `port`.
 PREFIX = "WORDVEIL_SERVE_"
 
 # Elastic noise is sized anew for every ε, which takes minutes on a large space: too long for somebody who waits.
-_QUICK = tuple(name for name in MECHANISMS if name != "elastic")
+_SLOW = "elastic"
+_TRIED = 1000.0  # an ε that every mechanism takes
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class Traits(NamedTuple):
+    """What the service must know of a mechanism before it makes one."""
+
+    kinds: list[str]
+    is_unproven: bool
+
+
+def kind_of(space: Space) -> str:
+    """Return the kind of a space, as the API names it."""
+    return "hyperbolic" if isinstance(space, PoincareSpace) else "vectors"
+
+
+def shortfall_on(name: str, space: Space) -> str:
+    """Say what a mechanism with default options would lack on a space; nothing if it is proven there."""
+    return mechanism(name, space, epsilon=_TRIED).shortfall
+
+
+@cache
+def traits_of(name: str) -> Traits:
+    """Say which kinds of space a mechanism takes, and whether it is unproven: it is tried on the smallest of each."""
+    words, points = Vocabulary(["one", "two", "three"]), np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.7]])
+    kinds, is_unproven = [], False
+    for space in (EuclideanSpace("plane", words, points), PoincareSpace("disk", words, points)):
+        try:
+            is_unproven |= bool(shortfall_on(name, space))
+        except WordveilError:
+            continue
+        kinds.append(kind_of(space))
+    return Traits(kinds, is_unproven)
 
 
 @dataclass(frozen=True)
@@ -44,71 +86,37 @@ class Key:
     hash : str
         The SHA-256 of the key, in hexadecimal digits.
     budget : float, optional
-        How much ε may be spent with it in all, summed over veiled words.
+        How much ε may be spent with it in total, summed over veiled words.
     """
 
     name: str
-    hash: str
+    hash: str = field(repr=False)
     budget: float | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise WordveilError("the name of a key must be made of up to 40 small letters, digits and hyphens.")
+            raise OptionError("the name of a key must consist of up to 40 lower-case letters, digits and hyphens.")
         if not _HASH.fullmatch(self.hash):
-            raise WordveilError(f"the hash of the key {self.name} must be 64 hexadecimal digits: see --new-key.")
+            raise OptionError(f"the hash of the key {self.name} must be 64 hexadecimal digits.")
         if self.budget is not None and not (math.isfinite(self.budget) and self.budget > 0):
-            raise WordveilError(f"the budget of the key {self.name} must be a finite number above 0, or left out.")
+            raise OptionError(f"the budget of the key {self.name} must be a finite number above 0, or left out.")
 
 
-@dataclass(frozen=True)
-class Settings:
+def _keys_of(told: Any) -> Any:
+    """Make keys of the tables of a file."""
+    try:
+        return tuple(Key(**one) if isinstance(one, dict) else one for one in told)
+    except TypeError:
+        raise OptionError("a key needs a name and a hash, may have a budget, and takes nothing else.") from None
+
+
+_Count = Annotated[int, Field(ge=1)]
+_Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_Names = Annotated[tuple[str, ...], BeforeValidator(lambda told: tuple(told) if isinstance(told, list) else told)]
+
+
+class Settings(BaseModel):
     """How the service runs and what it allows.
-
-    Parameters
-    ----------
-    host, port : str, int
-        Where it listens.
-    workers : int
-        How many processes answer.
-    hosts : tuple of str
-        Names by which it may be called beside its address (the ``Host`` header), against rebinding of names; ``*``
-        allows all.
-    spaces : tuple of str
-        The spaces that may be asked for, the first being the default: bundled names, or paths of embedding files.
-    mechanisms : tuple of str
-        The mechanisms that may be asked for; all but elastic, which takes minutes to make, if not set.
-    smallest_epsilon, largest_epsilon : float
-        The range of ε that may be asked for.
-    body_bytes : int
-        The longest body of a request, and the longest line of a stream.
-    words : int
-        How many words a request, or a line of a stream, may have in all.
-    texts : int
-        How many texts a batch may have.
-    timeout : float
-        Seconds after which a request is given up, and a stream ended that sends no whole line or takes no answer.
-    requests : int
-        How many requests a process works on at once; more are told to come back later (503). Streams take up
-        to half of them.
-    options : bool
-        Whether callers may set options of mechanisms; some of them cost as much time and memory as one asks for.
-    jobs : int
-        How many calibrations may wait in a process.
-    job_timeout : float
-        Seconds after which a calibration is given up.
-    veils : int
-        How many combinations of mechanism and ε a process keeps ready.
-    shutdown : float
-        Seconds that requests in progress have to end when the service is stopped.
-    access_log : bool
-        Whether every request is logged: method, route, status and time, never what was sent.
-    keys : tuple of Key
-        Who may call; everybody if there are none.
-    ledgers : str
-        The folder where budgets are kept, for keys that have one.
-    metrics_hash : str
-        The SHA-256 of the operator's key, which ``/metrics`` asks for; where there are keys and this is not set, nobody
-        gets the figures.
 
     Examples
     --------
@@ -116,63 +124,98 @@ class Settings:
     4.0
     """
 
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
     host: str = "127.0.0.1"
-    port: int = 8765
-    workers: int = 1
-    hosts: tuple[str, ...] = ()
-    spaces: tuple[str, ...] = BUNDLED
-    mechanisms: tuple[str, ...] = _QUICK
-    smallest_epsilon: float = 0.01
-    largest_epsilon: float = 1000.0
-    body_bytes: int = 1 << 20
-    words: int = 20_000
-    texts: int = 1000
-    timeout: float = 30.0
-    requests: int = 256
+    """The address to listen on."""
+    port: Annotated[int, Field(ge=1, le=65_535)] = 8765
+    """The port to listen on."""
+    workers: _Count = 1
+    """How many processes answer."""
+    hosts: _Names = ()
+    """Other names by which it may be called (the ``Host`` header), against DNS rebinding; ``*`` allows all."""
+    spaces: _Names = BUNDLED
+    """The spaces that may be asked for, the default first: bundled names, or paths of embedding files."""
+    mechanisms: _Names = Field(default_factory=lambda: tuple(name for name in MECHANISMS if name != _SLOW))
+    """The mechanisms that may be asked for; by default all but elastic, which takes minutes to set up."""
+    unproven: bool = False
+    """Whether mechanisms may be used that guarantee nothing, or leave some words without noise."""
+    smallest_epsilon: _Amount = 0.01
+    """The smallest ε that may be asked for."""
+    largest_epsilon: _Amount = 1000.0
+    """The largest ε that may be asked for."""
+    body_bytes: _Count = 1 << 20
+    """The longest body of a request, and the longest line of a stream."""
+    words: _Count = 20_000
+    """How many words a request, or a line of a stream, may have in total."""
+    texts: _Count = 1000
+    """How many texts a batch may have."""
+    timeout: _Amount = 30.0
+    """Seconds after which a request is given up, and a stream ended that sends no whole line or takes no answer."""
+    requests: _Count = 256
+    """How many requests a process works on at once; more are refused (503). Streams take up to half of them."""
     options: bool = False
-    jobs: int = 8
-    job_timeout: float = 3600.0
-    veils: int = 32
-    shutdown: float = 10.0
+    """Whether callers may set options of mechanisms; some of them cost unbounded time and memory."""
+    jobs: _Count = 8
+    """How many calibrations may wait in a process."""
+    job_timeout: _Amount = 3600.0
+    """Seconds after which a calibration is given up."""
+    veils: _Count = 32
+    """How many combinations of mechanism and ε a process keeps ready."""
+    shutdown: _Amount = 10.0
+    """Seconds that requests in progress have to finish when the service is stopped."""
     access_log: bool = False
-    keys: tuple[Key, ...] = ()
+    """Whether every request is logged: method, route, status and time, never what was sent."""
+    keys: Annotated[tuple[Key, ...], BeforeValidator(_keys_of)] = ()
+    """Who may call; everybody if there are none."""
     ledgers: str = ""
-    metrics_hash: str = ""
+    """The folder where budgets are kept, for keys that have one."""
+    metrics_hash: Annotated[str, Field(repr=False)] = ""
+    """The SHA-256 of the operator's key for ``/metrics``; with keys and without this, nobody may read the metrics."""
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.port <= 65_535:
-            raise WordveilError("the setting port must be a whole number from 1 to 65535.")
-        for name in ("workers", "body_bytes", "words", "texts", "requests", "jobs", "veils"):
-            if getattr(self, name) < 1:
-                raise WordveilError(f"the setting {name} must be a whole number from 1 on.")
-        for name in ("smallest_epsilon", "largest_epsilon", "timeout", "job_timeout", "shutdown"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise WordveilError(f"the setting {name} must be a finite number above 0.")
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            refused = _sentence(error)
+        else:
+            return
+        raise OptionError(refused)  # out of the except: a traceback would print the values
+
+    @model_validator(mode="after")
+    def _make_sense(self) -> Settings:
         if self.smallest_epsilon > self.largest_epsilon:
-            raise WordveilError("the setting smallest_epsilon must not exceed largest_epsilon.")
-        unknown = [name for name in self.mechanisms if name not in MECHANISMS]
-        if unknown or not self.mechanisms:
-            raise WordveilError(f"the setting mechanisms must name some of {', '.join(MECHANISMS)}.")
-        if not self.spaces:
-            raise WordveilError("the setting spaces must name at least one space.")
-        if len({Path(space).name for space in self.spaces}) < len(self.spaces):
-            raise WordveilError("the setting spaces names two spaces alike; rename a file.")
-        self._check_keys()
-
-    def _check_keys(self) -> None:
-        if len({key.name for key in self.keys}) < len(self.keys):
-            raise WordveilError("two keys have the same name.")
-        if any(key.budget is not None for key in self.keys) and not self.ledgers:
-            raise WordveilError("a key has a budget: say in the setting ledgers in which folder to keep account of it.")
-        if self.metrics_hash and not _HASH.fullmatch(self.metrics_hash):
-            raise WordveilError("the setting metrics_hash must be 64 hexadecimal digits: see --new-key.")
-        if self.metrics_hash in {key.hash for key in self.keys}:
-            raise WordveilError("the setting metrics_hash is that of a caller's key; make one for the operator.")
-        if not self.is_local and not self.keys:
-            raise WordveilError(
-                f"{self.host} can be reached from other machines: configure a key first (wordveil serve --new-key "
-                "NAME), or listen on 127.0.0.1."
+            raise OptionError("the setting smallest_epsilon must not exceed largest_epsilon.")
+        if not self.mechanisms or not set(self.mechanisms) <= set(MECHANISMS):
+            raise OptionError(f"the setting mechanisms must name some of {', '.join(MECHANISMS)}.")
+        unproven = [name for name in self.mechanisms if traits_of(name).is_unproven]
+        if unproven and "mechanisms" in self.model_fields_set and not self.unproven:
+            raise OptionError(
+                f"the setting mechanisms names {', '.join(unproven)}, which may leave words unprotected: remove it, or "
+                "turn on the setting unproven."
             )
+        if not self.spaces:
+            raise OptionError("the setting spaces must name at least one space.")
+        if len({Path(space).name for space in self.spaces}) < len(self.spaces):
+            raise OptionError("the setting spaces has two files of the same name; rename one.")
+        return self
+
+    @model_validator(mode="after")
+    def _keep_others_out(self) -> Settings:
+        if len({key.name for key in self.keys}) < len(self.keys):
+            raise OptionError("two keys have the same name.")
+        if any(key.budget is not None for key in self.keys) and not self.ledgers:
+            raise OptionError("a key has a budget: name the folder to keep its account in, with the setting ledgers.")
+        if self.metrics_hash and not _HASH.fullmatch(self.metrics_hash):
+            raise OptionError("the setting metrics_hash must be 64 hexadecimal digits.")
+        if self.metrics_hash in {key.hash for key in self.keys}:
+            raise OptionError("the setting metrics_hash belongs to a caller's key; make a key for the operator.")
+        if not self.is_local and not self.keys:
+            raise OptionError(
+                f"{self.host} can be reached from other machines: configure a key first (`wordveil serve` makes "
+                "one), or listen on 127.0.0.1."
+            )
+        return self
 
     @property
     def is_local(self) -> bool:
@@ -184,95 +227,71 @@ class Settings:
         except ValueError:
             return False
 
+    @property
+    def allowed(self) -> list[str]:
+        """The mechanisms that are not refused, in order."""
+        return [name for name in self.mechanisms if self.unproven or not traits_of(name).is_unproven]
+
     @classmethod
     def load(cls, file: Path | None = None, environment: Mapping[str, str] | None = None, **chosen: Any) -> Settings:
-        """Read the settings: what is chosen here comes first, then the environment, the file, and what is usual.
+        """Read the settings: `chosen` wins over the environment, the environment over the file.
 
         Parameters
         ----------
         file : Path, optional
             A TOML file with the settings by name, and ``[[keys]]`` with name, hash and budget.
         environment : mapping, optional
-            The environment's variables, those of the process if not given; ``WORDVEIL_SERVE_CONFIG`` names the file.
+            The environment variables, those of the process if not given; ``WORDVEIL_SERVE_CONFIG`` names the file.
         **chosen
             Settings by name; None leaves one as it is.
         """
         environment = os.environ if environment is None else environment
-        named = environment.get(PREFIX + "CONFIG")
-        values = _from_file(file or (Path(named) if named else None))
-        kinds = {one.name: str(one.type) for one in fields(cls)}
-        for variable, told in environment.items():
-            name = variable.removeprefix(PREFIX).lower()
-            if not variable.startswith(PREFIX) or name == "config":
-                continue
-            if name not in kinds:
-                raise WordveilError(f"there is no setting for the variable {variable}; see docs/service.md.")
-            values[name] = _READERS[kinds[name]](name, told)
-        values |= {name: value for name, value in chosen.items() if value is not None}
-        return replace(cls(), **values)
-
-
-def _from_file(file: Path | None) -> dict[str, Any]:
-    if file is None:
-        return {}
-    try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise WordveilError(f"cannot read {file} as TOML.") from None
-    kinds = {one.name: str(one.type) for one in fields(Settings)}
-    for name, value in told.items():
-        if name not in kinds:
-            raise WordveilError(f"{file} has a setting {name!r} that there is none of.")
-        told[name] = _keys_of(value) if name == "keys" else _checked(name, kinds[name], value)
-    return told
-
-
-def _checked(name: str, kind: str, value: Any) -> Any:
-    if kind == "tuple[str, ...]" and isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return tuple(value)
-    plain: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
-    if isinstance(value, bool) != (kind == "bool") or not isinstance(value, plain.get(kind, ())):
-        raise WordveilError(f"the setting {name} has a value of the wrong kind; it is a {kind}.")
-    return float(value) if isinstance(value, int) and kind == "float" else value
-
-
-def _keys_of(value: Any) -> tuple[Key, ...]:
-    known = {one.name for one in fields(Key)}
-    try:
-        if any(set(one) - known for one in value):
-            raise WordveilError(f"a key takes {', '.join(sorted(known))} and nothing else.")
-        return tuple(Key(**one) for one in value)
-    except TypeError:
-        raise WordveilError("every key needs a name and a hash: see wordveil serve --new-key.") from None
-
-
-def _number(kind: Callable[[str], Any]) -> Callable[[str, str], Any]:
-    def read(name: str, told: str) -> Any:
+        told = {name.removeprefix(PREFIX): text for name, text in environment.items() if name.startswith(PREFIX)}
+        named = told.pop("CONFIG", "")
+        file = file or (Path(named) if named else None)
         try:
-            return kind(told)
-        except ValueError:
-            raise WordveilError(f"{PREFIX}{name.upper()} must be a number.") from None
-
-    return read
-
-
-def _truth(name: str, told: str) -> bool:
-    if told.lower() not in ("1", "true", "yes", "0", "false", "no", ""):
-        raise WordveilError(f"{PREFIX}{name.upper()} must be true or false.")
-    return told.lower() in ("1", "true", "yes")
+            values = {} if file is None else tomllib.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise FileError(f"cannot read {file} as TOML.") from None
+        values |= {name.lower(): _from_text(name, text) for name, text in told.items()}
+        return cls(**values | {name: value for name, value in chosen.items() if value is not None})
 
 
-def _key(told: str) -> Key:
-    name, _, rest = told.strip().partition(":")
+def _from_text(variable: str, text: str) -> Any:
+    """Read a setting from its variable: a number, true or false, or a list with commas."""
+    known = Settings.model_fields.get(variable.lower())
+    if known is None:
+        raise OptionError(f"unknown variable {PREFIX}{variable}; see docs/service.md.")
+    kind: Any = known.annotation
+    listed = tuple(one.strip() for one in text.split(",") if one.strip())
+    if kind == tuple[str, ...]:
+        return listed
+    try:
+        if kind == tuple[Key, ...]:
+            return tuple(map(_key_of, listed))
+        return TypeAdapter(kind).validate_python(text or ("0" if kind is bool else ""))
+    except OptionError:
+        raise
+    except ValueError:
+        wanted = {bool: "true or false", tuple[Key, ...]: "a list of name:hash or name:hash:budget"}.get(
+            kind, "a number"
+        )
+        raise OptionError(f"{PREFIX}{variable} must be {wanted}.") from None
+
+
+def _key_of(text: str) -> Key:
+    name, _, rest = text.partition(":")
     digest, _, budget = rest.partition(":")
-    return Key(name, digest, _number(float)("keys", budget) if budget else None)
+    return Key(name, digest, float(budget) if budget else None)
 
 
-_READERS: dict[str, Callable[[str, str], Any]] = {
-    "int": _number(int),
-    "float": _number(float),
-    "str": lambda _, told: told,
-    "bool": _truth,
-    "tuple[str, ...]": lambda _, told: tuple(one.strip() for one in told.split(",") if one.strip()),
-    "tuple[Key, ...]": lambda _, told: tuple(_key(one) for one in told.split(",") if one.strip()),
-}
+def _sentence(refused: ValidationError) -> str:
+    """Say what is wrong with the first value that was refused, without the value."""
+    error = refused.errors(include_url=False, include_input=False)[0]
+    cause = (error.get("ctx") or {}).get("error")
+    if isinstance(cause, WordveilError):
+        return str(cause)
+    name = error["loc"][0]
+    if error["type"] == "extra_forbidden":
+        return f"unknown setting {str(name)!r}; see docs/service.md."
+    return f"the setting {name} {what_is_wrong(error)}."

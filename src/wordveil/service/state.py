@@ -1,87 +1,268 @@
-"""What the routes of one application share."""
+"""What all routes share: spaces, mechanisms and veils kept ready, and requests that are drawn for together."""
 
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from wordveil._mechanisms import Mechanism
-from wordveil.service import metrics
-from wordveil.service.batching import Batcher
+import orjson
+from fastapi import Request, Response
+
+from wordveil._mechanisms import MECHANISMS, Mechanism, mechanism, option_names
+from wordveil.errors import UnprovenError, WordveilError
+from wordveil.service.guard import BATCH
 from wordveil.service.jobs import Jobs
 from wordveil.service.keys import Keys
+from wordveil.service.problems import Problem, fault, log_fault, problem_of
 from wordveil.service.schemas import MechanismChoice, Way
-from wordveil.service.settings import Settings
-from wordveil.service.veils import Kept, Workshop, choice_key, veil_key
+from wordveil.service.settings import Key, Settings, kind_of, traits_of
+from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
+from wordveil.text import Document, Release, Veil
 
-__all__ = ["State"]
+__all__ = ["Batcher", "State", "caller", "check_query", "json_response", "state_of"]
+
+Thing = TypeVar("Thing")
 
 _THREADS = 2
+_TEXTS = 256  # drawn for together: more save little, and make the first wait for the last
+_CHARACTERS = 1 << 18
+_FIRST_EPSILON = 4.0  # what the first request will most likely ask for
+
+
+def state_of(request: Request) -> State:
+    """Return what the application shares."""
+    state: State = request.app.state.shared
+    return state
+
+
+def caller(request: Request) -> Key | None:
+    """Return whose key the request came with."""
+    key: Key | None = request.scope.get("wordveil.key")
+    return key
+
+
+async def check_query(request: Request) -> None:
+    """Refuse unknown options in the address, and options that are given twice: one would not count."""
+    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    given = [name for name, _ in request.query_params.multi_items()]
+    if not known.issuperset(given):
+        takes = f"takes only the options {', '.join(sorted(known))}" if known else "takes no options"
+        raise Problem(422, f"this address {takes}; see /openapi.json.")
+    if len(set(given)) < len(given):
+        raise Problem(422, "an option is given twice in the address; give each once.")
+
+
+def json_response(content: Any, status: int = 200) -> Response:
+    """Make an answer of plain values."""
+    return Response(orjson.dumps(content), status, media_type="application/json")
+
+
+class _Waiting(NamedTuple):
+    documents: list[Document]
+    answer: asyncio.Future[list[Release]]
+
+
+class Batcher:
+    """Veils documents of several requests at once, in order of their arrival.
+
+    While one batch is drawn for, the next gathers; there is no timer, so a lone request never waits.
+    """
+
+    def __init__(self, veil: Veil, executor: Executor) -> None:
+        self.veil = veil
+        #: The guarantee as JSON, the same for every answer.
+        self.guarantee_json = orjson.dumps(veil.guarantee.to_dict())
+        self._executor = executor
+        self._waiting: deque[_Waiting] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    async def __call__(self, documents: list[Document]) -> list[Release]:
+        """Veil the documents of one request."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[Release]] = loop.create_future()
+        self._waiting.append(_Waiting(documents, answer))
+        if self._task is None or self._task.done():
+            self._task = loop.create_task(self._work())
+        return await answer
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        while batch := self._next():
+            BATCH.observe(sum(len(one.documents) for one in batch))
+            outcomes = await loop.run_in_executor(self._executor, self._together, [one.documents for one in batch])
+            for one, outcome in zip(batch, outcomes, strict=True):
+                if one.answer.done():  # its request was given up
+                    continue
+                if isinstance(outcome, Exception):
+                    one.answer.set_exception(outcome)
+                else:
+                    one.answer.set_result(outcome)
+
+    def _next(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
+        texts = characters = 0
+        while self._waiting and texts < _TEXTS and characters < _CHARACTERS:
+            one = self._waiting.popleft()
+            if not one.answer.done():
+                batch.append(one)
+                texts += len(one.documents)
+                characters += sum(len(document.text) for document in one.documents)
+        return batch
+
+    def _together(self, requests: list[list[Document]]) -> list[list[Release] | Exception]:
+        try:
+            releases = iter(self.veil.together([document for documents in requests for document in documents]))
+        except Exception as error:  # noqa: BLE001 - given to the request it belongs to
+            if len(requests) == 1:
+                return [error]
+            if isinstance(error, WordveilError):  # of one of them: the others must not suffer
+                return [outcome for documents in requests for outcome in self._together([documents])]
+            return [error] * len(requests)
+        return [[next(releases) for _ in documents] for documents in requests]
+
+
+class _Kept(Generic[Thing]):
+    """Keeps the most recently used of things that take time to make.
+
+    Each is made once, in one thread, for all who wait for it: threads that wait, too, would be missing elsewhere.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._things: OrderedDict[Any, Thing] = OrderedDict()
+        self._making: dict[Any, asyncio.Task[Thing]] = {}
+
+    def ready(self, key: Any) -> Thing | None:
+        """Return a thing if it is there already."""
+        if key in self._things:
+            self._things.move_to_end(key)
+        return self._things.get(key)
+
+    async def get(self, key: Any, make: Callable[[], Thing]) -> Thing:
+        """Return a thing, made now if it is not there."""
+        found = self.ready(key)
+        if found is not None:
+            return found
+        task = self._making.get(key)
+        if task is None:
+            task = self._making[key] = asyncio.create_task(asyncio.to_thread(make))
+            task.add_done_callback(partial(self._made, key))
+        return await asyncio.shield(task)  # one who gives up does not end it for the others
+
+    def _made(self, key: Any, task: asyncio.Task[Thing]) -> None:
+        del self._making[key]
+        if not task.cancelled() and task.exception() is None:
+            self._things[key] = task.result()
+            while len(self._things) > self._most:
+                self._things.popitem(last=False)
 
 
 class State:
-    """Everything that lives as long as the application.
-
-    Parameters
-    ----------
-    settings : Settings
-        What is allowed.
-    keys : Keys
-        Who may call.
-    folder : Path
-        The run folder, for the state of jobs.
-    """
+    """Everything that lives as long as the application, and makes what requests ask for within its settings."""
 
     def __init__(self, settings: Settings, keys: Keys, folder: Path) -> None:
         self.settings = settings
         self.keys = keys
-        self.workshop = Workshop(settings)
         self.jobs = Jobs(folder, settings.jobs, settings.job_timeout)
-        self.executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="wordveil-draw")
         self.is_ready = False
-        self._batchers = Kept(settings.veils)
-        self._making: dict[Any, asyncio.Task[Mechanism[Any]]] = {}
+        self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="wordveil-draw")
+        self._paths = {Path(space).name: space for space in settings.spaces}
+        self._spaces: _Kept[EuclideanSpace | PoincareSpace] = _Kept(len(self._paths))
+        self._mechanisms: _Kept[Mechanism[Any]] = _Kept(settings.veils)
+        self._batchers: _Kept[Batcher] = _Kept(settings.veils)
+
+    @property
+    def space_names(self) -> list[str]:
+        """The names of the spaces, the default first."""
+        return list(self._paths)
+
+    def path(self, name: str | None) -> str:
+        """Return the bundled name or the path of a space."""
+        chosen = name or self.space_names[0]
+        if chosen not in self._paths:
+            raise Problem(422, f"the space must be one of {', '.join(self._paths)}.")
+        return self._paths[chosen]
+
+    async def space(self, name: str | None) -> EuclideanSpace | PoincareSpace:
+        """Open a space by its name."""
+        path = self.path(name)
+        return await self._spaces.get(path, partial(_opened, path))
+
+    def check_mechanism(self, name: str, options: dict[str, Any]) -> None:
+        """Refuse a mechanism, or options, that the settings do not allow."""
+        if options and not self.settings.options:
+            raise Problem(422, "this service does not accept options of mechanisms; see the setting options.")
+        if name not in self.settings.mechanisms:
+            raise Problem(422, f"this service allows the mechanisms {', '.join(self.settings.allowed)}.")
+        known = option_names(MECHANISMS[name])
+        if not set(options) <= set(known):  # said without the name that was sent, which the registry would quote
+            takes = f"takes only the options {', '.join(known)}" if known else "takes no options"
+            raise Problem(422, f"the mechanism {name} {takes}.")
+
+    def check_epsilon(self, epsilon: float) -> None:
+        """Refuse an ε that the settings do not allow."""
+        least, most = self.settings.smallest_epsilon, self.settings.largest_epsilon
+        if not least <= epsilon <= most:
+            raise Problem(422, f"epsilon must be between {least:g} and {most:g} on this service.")
+
+    async def check_fit(self, name: str, space: str | None) -> None:
+        """Refuse a mechanism that does not work on the kind of a space, or that is unproven."""
+        if kind_of(await self.space(space)) not in traits_of(name).kinds:
+            raise Problem(
+                409,
+                f"the mechanism {name} does not work on this space; see the kinds of /v1/mechanisms and /v1/spaces.",
+            )
+        if name not in self.settings.allowed:
+            raise _unproven(name)
+
+    async def mechanism(self, choice: MechanismChoice) -> Mechanism[Any]:
+        """Return the mechanism that is asked for, if the settings allow it."""
+        self.check_mechanism(choice.mechanism, choice.options)
+        self.check_epsilon(choice.epsilon)
+        space = await self.space(choice.space)
+        return await self._mechanisms.get(_key_of(choice), lambda: self._make(choice, space))
+
+    def _make(self, choice: MechanismChoice, space: EuclideanSpace | PoincareSpace) -> Mechanism[Any]:
+        try:
+            made = mechanism(choice.mechanism, space, epsilon=choice.epsilon, **choice.options)
+        except WordveilError as error:
+            raise problem_of(error, 409) from None
+        except (TypeError, ValueError):
+            raise Problem(409, f"an option of the mechanism {choice.mechanism} has an invalid value.") from None
+        if made.shortfall and not self.settings.unproven:
+            raise _unproven(choice.mechanism)
+        return made
 
     async def batcher(self, way: Way, words: list[str] | None = None) -> Batcher:
         """Return what veils in this way, for all requests that ask for it at the same time.
 
-        One with a list of words is made anew: the list may be private, and is not to be kept.
+        One with a list of words is made anew: the list may be private, and is not kept.
         """
-        key = veil_key(way)
-        found: Batcher | None = None if words is not None else self._batchers.ready(key)
+        key = (*_key_of(way), way.select, way.oov, way.case)
+        found = None if words is not None else self._batchers.ready(key)
         if found is not None:
             return found
-        await self.mechanism(way)  # what takes time, the same for all that is made of it
+        made = await self.mechanism(way)  # what takes time, the same for all that is made of it
+
+        def make() -> Batcher:
+            veil = Veil(
+                made, select=way.select, words=words, oov=way.oov, case=way.case, unproven=self.settings.unproven
+            )
+            return Batcher(veil, self._executor)
+
         if words is not None:
-            return await asyncio.to_thread(self._make, way, words)
-        return await asyncio.to_thread(self._batchers.get, key, lambda: self._make(way))
-
-    async def mechanism(self, choice: MechanismChoice) -> Mechanism[Any]:
-        """Return the mechanism that is asked for.
-
-        It is made in one thread for all who wait for it: threads that wait, too, would be missing elsewhere.
-        """
-        key = choice_key(choice)
-        task = self._making.get(key)
-        if task is None:
-            task = self._making[key] = asyncio.create_task(asyncio.to_thread(self.workshop.mechanism, choice))
-            task.add_done_callback(lambda done: self._made(key, done))
-        return await asyncio.shield(task)  # one who gives up does not end it for the others
-
-    def _made(self, key: Any, task: asyncio.Task[Mechanism[Any]]) -> None:
-        del self._making[key]
-        if not task.cancelled():
-            task.exception()  # nobody may be left to hear of it
-
-    def _make(self, way: Way, words: list[str] | None = None) -> Batcher:
-        return Batcher(self.workshop.veil(way, words), self.executor, metrics.BATCH.observe)
+            return await asyncio.to_thread(make)
+        return await self._batchers.get(key, make)
 
     async def warm(self) -> None:
         """Make what the first request will most likely need."""
         allowed = self.settings
-        way = Way(epsilon=min(max(3.0, allowed.smallest_epsilon), allowed.largest_epsilon))
+        way = Way(epsilon=min(max(_FIRST_EPSILON, allowed.smallest_epsilon), allowed.largest_epsilon))
         if way.mechanism in allowed.mechanisms:
             batcher = await self.batcher(way)
             await asyncio.to_thread(batcher.veil, "Some first words, zqxj and 12.")
@@ -91,4 +272,24 @@ class State:
         """End what is running."""
         self.is_ready = False
         await self.jobs.close()
-        self.executor.shutdown(wait=True, cancel_futures=True)
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _opened(path: str) -> EuclideanSpace | PoincareSpace:
+    try:
+        return load_space(path)
+    except WordveilError as error:  # it could be opened when the service started; the sentence would name the file
+        log_fault(error)
+        raise fault() from None
+
+
+def _key_of(choice: MechanismChoice) -> tuple[Any, ...]:
+    """Say all that a mechanism depends on."""
+    options = tuple(sorted((name, type(value).__name__, value) for name, value in choice.options.items()))
+    return (choice.space, choice.mechanism, choice.epsilon, options)
+
+
+def _unproven(name: str) -> UnprovenError:
+    return UnprovenError(
+        f"the mechanism {name} does not protect every word, so this service refuses it; see the setting unproven."
+    )

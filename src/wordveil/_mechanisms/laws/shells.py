@@ -165,7 +165,7 @@ class ShellLaw(ExactLaw):
     def rows(self, ids: Ids) -> Floats:
         """Return the probabilities of every output, a row for each of these words."""
         hops = self._hops.space.hops(np.asarray(ids))
-        weights = np.exp(self._logs)[hops]
+        weights = np.exp(self.fall.logs(int(hops.max(initial=0)) + 1))[hops]  # without counting all shells
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def log_columns(

@@ -1,12 +1,32 @@
-"""What amplification is worth: every bound with its proof or its source beside it."""
+"""What amplification is worth: every bound with its proof or its source beside it.
 
-from wordveil.lac.bounds.blanket import blanket, blanket_delta, blanket_of_rows
-from wordveil.lac.bounds.clones import clones, clones_delta, closed_form, closed_form_limit
-from wordveil.lac.bounds.composition import advanced, basic, composed, grouped
-from wordveil.lac.bounds.local import channel_epsilon, clip_that_amplifies, floor_of, local_epsilon
-from wordveil.lac.bounds.pairwise import pairwise, pairwise_delta
-from wordveil.lac.bounds.subsampling import sample_size, subsampled
-from wordveil.lac.bounds.thresholds import check_threshold, thresholded, thresholded_delta
+Throughout, `epsilon` is the local ε₀ of a record, `records` is how many records of one shape are mixed, `delta` is the
+δ of the result, and `central` an ε of the result. A bound that is found by a search was itself checked.
+"""
+
+from wordveil.lac.bounds.local import (
+    advanced,
+    basic,
+    check_delta,
+    check_records,
+    composed,
+    grouped,
+    local_epsilon,
+    smallest_epsilon,
+)
+from wordveil.lac.bounds.sampling import check_threshold, sample_size, subsampled, thresholded, thresholded_delta
+from wordveil.lac.bounds.shuffling import (
+    blanket,
+    blanket_delta,
+    blanket_of_rows,
+    clip_that_amplifies,
+    clones,
+    clones_delta,
+    closed_form,
+    closed_form_limit,
+    pairwise,
+    pairwise_delta,
+)
 
 __all__ = [
     "advanced",
@@ -14,7 +34,8 @@ __all__ = [
     "blanket",
     "blanket_delta",
     "blanket_of_rows",
-    "channel_epsilon",
+    "check_delta",
+    "check_records",
     "check_threshold",
     "clip_that_amplifies",
     "clones",
@@ -22,12 +43,12 @@ __all__ = [
     "closed_form",
     "closed_form_limit",
     "composed",
-    "floor_of",
     "grouped",
     "local_epsilon",
     "pairwise",
     "pairwise_delta",
     "sample_size",
+    "smallest_epsilon",
     "subsampled",
     "thresholded",
     "thresholded_delta",

@@ -1,59 +1,117 @@
-"""The ε₀ by which any two words are told apart: what amplification starts from."""
+"""What amplification starts from: the ε₀ of one record, and what a user pays who gives several."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from wordveil._mechanisms import Channel, Exponential, Mechanism
+from wordveil._mechanisms import Mechanism
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.lac.bounds.clones import closed_form_limit
 
-__all__ = ["channel_epsilon", "clip_that_amplifies", "floor_of", "local_epsilon"]
+__all__ = [
+    "advanced",
+    "basic",
+    "check_delta",
+    "check_records",
+    "composed",
+    "grouped",
+    "local_epsilon",
+    "smallest_epsilon",
+]
+
+_STEPS = 50
+_LARGEST_EXPONENT = 700.0
 
 
-def local_epsilon(mechanism: Mechanism[Any], promise: Guarantee | None = None) -> float:
-    """Return a bound on the log-ratio between any two words of the vocabulary; infinite where none is promised.
+def check_delta(delta: float) -> float:
+    """Return a δ that makes sense, or refuse it."""
+    if not 0.0 < delta < 1.0:
+        raise OptionError("delta must lie between 0 and 1, both excluded.")
+    return delta
 
-    ε times the clip, or ε times the largest distance there is.
+
+def check_records(records: int) -> int:
+    """Return a number of records that makes sense, or refuse it."""
+    if records < 1:
+        raise OptionError("the number of records must be 1 or more.")
+    return records
+
+
+def smallest_epsilon(delta_at: Callable[[float], float], delta: float, most: float, least: float = 0.0) -> float:
+    """Return an ε at which `delta_at` stays within `delta`, as small as bisection finds; `most` if none below it does.
+
+    What is returned below `most` was itself put into `delta_at`, so it is a bound even where the function is not
+    monotone. (The root finders of scipy return a point that may lie on either side.)
+    """
+    low, high = least, most
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        if delta_at(middle) <= delta:
+            high = middle
+        else:
+            low = middle
+        if high - low <= 1e-9 * high:
+            break
+    return high
+
+
+def local_epsilon(mechanism: Mechanism[Any], guarantee: Guarantee | None = None) -> float:
+    """Return a bound on the log-ratio between any two words of the vocabulary; infinite where none is guaranteed.
 
     Parameters
     ----------
     mechanism : Mechanism
         What replaces words.
-    promise : Guarantee, optional
-        What is left of its promise under the options of a veil; the mechanism's own if not given.
+    guarantee : Guarantee, optional
+        What is left of its guarantee under the options of a veil; the mechanism's own if not given.
     """
-    promise = mechanism.guarantee if promise is None else promise
-    if promise.notion is not Notion.METRIC:
-        return math.inf
-    reach = float(mechanism.space.diameter)
-    if isinstance(mechanism, Exponential) and mechanism.clip is not None:
-        reach = min(reach, float(mechanism.clip))
-    return promise.loss(reach)
+    guarantee = mechanism.guarantee if guarantee is None else guarantee
+    return guarantee.loss(mechanism.largest_distance) if guarantee.notion is Notion.METRIC else math.inf
 
 
-def channel_epsilon(channel: Channel) -> float:
-    """Return the exact log-ratio between the words of an exact channel; infinite for an estimated one."""
-    if not channel.exact:
-        return math.inf
-    rows = channel.matrix.toarray()
-    high, low = rows.max(axis=0), rows.min(axis=0)
-    reached = high > 0.0
-    if (low[reached] == 0.0).any():
-        return math.inf
-    return float(np.log(high[reached] / low[reached]).max())
+def basic(epsilon: float, delta: float, times: int) -> tuple[float, float]:
+    """Return (ε, δ) of several releases together: their sums."""
+    _check_times(times)
+    return times * epsilon, times * delta
 
 
-def floor_of(channel: Channel) -> NDArray[np.float64]:
-    """Return the smallest probability of every output over the channel's words: the blanket γ·ω."""
-    return np.asarray(channel.matrix.toarray().min(axis=0))
+def advanced(epsilon: float, delta: float, times: int, slack: float) -> tuple[float, float]:
+    """Return (ε, δ) of several releases together by advanced composition, with `slack` added to δ.
+
+    Kairouz, Oh & Viswanath 2015, Theorem 3.4: ``ε√(2m ln(1/slack)) + m·ε·(e^ε-1)/(e^ε+1)``.
+    """
+    _check_times(times)
+    if not 0.0 < slack < 1.0:
+        raise OptionError("the slack of a composition must lie between 0 and 1, both excluded.")
+    spread = epsilon * math.sqrt(2.0 * times * math.log(1.0 / slack))
+    return spread + times * epsilon * math.tanh(epsilon / 2.0), times * delta + slack
 
 
-def clip_that_amplifies(mechanism: Mechanism[Any], records: int, delta: float) -> float | None:
-    """Return the largest clip at which shuffling so many records surely helps; None if none is large enough."""
-    limit = closed_form_limit(records, delta)
-    return limit / mechanism.epsilon if limit > 0.0 else None
+def composed(epsilon: float, delta: float, times: int, slack: float) -> tuple[float, float]:
+    """Return the better of `basic` and `advanced`, by ε."""
+    return min(basic(epsilon, delta, times), advanced(epsilon, delta, times, slack))
+
+
+def grouped(epsilon: float, delta: float, times: int, *, capped: bool = True) -> tuple[float, float]:
+    """Return (ε, δ) for a user with several records in one release: all of them may change at once.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What holds for one record.
+    times : int
+        How many records the user has.
+    capped : bool
+        Whether to cap δ at 1.
+    """
+    _check_times(times)
+    once, together = min(epsilon, _LARGEST_EXPONENT), min(times * epsilon, _LARGEST_EXPONENT)
+    total = delta * (times if epsilon == 0.0 else math.expm1(together) / math.expm1(once))
+    return times * epsilon, min(1.0, total) if capped else total
+
+
+def _check_times(times: int) -> None:
+    if times < 1:
+        raise OptionError("the number of a user's records must be 1 or more.")

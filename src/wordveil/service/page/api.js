@@ -14,7 +14,7 @@ const TRIES = 3; // of a request that the service is too busy for
 
 export function useKey(key) {
   // what no header can hold, the browser would refuse as if the service were gone
-  if (/[^ -~\u00a0-\u00ff]/.test(key)) throw new Problem(401, "this key has a character that no key has; was it copied whole and alone?");
+  if (/[^ -~\u00a0-\u00ff]/.test(key)) throw new Problem(401, "this key contains a character that no key has; check how it was copied.");
   sessionStorage.setItem(KEY, key);
 }
 
@@ -41,7 +41,7 @@ export async function call(method, path, body, signal) {
     if (answer.status !== 503 || !wait || left === 1) break;
     await pause(1000 * wait);
   }
-  const told = await answer.json().catch(() => ({ detail: "the service gave an answer that cannot be read." }));
+  const told = await answer.json().catch(() => ({ detail: "the answer of the service could not be read." }));
   if (!answer.ok) throw new Problem(answer.status, told.detail);
   if (told.budget_left !== undefined) heard(told.budget_left);
   return told;

@@ -23,11 +23,5 @@ export const percent = (share) => {
 
 export const short = (number) => String(Number(number.toPrecision(3)));
 
-// In three digits, never less than it is.
-export const roundedUp = (number) => {
-  const step = 10 ** (Math.floor(Math.log10(number)) - 2);
-  return Number((Math.ceil(number / step) * step).toPrecision(3));
-};
-
 // What went wrong, as a sentence.
 export const sentence = ({ message }) => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}`;

@@ -1,7 +1,7 @@
 // Puts the page together.
 
 import { get, onBudget, post, useKey } from "./api.js";
-import { $, make, roundedUp, sentence, short } from "./dom.js";
+import { $, make, sentence, short } from "./dom.js";
 import { at, curveOf, drawPlot, loadCurve, matching, told } from "./plot.js";
 import { choice, hasSettings, readAddress, settings, way, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
@@ -12,7 +12,6 @@ const SAMPLE =
   "The committee met in Paris on Tuesday. Its chair, a doctor from Lyon, asked the hospital for more nurses and cheaper medicine. " +
   "Nobody in the room knew that her brother had lost his job at the bank.";
 const STEPS = 1000;
-const FIRST_GUESSED = 0.25; // the page begins where a guess is right a quarter of the time
 const SIDES = ["a", "b"];
 const METRIC = "metric differential privacy";
 
@@ -62,7 +61,7 @@ function showEpsilon(side) {
   if (document.activeElement !== number) number.value = epsilon; // else somebody is typing
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
   const differs = Number(number.value) !== epsilon;
-  $(`used-${side}`).textContent = differs ? `ε = ${epsilon} is used: it must lie between ${least} and ${most.toLocaleString("en")}.` : "";
+  $(`used-${side}`).textContent = differs ? `Using ε = ${epsilon}: it must be between ${least} and ${most.toLocaleString("en")}.` : "";
 }
 
 function setEpsilon(side, epsilon) {
@@ -72,9 +71,6 @@ function setEpsilon(side, epsilon) {
 }
 
 // ---- what is shown
-
-// e^ε for a person, never less than it is: the page says "at most".
-const power = (epsilon) => (epsilon < 13 ? roundedUp(Math.exp(epsilon)).toLocaleString("en") : `10^${Math.ceil(epsilon / Math.LN10)}`);
 
 function showPromises() {
   const shown = settings.comparing ? SIDES : ["a"];
@@ -92,11 +88,11 @@ function showPromises() {
       make(
         "details",
         { open: !settings.comparing },
-        make("summary", {}, "Where it ends"),
+        make("summary", {}, "Limits"),
         make(
           "ul",
           {},
-          none ? null : make("li", {}, "It is a promise about one word. Over a text of n words the losses add up."),
+          none ? null : make("li", {}, "The guarantee is for one word. Over a text of n words the losses add up."),
           ...promise.caveats.map((caveat) => make("li", {}, caveat)),
           promise.claim ? make("li", {}, `The paper claims: ${promise.claim}`) : null,
           make("li", {}, `Audit of this version: ${facts?.audit ?? "none"}.`),
@@ -108,17 +104,12 @@ function showPromises() {
   for (const side of shown) {
     const promise = promises[side];
     if (!promise) continue;
-    const isMetric = promise.notion === METRIC;
-    $(`unit-${side}`).textContent = isMetric ? `per ${promise.unit}` : "";
+    $(`unit-${side}`).textContent = promise.notion === METRIC ? `per ${promise.unit}` : "";
     $(`told-${side}`).classList.toggle("none", promise.notion === "none");
-    $(`told-${side}`).textContent = isMetric
-      ? `Two words one ${promise.unit} apart are told apart by a factor of at most ${power(promise.epsilon)}.`
-      : promise.notion === "none"
-        ? "No privacy is promised under these settings."
-        : promise.sentence; // of some pairs of words only, and by more than a factor
+    $(`told-${side}`).textContent = promise.sentence;
     const { mechanism, epsilon } = promise.asked;
     const points = curveOf(mechanism);
-    if (points) $(`told-${side}`).append(make("br"), `A guess of the original word is right ${told(points, epsilon, ({ adversary }) => adversary)} of the time.`);
+    if (points) $(`told-${side}`).append(make("br"), `An attacker guesses the original word ${told(points, epsilon, ({ adversary }) => adversary)} of the time.`);
   }
 }
 
@@ -156,7 +147,7 @@ function hearBudget(left) {
   spends = left !== null;
   const sum = left?.toLocaleString("en", { maximumFractionDigits: 2, roundingMode: "floor" });
   const told = "This key has a budget: every drawn word costs ε, and nothing is drawn until you press Draw again.";
-  $("budget").textContent = spends ? `${told}${sum ? ` It may still spend ${sum}.` : ""}` : "";
+  $("budget").textContent = spends ? `${told}${sum ? ` ${sum} is left.` : ""}` : "";
 }
 
 // Draws at once what was asked for by hand. What is being paid for is waited for, not given up.
@@ -257,7 +248,7 @@ const fits = ({ kinds }) => kinds.includes(spaces.find(({ name }) => name === se
 function listMechanisms() {
   const usable = mechanisms.filter(fits);
   for (const side of SIDES) {
-    const options = usable.map(({ name, promises: promised, audit }) => make("option", { value: name }, `${name} – ${audit === "broken" ? "broken by the audit" : promised === "none" ? "promises nothing" : promised}`));
+    const options = usable.map(({ name, promises: promised, audit, unproven }) => make("option", { value: name }, `${name} – ${unproven ? "unproven" : audit === "broken" ? "broken by the audit" : promised}`));
     $(`mechanism-${side}`).replaceChildren(...options);
     if (!usable.some(({ name }) => name === settings[side].mechanism)) settings[side].mechanism = usable[side === "a" ? 0 : usable.length > 1 ? 1 : 0].name;
     $(`mechanism-${side}`).value = settings[side].mechanism;
@@ -273,8 +264,9 @@ async function chooseSpace(name) {
 
 async function begin() {
   [mechanisms, spaces] = await Promise.all([get("v1/mechanisms"), get("v1/spaces")]);
+  spaces = spaces.filter(({ kind }) => mechanisms.some(({ kinds }) => kinds.includes(kind)));
   $("key-form").hidden = true;
-  const { hasEpsilon } = readAddress();
+  readAddress();
   for (const side of SIDES) {
     turns[side] += 1;
     delete rates[side];
@@ -283,12 +275,10 @@ async function begin() {
   $("space").replaceChildren(...spaces.map(({ name, words }) => make("option", { value: name }, `${name} (${words.toLocaleString("en")} words)`)));
   for (const name of ["space", "select", "oov", "case"]) {
     $(name).value = settings[name];
-    if (!$(name).value) $(name).selectedIndex = 0; // an address may ask for what there is none of
+    if (!$(name).value) $(name).selectedIndex = 0; // an address may name what does not exist
     settings[name] = $(name).value;
   }
   await chooseSpace(settings.space);
-  const points = curveOf(settings.a.mechanism);
-  if (points && !hasEpsilon) settings.a.epsilon = Number(matching(points, FIRST_GUESSED).toPrecision(2));
   SIDES.forEach((side) => setEpsilon(side, settings[side].epsilon));
   compare(settings.comparing);
   await learnBudget();
@@ -379,10 +369,10 @@ async function share() {
   writeAddress();
   try {
     await navigator.clipboard.writeText(location.href);
-    say("Copied. The link holds the settings and nothing of the text.", 3500);
+    say("Copied. The link contains the settings, not the text.", 3500);
   } catch {
     // browsers let a page copy only over HTTPS or on this machine, and only where it is allowed
-    say("The browser does not let this page copy. The link is the page's address: copy it from the address bar.", 12_000);
+    say("Your browser does not let this page copy. Copy the link from the address bar instead.", 12_000);
   }
 }
 

@@ -1,4 +1,4 @@
-// The trade-off: how often a guess of the original is right, against how often the output is the word or one like it.
+// The trade-off: how often an attacker guesses the original, against how often the output is the word or one like it.
 
 import { calibrated, get } from "./api.js";
 import { $, draw, make, percent, short } from "./dom.js";
@@ -39,7 +39,7 @@ async function measure(mechanism, redraw) {
       kept: kept.value,
       near: near.value,
     }));
-    points.suspects = result.measurements[0].adversary.uniform.words;
+    points.suspects = result.measurements[0].adversary.uniform.n;
     curves.set(key, points);
   } finally {
     measuring.delete(key);
@@ -78,7 +78,7 @@ export function drawPlot(fail) {
   const width = Math.min(Math.max($("plot").clientWidth, 280), 560); // as it is shown: words stay readable on a phone
   const right = width - 16;
   const x = (share) => LEFT + share * (right - LEFT);
-  const svg = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": "Success of a guess against similarity, over ε" });
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": "The attacker's success against similarity, over ε" });
   for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
     svg.append(
       draw("line", { class: "axis", x1: LEFT, x2: right, y1: y(tick), y2: y(tick) }),
@@ -87,8 +87,8 @@ export function drawPlot(fail) {
     );
   }
   svg.append(
-    draw("text", { class: "tick", x: (LEFT + right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "a guess of the original is right →"),
-    draw("text", { class: "tick", x: 12, y: (TOP + BOTTOM) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(TOP + BOTTOM) / 2})` }, "same or similar word comes out →"),
+    draw("text", { class: "tick", x: (LEFT + right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "attacker guesses the word →"),
+    draw("text", { class: "tick", x: 12, y: (TOP + BOTTOM) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(TOP + BOTTOM) / 2})` }, "output is the same or similar →"),
   );
   const below = [];
   let taken = null;
@@ -102,7 +102,7 @@ export function drawPlot(fail) {
     if (!points) {
       const again = () => drawPlot(fail);
       const button = make("button", { type: "button", class: "quiet", onclick: () => measure(mechanism, again).catch(fail) }, `Measure ${mechanism}`);
-      below.push(make("p", { class: "note" }, `The curve of ${mechanism} was not measured in advance. `, button));
+      below.push(make("p", { class: "note" }, `There is no ready-made curve for ${mechanism}. `, button));
       continue;
     }
     const line = points.map((point) => `${x(point.adversary).toFixed(1)},${y(similar(point)).toFixed(1)}`).join(" ");
@@ -119,8 +119,8 @@ export function drawPlot(fail) {
       draw("circle", { class: `now ${side}`, cx: now.x, cy: now.y, r: 7.5 }),
       draw("text", { class: `named ${side}`, ...label }, `${mechanism}, ε = ${epsilon}`),
     );
-    const where = `${mechanism} at ε = ${epsilon}: a guess is right ${told(points, epsilon, (point) => point.adversary)} of the time, and the word or one of its 50 most similar comes out ${told(points, epsilon, similar)} of the time. The guesser looks among ${points.suspects.toLocaleString("en")} words.`;
+    const where = `${mechanism} at ε = ${epsilon}: an attacker guesses the word ${told(points, epsilon, (point) => point.adversary)} of the time, and the output is the word or one of its 50 most similar ${told(points, epsilon, similar)} of the time. They choose from ${points.suspects.toLocaleString("en")} words.`;
     below.push(make("p", { class: "note" }, where));
   }
-  $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "Higher and further left is better. The guesser knows the mechanism and takes all words to be equally likely; among fewer words guessing is easier."));
+  $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "Higher and further left is better. The attacker knows the mechanism and takes all words to be equally likely; with fewer words to choose from, guessing is easier."));
 }

@@ -4,7 +4,7 @@ const SIDES = { a: ["m", "e"], b: ["vs", "ve"] };
 const PLAIN = { space: "s", select: "w", oov: "o", case: "c" };
 
 const usual = () => ({
-  a: { mechanism: "", epsilon: 6 },
+  a: { mechanism: "", epsilon: 4 },
   b: { mechanism: "laplace", epsilon: 7 },
   comparing: false,
   space: "",
@@ -26,7 +26,6 @@ export function readAddress() {
   }
   settings.comparing = told.has("vs");
   for (const [name, letter] of Object.entries(PLAIN)) if (told.has(letter)) settings[name] = told.get(letter);
-  return { hasEpsilon: told.has("e") };
 }
 
 export function writeAddress() {

@@ -7,7 +7,7 @@ import { way } from "./settings.js";
 const MOST_BYTES = 2 << 20;
 const SEPARATORS = [",", ";", "\t"];
 
-// What separates cells: whichever stands most often in the line of headings.
+// What separates cells: whichever is most frequent in the header line.
 const separatorOf = (text) => {
   const [head] = text.split("\n", 1);
   const counts = SEPARATORS.map((separator) => head.split(separator).length);
@@ -38,7 +38,7 @@ function parse(text, separator) {
       cell = "";
     } else cell += letter;
   }
-  if (quoted) throw new Error("the file ends inside quotes; is it a CSV file?");
+  if (quoted) throw new Error("the file ends inside a quoted cell; is it a CSV file?");
   if (cell !== "" || row.length) rows.push([...row, cell]);
   return rows;
 }
@@ -56,7 +56,7 @@ async function read(file) {
   }
   const separator = separatorOf(text);
   const rows = parse(text, separator);
-  if (rows.length < 2) throw new Error("the file needs a line of headings and at least one row.");
+  if (rows.length < 2) throw new Error("the file needs a header line and at least one row.");
   return { rows, separator };
 }
 
@@ -109,7 +109,7 @@ export function prepareTable(fail) {
     const lengths = rows[0].map((_, number) => rows.slice(1, 50).reduce((sum, row) => sum + (row[number] ?? "").length, 0));
     $("column").value = lengths.indexOf(Math.max(...lengths));
     allow(true);
-    told.textContent = `${(rows.length - 1).toLocaleString("en")} rows. The longest column is chosen; choose another if it is not the one.`;
+    told.textContent = `${(rows.length - 1).toLocaleString("en")} rows. The longest column is selected; choose another if you like.`;
   }));
   $("column").addEventListener("change", forget);
 

@@ -136,7 +136,7 @@ export class Veiled {
     if (!this.out.querySelector('[tabindex="0"]')) this.out.querySelector("[role=button]")?.setAttribute("tabindex", "0");
     const count = (what) => sentences.reduce((sum, sentence) => sum + sentence[what], 0);
     const words = count("words");
-    $(`count-${this.side}`).textContent = words ? `${words.toLocaleString("en")} words drawn anew, ${count("changed").toLocaleString("en")} of them came out different.` : "";
+    $(`count-${this.side}`).textContent = words ? `${words.toLocaleString("en")} words redrawn, ${count("changed").toLocaleString("en")} of them changed.` : "";
   }
 
   sentence(part, key, { text, replacements }) {
@@ -167,7 +167,7 @@ export class Veiled {
         role: "button",
         class: differs ? "changed" : "same",
         tabindex: -1,
-        title: differs ? `was: ${was}` : "came out the same",
+        title: differs ? `was: ${was}` : "unchanged",
         "aria-pressed": String(where === Veiled.picked),
       },
       is,

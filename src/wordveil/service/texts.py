@@ -1,4 +1,4 @@
-"""``POST /v1/privatize/stream``: a line of JSON for each text, in and out, of any length and in constant memory."""
+"""``POST /v1/privatize``, one text or a batch, and ``POST /v1/privatize/stream``, a line of JSON for each text."""
 
 from __future__ import annotations
 
@@ -16,33 +16,64 @@ from starlette.types import Message, Receive, Scope, Send
 
 from wordveil._mechanisms import DEFAULT
 from wordveil.errors import WordveilError
-from wordveil.service.batching import Batcher
-from wordveil.service.guard import STREAM
-from wordveil.service.problems import PROBLEMS, Problem, fault, problem_body
-from wordveil.service.routes.shared import caller, check_words, count, release_details, state_of
-from wordveil.service.schemas import CaseName, Epsilon, MechanismName, PolicyName, SelectionName, Span, Way
-from wordveil.service.settings import Key
-from wordveil.service.state import State
-from wordveil.text import Counts, Document
+from wordveil.service.guard import CHARGED, STREAM, WORDS
+from wordveil.service.problems import PROBLEMS, Problem, fault, problem_body, problem_of
+from wordveil.service.schemas import (
+    CaseName,
+    Epsilon,
+    MechanismName,
+    PolicyName,
+    PrivatizeRequest,
+    PrivatizeResponse,
+    SelectionName,
+    Span,
+    Way,
+)
+from wordveil.service.settings import Key, Settings
+from wordveil.service.state import Batcher, State, caller, json_response, state_of
+from wordveil.text import Counts, Document, Release, tokenise
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = APIRouter(tags=["texts"])
 
 _LINES = "application/x-ndjson"
 _TOGETHER = 256
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+@router.post(
+    "/v1/privatize",
+    response_model=PrivatizeResponse,
+    responses=PROBLEMS(400, 403, 409, 413, 422),
+    summary="Veil one text or a batch",
+)
+async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
+    """Replace the selected words of one text or a batch; the guarantee comes with the answer.
 
-    text: str
-    id: Annotated[int, Field(ge=-(2**63), lt=2**64)] | str | None = None  # as large as can be written back
-    spans: list[Span] | None = None
-
-
-class _Done(Exception):  # noqa: N818 - not an error: the other side has gone
-    pass
+    Requests that arrive together are drawn for together. A key with a budget is charged ε for every drawn word.
+    """
+    state, key, left = state_of(request), caller(request), None
+    texts, spans = asked.texts, asked.spans
+    if len(texts) > state.settings.texts:
+        raise Problem(413, f"a batch may have at most {state.settings.texts:,} texts; send fewer, or a stream.")
+    _check_words(texts, state.settings)
+    batcher = await state.batcher(asked, asked.words)
+    state.keys.check(key, batcher.veil.guarantee, asked.case)
+    documents = [_document(text, None if spans is None else spans[number]) for number, text in enumerate(texts)]
+    releases = await batcher(documents) if documents else []
+    counts = sum((release.counts for release in releases), Counts())
+    if key is not None and key.budget is not None:
+        request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
+        left = await asyncio.to_thread(state.keys.charge, key, batcher.veil.guarantee, counts.drawn)
+    _count(counts)
+    return json_response(
+        {
+            "results": [_details(release) for release in releases],
+            "counts": counts.to_dict(),
+            "guarantee": orjson.Fragment(batcher.guarantee_json),
+            "budget_left": left,
+        }
+    )
 
 
 _LINE_SCHEMA = {
@@ -58,7 +89,7 @@ _LINE_SCHEMA = {
         **PROBLEMS(403, 409, 422),
         200: {
             "description": "Lines of JSON in the order of the input: id, text and replacements, or id and problem. "
-            "The header Wordveil-Guarantee has the promise as JSON.",
+            "The header Wordveil-Guarantee has the guarantee as JSON.",
             "content": {_LINES: {"schema": {"type": "string"}}},
         },
     },
@@ -70,7 +101,6 @@ _LINE_SCHEMA = {
             },
         }
     },
-    tags=["texts"],
     summary="Veil a stream of texts",
     response_class=Response,
 )
@@ -83,23 +113,34 @@ async def stream(
     oov: PolicyName = "replace",
     case: CaseName = "sentence",
 ) -> Response:
-    """Veil a text for each line, as the lines come in; read while you write.
+    """Veil one text per line, as the lines come in; read the answers while you write.
 
-    A line that cannot be veiled gives a line with a problem, and the stream goes on. A key with a budget is charged
-    before each line is sent; the first line that the budget does not suffice for gives a problem, and ends the stream.
+    A line that cannot be veiled is answered by a problem, and the stream goes on. A key with a budget is charged
+    before each line is sent; the first line that exceeds the budget is answered by a problem, and ends the stream.
     """
     state = state_of(request)
     if select == "words":
         raise Problem(422, "a stream takes no list of words; choose another selection.")
     way = Way(mechanism=mechanism, epsilon=epsilon, space=space, select=select, oov=oov, case=case)
-    state.workshop.check(way)
     batcher = await state.batcher(way)
-    state.keys.check(caller(request), batcher.veil.guarantee, way.case)
+    state.keys.check(caller(request), batcher.veil.guarantee, case)
     return _Stream(state, batcher, caller(request))
 
 
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    text: str
+    id: Annotated[int, Field(ge=-(2**63), lt=2**64)] | str | None = None  # as large as can be written back
+    spans: list[Span] | None = None
+
+
+class _Done(Exception):  # noqa: N818 - not an error: the other side has gone
+    pass
+
+
 class _Stream(Response):
-    """An answer that is written while the request is still being read."""
+    """An answer of any length, written in constant memory while the request is still being read."""
 
     media_type = _LINES
 
@@ -107,7 +148,8 @@ class _Stream(Response):
         super().__init__()
         del self.headers["content-length"]
         self.headers["Wordveil-Guarantee"] = json.dumps(batcher.veil.guarantee.to_dict())  # escaped: a header is ASCII
-        self._state, self._batcher, self._key = state, batcher, key
+        self._settings, self._keys = state.settings, state.keys
+        self._batcher, self._key = batcher, key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's form
         with suppress(_Done):
@@ -126,18 +168,18 @@ class _Stream(Response):
         except _Done:
             raise
         except Exception:
-            # An answer that only breaks off would look like one that is whole.
+            # An answer that only breaks off would look complete.
             await send({"type": "http.response.body", "body": _line({"problem": problem_body(fault())})})
             raise
         else:
             await send({"type": "http.response.body", "body": b""})
 
     def _in_time(self, send: Send) -> Send:
-        """Give up whoever does not read the answers: the stream would keep its place among the requests for ever."""
+        """Give up callers who do not read the answers: their stream would keep its place among the requests forever."""
 
         async def sent(message: Message) -> None:
             try:
-                await asyncio.wait_for(send(message), self._state.settings.timeout)
+                await asyncio.wait_for(send(message), self._settings.timeout)
             except (asyncio.TimeoutError, TimeoutError):
                 raise _Done from None
 
@@ -145,21 +187,20 @@ class _Stream(Response):
 
     async def _batches(self, receive: Receive) -> AsyncIterator[list[bytes]]:
         """Yield lines as they come, some at a time; each must be whole in time, however many bytes of it come."""
-        timeout = self._state.settings.timeout
+        timeout, most = self._settings.timeout, self._settings.body_bytes
         until = time.monotonic() + timeout
-        rest, most = b"", self._state.settings.body_bytes
-        more = True
+        rest, more = b"", True
         while more:
             try:
                 message = await asyncio.wait_for(receive(), until - time.monotonic())
             except (asyncio.TimeoutError, TimeoutError):
-                raise Problem(503, "no whole line came for too long; send the rest in another stream.") from None
+                raise Problem(503, "no whole line arrived in time; send the rest in another stream.") from None
             if message["type"] == "http.disconnect":
                 raise _Done
             more = message.get("more_body", False)
             *lines, rest = (rest + message.get("body", b"")).split(b"\n")
             if len(rest) > most or any(len(line) > most for line in lines):
-                raise Problem(413, f"a line is longer than the {most:,} bytes that are allowed here.")
+                raise Problem(413, f"a line is longer than the {most:,} bytes allowed.")
             if not more and rest:
                 lines.append(rest)
             lines = [line for line in lines if line.strip()]
@@ -178,48 +219,67 @@ class _Stream(Response):
             if isinstance(outcome, Problem):
                 answers.append((_line({**named, "problem": problem_body(outcome)}), Counts()))
             else:
-                answers.append((_line({**named, **release_details(outcome)}), outcome.counts))
+                answers.append((_line({**named, **_details(outcome)}), outcome.counts))
         paid = await self._charge([counts.drawn for _, counts in answers])
-        count(sum((counts for _, counts in answers[:paid]), Counts()))
+        _count(sum((counts for _, counts in answers[:paid]), Counts()))
         written = [line for line, _ in answers[:paid]]
         if paid < len(answers):
-            written.append(_line({**records[paid][0], "problem": problem_body(_spent())}))
+            spent = Problem(403, "the key's budget is too small for this line: no more was released or charged.")
+            written.append(_line({**records[paid][0], "problem": problem_body(spent)}))
         return b"".join(written), paid < len(answers)
 
     async def _charge(self, drawn: list[int]) -> int:
         """Charge the key for lines by their drawn words, and return how many of them may be sent."""
         if self._key is None or self._key.budget is None:
             return len(drawn)
-        promise = self._batcher.veil.guarantee
-        return await asyncio.to_thread(self._state.keys.charge_leading, self._key, promise, drawn)
+        return await asyncio.to_thread(self._keys.charge_leading, self._key, self._batcher.veil.guarantee, drawn)
 
     def _read(self, line: bytes) -> tuple[dict[str, Any], Document | Problem]:
         """Return the id of a line, where it has one, and its text or what is wrong with it."""
         try:
             record = _Record.model_validate_json(line)
         except ValidationError:
-            return {}, Problem(422, "a line must be a JSON object with a text, and perhaps an id and spans.")
+            return {}, Problem(422, "a line must be a JSON object with a text, and optionally an id and spans.")
         named = {} if record.id is None else {"id": record.id}
         try:
-            check_words([record.text], self._state.settings)
+            _check_words([record.text], self._settings)
         except Problem as problem:
             return named, problem
-        spans = None if record.spans is None else tuple((start, end) for start, end in record.spans)
-        return named, Document(record.text, spans)
+        return named, _document(record.text, record.spans)
 
-    async def _releases(self, documents: list[Document]) -> list[Any]:
+    async def _releases(self, documents: list[Document]) -> list[Release | Problem]:
         """Veil documents together, or one by one where one of them is refused."""
         try:
             return list(await self._batcher(documents)) if documents else []
         except WordveilError as error:
             if len(documents) == 1:
-                return [Problem(422, str(error))]
+                return [problem_of(error)]
         return [outcome for document in documents for outcome in await self._releases([document])]
-
-
-def _spent() -> Problem:
-    return Problem(403, "the budget of this key does not suffice for this line: no more was released or counted.")
 
 
 def _line(values: dict[str, Any]) -> bytes:
     return orjson.dumps(values) + b"\n"
+
+
+def _document(text: str, spans: list[list[int]] | None) -> Document:
+    return Document(text, None if spans is None else tuple((start, end) for start, end in spans))
+
+
+def _details(release: Release) -> dict[str, Any]:
+    """Return a veiled text as plain values."""
+    return {"text": release.text, "replacements": [place._asdict() for place in release.replacements]}
+
+
+def _check_words(texts: list[str], settings: Settings) -> None:
+    """Refuse texts that have too many words in total."""
+    if sum(map(len, texts)) <= settings.words:  # so few characters cannot be more words
+        return
+    if sum(len(tokenise(text).keys) for text in texts) > settings.words:
+        raise Problem(413, f"more than the {settings.words:,} words allowed at once; send less, or a stream.")
+
+
+def _count(counts: Counts) -> None:
+    """Tell the metrics what became of words."""
+    for way, words in counts.to_dict().items():
+        if words and way != "words":
+            WORDS.labels(way).inc(words)

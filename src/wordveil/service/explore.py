@@ -1,0 +1,193 @@
+"""What may be asked for, what one word may become, calibrations, and what operators look at."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import PlainTextResponse
+
+from wordveil._mechanisms import DEFAULT
+from wordveil.audit import list_mechanisms
+from wordveil.calibration.measurement import shipped_tradeoff
+from wordveil.service.guard import exposition
+from wordveil.service.problems import PROBLEMS, Problem
+from wordveil.service.schemas import (
+    CalibrationRequest,
+    Epsilon,
+    Job,
+    MechanismFacts,
+    MechanismName,
+    SpaceFacts,
+    Tradeoff,
+    WordFacts,
+    WordRequest,
+)
+from wordveil.service.settings import kind_of, traits_of
+from wordveil.service.state import json_response, state_of
+from wordveil.service.words import word_facts
+
+__all__ = ["operations", "router"]
+
+router = APIRouter()
+operations = APIRouter(tags=["operations"], default_response_class=PlainTextResponse)
+
+_SpaceQuery = Annotated[str | None, Query(max_length=100)]
+
+
+@router.get(
+    "/v1/mechanisms",
+    response_model=list[MechanismFacts],
+    responses=PROBLEMS(422),
+    tags=["catalogue"],
+    summary="The mechanisms allowed here",
+)
+async def mechanisms(request: Request) -> Response:
+    """List the mechanisms that may be asked for, with what each guarantees and what the audit found."""
+    allowed = state_of(request).settings
+    span = {"smallest_epsilon": allowed.smallest_epsilon, "largest_epsilon": allowed.largest_epsilon}
+    listed = [(facts, traits_of(facts["name"])) for facts in list_mechanisms() if facts["name"] in allowed.allowed]
+    return json_response(
+        [{**facts, "kinds": traits.kinds, "unproven": traits.is_unproven, **span} for facts, traits in listed]
+    )
+
+
+@router.get(
+    "/v1/spaces",
+    response_model=list[SpaceFacts],
+    responses=PROBLEMS(422),
+    tags=["catalogue"],
+    summary="The spaces served here",
+)
+async def spaces(request: Request) -> Response:
+    """List the spaces that may be asked for; the first is the default."""
+    state = state_of(request)
+    opened = {name: await state.space(name) for name in state.space_names}
+    return json_response(
+        [
+            {
+                "name": name,
+                "default": name == state.space_names[0],
+                "words": len(space),
+                "dimension": space.dimension,
+                "metric": space.metric,
+                "kind": kind_of(space),
+            }
+            for name, space in opened.items()
+        ]
+    )
+
+
+@router.get(
+    "/v1/words/{word}",
+    response_model=WordFacts,
+    responses=PROBLEMS(403, 404, 409, 422),
+    tags=["words"],
+    summary="What a word may become",
+)
+async def word_by_address(
+    request: Request,
+    word: Annotated[str, Path(min_length=1, max_length=200, examples=["harbour"])],
+    epsilon: Annotated[Epsilon, Query(examples=[4.0])],
+    mechanism: MechanismName = DEFAULT,
+    space: _SpaceQuery = None,
+    top: Annotated[int, Query(ge=1, le=100)] = 15,
+) -> Response:
+    """Give the distribution of a word's outputs, its neighbours, N_w and S_w.
+
+    Send words of private texts in the body instead, where no proxy logs them: POST /v1/words.
+    """
+    return await word_by_body(
+        WordRequest(word=word, epsilon=epsilon, mechanism=mechanism, space=space, top=top), request
+    )
+
+
+@router.post(
+    "/v1/words",
+    response_model=WordFacts,
+    responses=PROBLEMS(400, 403, 404, 409, 413, 422),
+    tags=["words"],
+    summary="What a word may become, asked in the body",
+)
+async def word_by_body(asked: WordRequest, request: Request) -> Response:
+    """Give the same as GET /v1/words/{word}, for a word that no address should contain."""
+    state = state_of(request)
+    made, space = await state.mechanism(asked), await state.space(asked.space)
+    return await asyncio.to_thread(lambda: json_response(word_facts(made, space, asked.word, asked.top)))
+
+
+@router.post(
+    "/v1/calibrate",
+    status_code=202,
+    response_model=Job,
+    responses=PROBLEMS(400, 403, 409, 413, 422),
+    tags=["calibration"],
+    summary="Start a calibration",
+)
+async def begin(asked: CalibrationRequest, request: Request) -> Response:
+    """Start measuring what ε means for a mechanism, or which ε meets targets; poll the job until it is done."""
+    state = state_of(request)
+    state.check_mechanism(asked.mechanism, asked.options)
+    path = state.path(asked.space)
+    for epsilon in asked.epsilons:
+        state.check_epsilon(epsilon)
+    await state.check_fit(asked.mechanism, asked.space)
+    job = state.jobs.start({**asked.model_dump(), "space": path})
+    answer = json_response(job, 202)
+    answer.headers["Location"] = f"/v1/calibrate/{job['id']}"
+    return answer
+
+
+@router.get(
+    "/v1/calibrate/{id}",
+    response_model=Job,
+    responses=PROBLEMS(404, 422),
+    tags=["calibration"],
+    summary="The progress of a calibration",
+)
+async def look(request: Request, id: Annotated[str, Path(max_length=40)]) -> Response:  # noqa: A002 - as in the path
+    """Give the progress of a calibration, and its result."""
+    return json_response(state_of(request).jobs.state(id))
+
+
+@router.get(
+    "/v1/tradeoffs",
+    response_model=Tradeoff,
+    responses=PROBLEMS(422),
+    tags=["calibration"],
+    summary="The attacker's success against similarity",
+)
+async def tradeoff(request: Request, mechanism: MechanismName = DEFAULT, space: _SpaceQuery = None) -> Response:
+    """Give the curve over ε that comes with this version, for a mechanism with default options; else start a job."""
+    state = state_of(request)
+    state.check_mechanism(mechanism, {})
+    curve = shipped_tradeoff(state.path(space), mechanism) or {"how": "", "options": {}, "suspects": 0, "points": []}
+    return json_response({"mechanism": mechanism, "space": space or state.space_names[0], **curve})
+
+
+def _text(description: str) -> dict[int | str, dict[str, Any]]:
+    content = {"text/plain": {"schema": {"type": "string"}}}
+    return {**PROBLEMS(), 200: {"description": description, "content": content}}
+
+
+@operations.head("/healthz", include_in_schema=False)
+@operations.get("/healthz", responses=_text("It is."), summary="Is it alive?")
+async def healthz() -> str:
+    """Answer as long as the process runs."""
+    return "ok"
+
+
+@operations.head("/readyz", include_in_schema=False)
+@operations.get("/readyz", responses=_text("It is."), summary="Is it ready?")
+async def readyz(request: Request) -> str:
+    """Answer once the first request will be quick, and until the service is being stopped."""
+    if not state_of(request).is_ready:
+        raise Problem(503, "the service is not ready.")
+    return "ready"
+
+
+@operations.get("/metrics", responses=_text("The metrics."), summary="Metrics for Prometheus")
+async def metrics() -> Response:
+    """Give counts and times in the text format of Prometheus."""
+    return Response(exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
