@@ -33,8 +33,8 @@ The data sets are not part of the project. `--data` is a folder with one folder 
 
 - *N_w*: how often a word stays itself in 1,000 draws. *S_w*: how many different words come out in 1,000 draws. *Worst*
   is the word that stays most, or has the fewest outputs, of the words that were measured.
-- *Level*: how often the attacker's best guess of a word is right. Mechanisms are compared at equal levels, because their
-  ε cannot be compared.
+- *Level*: how often the attacker's best guess of a word is right. Mechanisms are compared at equal levels, because
+  their ε cannot be compared.
 - *Share*: how far a score is on the way from random words (0) to clean text (1).
 - *Near loss*: how well a word can be told from its most similar words, ten if no number is given: the largest log-ratio
   over all outputs, as the median over a sample of words. With ≤ it is what the mechanism promises and was not measured.
