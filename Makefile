@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # what is compiled when the package is installed, if there is a compiler
 COMPILED := setup.py src/wordveil/kernels/native.c src/wordveil/kernels/falls.h
 
-.PHONY: help demo test lint types unit setup bench docs dist versions lowest dependencies picture screenshots curves data poincare audit fuzz faults mutants clean
+.PHONY: help demo test lint types unit setup bench docs dist versions lowest map dependencies picture screenshots curves data poincare audit fuzz faults mutants clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,9 +19,10 @@ demo: $(VENV)/.core  ## veil the sample text and show before, after and the priv
 
 test: lint types unit  ## the whole suite: lint, types, tests
 
-lint: $(VENV)/.dev  ## ruff
+lint: $(VENV)/.dev  ## ruff, and the layers (import-linter)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 
 types: $(VENV)/.dev  ## mypy, strict
 	$(BIN)/mypy
@@ -55,6 +56,9 @@ versions: dist  ## the suite on other Pythons, with the newest of everything: ma
 
 lowest: dist  ## the suite on the oldest Python, with the lowest allowed version of everything: make lowest OLDEST=python3.10
 	$(BIN)/python tools/run_suite.py $(OLDEST) --lowest
+
+map: $(VENV)/.dev  ## write the map of the packages in CONTRIBUTING.md again, from the layers in pyproject.toml
+	$(BIN)/python tools/build_map.py
 
 dependencies: $(VENV)/.all  ## write docs/dependencies.md again: what an install brings, under which licence
 	$(BIN)/python tools/build_dependencies.py

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import ExponentialMechanism, Mechanism
-from wordveil.lab.training.wordnet import Synset, WordNet
+from wordveil.lab.training import Synset, WordNet
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, PointSpace
 

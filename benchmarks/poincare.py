@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 
 from benchmarks import poincare_dimensions, poincare_generalising, poincare_mammals
-from wordveil.lab.training.wordnet import WordNet
+from wordveil.lab.training import WordNet
 from wordveil.spaces import load_space
 
 

@@ -13,11 +13,7 @@ from typing import Any
 
 from benchmarks.hierarchy import Relations, guessed, measure, near_loss, settle, stays
 from wordveil._mechanisms import Exponential, Hyperbolic
-from wordveil.lab.training.hierarchies import word_pairs
-from wordveil.lab.training.pairs import Pairs
-from wordveil.lab.training.trainer import Settings, train
-from wordveil.lab.training.wordnet import WordNet
-from wordveil.lab.training.writing import to_space
+from wordveil.lab.training import Pairs, Training, WordNet, to_space, train, word_pairs
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.spaces.poincare import is_poincare_folder
 from wordveil.text import stop_words
@@ -52,7 +48,7 @@ def open_or_train(folder: Path, wordnet: WordNet, dimension: int, sharpness: flo
     if not is_poincare_folder(target):
         pairs = training_pairs(wordnet)
         epochs = 1000 if dimension < 50 else 500
-        trained = train(pairs, Settings(dimension=dimension, sharpness=sharpness, epochs=epochs))
+        trained = train(pairs, Training(dimension=dimension, sharpness=sharpness, epochs=epochs))
         to_space(target.name, trained, pairs).save(target)
     return PoincareSpace.load(target)
 

@@ -21,7 +21,7 @@ from wordveil._mechanisms import (
     Laplace,
     Mechanism,
 )
-from wordveil.lab.training.wordnet import WordNet
+from wordveil.lab.training import WordNet
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space, Vocabulary, load_space
 from wordveil.text import stop_words, tokenise

@@ -11,12 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wordveil.lab.training.evaluation import reconstruction
+from wordveil.lab.training import Pairs, Progress, Training, WordNet, reconstruction, synset_pairs, train, write_pairs
 from wordveil.lab.training.geometries import geometry
-from wordveil.lab.training.hierarchies import synset_pairs
-from wordveil.lab.training.pairs import Pairs, write_pairs
-from wordveil.lab.training.trainer import Progress, Settings, train
-from wordveil.lab.training.wordnet import WordNet
 
 __all__ = ["rows"]
 
@@ -63,7 +59,7 @@ def rows(wordnet: WordNet) -> Iterator[dict[str, Any]]:
     """Train both and say how long ours took to be as good."""
     pairs = synset_pairs(wordnet).below("mammal.n.01")
     seen: list[Progress] = []
-    train(pairs, Settings(dimension=_DIMENSION, epochs=_EPOCHS), device="cpu", evaluate_every=1, tell=seen.append)
+    train(pairs, Training(dimension=_DIMENSION, epochs=_EPOCHS), device="cpu", evaluate_every=1, tell=seen.append)
     for rate in _RATES:
         seconds, precision = _gensim(pairs, rate)
         as_good = [one for one in seen if one.sample and one.sample.mean_average_precision >= precision]

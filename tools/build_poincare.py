@@ -16,11 +16,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from wordveil.lab.training.evaluation import reconstruction
-from wordveil.lab.training.hierarchies import word_pairs
-from wordveil.lab.training.trainer import Progress, Settings, train
-from wordveil.lab.training.wordnet import WordNet
-from wordveil.lab.training.writing import to_space, write_forms
+from wordveil.lab.training import Progress, Training, WordNet, reconstruction, to_space, train, word_pairs, write_forms
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.text import stop_words
 from wordveil.text.lookup import BaseForms
@@ -29,7 +25,7 @@ PACKAGE = "wordnet-base=1:3.0-37"
 NAME = "wordnet-poincare"
 TARGET = Path(__file__).parent.parent / "src/wordveil/data" / NAME
 #: Chosen by `python -m benchmarks.poincare dimensions`; see docs/hyperbolic.md.
-SETTINGS = Settings(dimension=3, sharpness=2.0, epochs=1000)
+SETTINGS = Training(dimension=3, sharpness=2.0, epochs=1000)
 
 
 def fetch(scratch: Path) -> Path:

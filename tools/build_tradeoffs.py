@@ -14,16 +14,16 @@ import time
 from typing import Any
 
 from wordveil.calibration import Effort, meter_for, span_of
-from wordveil.calibration.measurement import SHIPPED, point_of
+from wordveil.calibration.measurement import SHIPPED
 from wordveil.engines import ENGINES, check_engine
-from wordveil.lab.experiments.contenders import entrant
+from wordveil.lab.experiments.comparison import entrant
 from wordveil.spaces import load_space
 
 CURVES = {
     "glove-50k": ("graph", "ring", "exponential", "truncated", "knn-truncated", "laplace", "mahalanobis"),
     "wordnet-poincare": ("graph", "exponential", "truncated", "knn-truncated", "hyperbolic"),
 }
-SETTINGS = Effort(words=1000, near_words=1000, outputs=50, draws=300, adversary_words=50_000, adversary_draws=20)
+EFFORT = Effort(words=1000, near_words=1000, outputs=50, draws=300, adversary_words=50_000, adversary_draws=20)
 POINTS = 7
 
 
@@ -56,13 +56,13 @@ def main() -> None:
 def measured(space_name: str, name: str, engine: str) -> dict[str, Any]:
     """Measure one curve: a mechanism with its usual options."""
     who = entrant(name, name, {}, load_space(space_name), engine)
-    meter = meter_for(who.make, who.space, SETTINGS)
+    meter = meter_for(who.make, who.space, EFFORT)
     found = meter.measure(span_of(meter).grid(POINTS))
     return {
-        "how": meter.how,
+        "how": meter.law.how,
         "options": meter.probe.options(),
-        "suspects": found[0].uniform.words,
-        "points": [point_of(one) for one in found],
+        "suspects": found[0].uniform.n,
+        "points": [one.point() for one in found],
     }
 
 

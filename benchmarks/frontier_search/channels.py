@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from wordveil.calibration.surroundings import Surroundings
 
 from benchmarks.frontier_search.ground import Tensor
 from wordveil._mechanisms.rows import rate_of
@@ -63,9 +62,11 @@ def success(channel: Tensor, chances: Tensor) -> float:
     return float(best.double().sum())
 
 
-def near_losses(candidate: Candidate, epsilon: float, around: Surroundings) -> NDArray[np.float64]:
+def near_losses(
+    candidate: Candidate, epsilon: float, ids: NDArray[np.int64], similar: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Return for some words the largest log-ratio to one of their most similar words, over all outputs."""
-    inputs = torch.as_tensor(np.column_stack([around.ids, around.near]), device=candidate.cost.device)
+    inputs = torch.as_tensor(np.column_stack([ids, similar]), device=candidate.cost.device)
     found = []
     for part in blocks(len(inputs), max(1, _ENTRIES // (inputs.shape[1] * candidate.cost.shape[1]))):
         logs = candidate.logs(inputs[part], epsilon)

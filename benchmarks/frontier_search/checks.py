@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from wordveil.calibration.surroundings import Surroundings
 
 from benchmarks.frontier_search import graphs
 from benchmarks.frontier_search.candidates import entries
 from benchmarks.frontier_search.channels import near_losses, probabilities, success
 from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.paths import shortest_paths
-from wordveil._mechanisms import Graph
 from wordveil.calibration import maker, meter_for
 
 __all__ = ["differences"]
@@ -29,20 +27,23 @@ def differences(ground: Ground) -> dict[str, float]:
         Few words.
     """
     space = ground.space
-    own = Graph(space, _EPSILON)
     meter = meter_for(maker("graph", space), space)
+    law = meter.laws([_EPSILON])[0]
     exact = meter.near_loss([_EPSILON])[0]
     candidate = entries(wordnet=False)[0].make(ground)
     channel = probabilities(candidate, _EPSILON)
-    around = Surroundings.of(space, exact.ids, meter.settings.similar)
-    uniform = torch.full((len(ground),), 1.0 / len(ground), device=ground.device)
+    similar = meter.near[: len(exact.ids), : meter.effort.similar]
+    uniform = np.full(len(ground), 1.0 / len(ground))
     pairs = graphs.connected(ground, graphs.nearest(ground, 5))
     lengths = graphs.chords(ground, pairs)
     ways, known = (shortest_paths(len(ground), pairs, lengths, device) for device in (ground.device, "cpu"))
     return {
-        "probabilities": _apart(channel.cpu().numpy(), own.probability_rows(np.arange(len(ground)))),
-        "near loss": _apart(near_losses(candidate, _EPSILON, around), exact.values),
-        "success": _apart(np.array(success(channel, uniform)), np.array(meter.adversary([_EPSILON], "uniform")[0].low)),
+        "probabilities": _apart(channel.cpu().numpy(), law.rows(np.arange(len(ground)))),
+        "near loss": _apart(near_losses(candidate, _EPSILON, exact.ids, similar), exact.values),
+        "success": _apart(
+            np.array(success(channel, torch.as_tensor(uniform, device=ground.device))),
+            np.array(law.best_guess(uniform).success.value),
+        ),
         "shortest paths": _apart(ways.cpu().numpy() + 1.0, known.numpy() + 1.0),
     }
 

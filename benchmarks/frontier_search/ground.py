@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from wordveil.lab.training.wordnet import PARTS, WordNet
+from wordveil.lab.training import PARTS, WordNet
 from wordveil.spaces import EuclideanSpace
 
 __all__ = ["Edges", "Ground", "Tensor"]

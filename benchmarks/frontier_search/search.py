@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from wordveil.calibration.surroundings import Surroundings
 
 from benchmarks.frontier_search.candidates import DEFAULT, FORMER, Entry
 from benchmarks.frontier_search.channels import Candidate, near_losses, probabilities, success
 from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.scoring import Scorer
 from wordveil._mechanisms.laws import sample
-from wordveil.lab.experiments.adversary import word_chances
-from wordveil.lab.experiments.matched import matched
-from wordveil.lab.tasks import Interval, Outcome, Task, lead, mean_of
+from wordveil.lab.experiments.attacker import matched, word_chances
+from wordveil.lab.tasks import Outcome, Task, lead, mean_of
+from wordveil.stats import Estimate
 
 __all__ = ["Comparison", "Row", "leading"]
 
@@ -47,7 +46,7 @@ class Row:
         The median over words of the largest log-ratio between a word and its ten most similar words.
     share : float
         How far utility is on the way from random words to clean text, in the mean over the tasks.
-    gain : Interval, optional
+    gain : Estimate, optional
         How much more that is than the default's, with a 95% interval over texts and draws; None for the default.
     shares : dict
         The share of each task.
@@ -61,7 +60,7 @@ class Row:
     kept: float
     near_loss: float
     share: float
-    gain: Interval | None
+    gain: Estimate | None
     shares: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,7 +70,7 @@ class Row:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Row:
         """Return what `to_dict` wrote."""
-        return cls(**{**values, "gain": values["gain"] and Interval(**values["gain"])})
+        return cls(**{**values, "gain": values["gain"] and Estimate(**values["gain"])})
 
 
 class Comparison:
@@ -93,7 +92,8 @@ class Comparison:
         self.scorer = Scorer(ground, tasks)
         texts = [text for task in tasks for column in task.columns for text in column]
         self.chances = torch.as_tensor(word_chances(texts, ground.space), device=ground.device).float()
-        self.around = Surroundings.of(ground.space, sample(len(ground), _NEAR_WORDS, 0), _SIMILAR)
+        self.asked = sample(len(ground), _NEAR_WORDS, 0)
+        self.similar = ground.space.similar(self.asked, _SIMILAR)[0]
         self.clean, self.random = self.scorer.clean(), self.scorer.random(repeats, seed)
 
     @property
@@ -121,7 +121,7 @@ class Comparison:
                     epsilon,
                     success(channel, torch.full_like(self.chances, 1.0 / len(self.ground))),
                     float((channel.diagonal() * self.chances).sum()),
-                    float(np.median(near_losses(candidate, epsilon, self.around))),
+                    float(np.median(near_losses(candidate, epsilon, self.asked, self.similar))),
                     float(np.mean(list(shares.values()))),
                     None if entry.label == DEFAULT else self._gain(outcomes, default[level]),
                     shares,
@@ -136,11 +136,12 @@ class Comparison:
             for one, (low, high) in zip(outcomes, self.bounds.values(), strict=True)
         }
 
-    def _gain(self, outcomes: Sequence[Outcome], default: Sequence[Outcome]) -> Interval:
+    def _gain(self, outcomes: Sequence[Outcome], default: Sequence[Outcome]) -> Estimate:
         gains = []
         for one, other, (low, high) in zip(outcomes, default, self.bounds.values(), strict=True):
             gain = lead(one, other, self.seed)
-            gains.append(Interval(*(end / (high - low) for end in (gain.value, gain.low, gain.high))))
+            way = high - low
+            gains.append(Estimate(gain.value / way, gain.low / way, gain.high / way, gain.n))
         return mean_of(gains)
 
 

@@ -1,12 +1,10 @@
-"""What only some parts need: optional packages, figures (matplotlib), and training (PyTorch)."""
+"""What only some parts need: optional packages, and figures (matplotlib)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wordveil.errors import ExtraError, FileError, OptionError
 
@@ -18,9 +16,7 @@ __all__ = [
     "check_target",
     "needs",
     "new_figure",
-    "one_torch_thread",
     "save",
-    "training_device",
 ]
 
 _PICTURES = (".png", ".svg")
@@ -74,23 +70,3 @@ def save(figure: Figure, path: Path) -> None:
             figure.savefig(path, dpi=200, metadata=dateless)
     except OSError:
         raise FileError(f"cannot write {path}; choose another file.") from None
-
-
-def training_device() -> Any:
-    """Return the CUDA device if there is one, else the processor."""
-    import torch  # noqa: PLC0415 - an extra, and slow to import
-
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Keep PyTorch to one thread: the steps of a small model are so short that sharing them out costs more."""
-    import torch  # noqa: PLC0415 - an extra, and slow to import
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space
-from wordveil.calibration import Effort, Measurement, Target, calibrate, figures, geometry_of, maker, meter_for
+from wordveil.calibration import Effort, Measurement, Target, calibrate, figures, maker, meter_for
 from wordveil.calibration.figures import Curve
 from wordveil.calibration.page import page
 from wordveil.errors import InputError, WordveilError
@@ -141,13 +141,10 @@ def test_example_words_must_be_known() -> None:
 def test_pictures_are_written_as_they_are_named(suffix: str, tmp_path: Path) -> None:
     found = calibrate(meter_for(maker("graph", SPACE), SPACE, EFFORT), [1.0, 2.0])
     curve = Curve.from_dict(found.to_dict())
-    geometry = geometry_of(SPACE, words=0, graphs=())
     drawn = {
         "histograms": figures.histograms(found.measurements, 50),
         "averages": figures.averages([curve, curve]),
         "panels": figures.panels([curve]),
-        "distances": figures.distances(geometry),
-        "growth": figures.growth(geometry),
     }
     for name, figure in drawn.items():
         path = tmp_path / f"{name}{suffix}"

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from wordveil.cli import main
-from wordveil.errors import WordveilError
-from wordveil.lab.plots.density import draw_density
-from wordveil.lab.plots.layout import family, in_two_dimensions
+from wordveil.errors import InputError, OptionError, SpaceError, WordveilError
+from wordveil.lab.plots import draw_density, family, in_two_dimensions
 from wordveil.spaces import PoincareSpace, Vocabulary
 
 WORDS = ["thing", "animal", "dog", "cat", "poodle", "plant", "oak", "moon"]
@@ -65,11 +64,11 @@ def test_families() -> None:
     made = space()
     assert [WORDS[i] for i in family(made, ["poodle"])] == ["thing", "animal", "dog", "poodle"]
     assert [WORDS[i] for i in family(made, [], below="animal", most=3)] == ["thing", "animal", "dog", "cat"]
-    with pytest.raises(WordveilError, match="name the words"):
+    with pytest.raises(OptionError):
         family(made, [])
-    with pytest.raises(WordveilError, match="not in this space"):
+    with pytest.raises(WordveilError):
         family(made, ["unicorn"])
-    with pytest.raises(WordveilError, match="kind of which"):
+    with pytest.raises(SpaceError):
         family(PoincareSpace("bare", Vocabulary(WORDS), made.hyperboloid), ["dog"])
 
 
@@ -83,7 +82,7 @@ def test_a_layout_keeps_two_dimensions_and_learns_more() -> None:
     radii = dict(zip(learnt.vocabulary, learnt.radii, strict=True))
     assert radii["thing"] < radii["dog"]
     assert radii["thing"] < radii["oak"]
-    with pytest.raises(WordveilError, match="no hierarchy"):
+    with pytest.raises(InputError):
         in_two_dimensions(space(5), [7])
 
 

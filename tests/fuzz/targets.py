@@ -30,8 +30,7 @@ from wordveil._mechanisms import MECHANISMS, Mechanism, mechanism
 from wordveil.cli.options import build_mechanism, parse_options
 from wordveil.errors import WordveilError
 from wordveil.io import Destination, FileJob, Reading, Veils, format_named, make_plan
-from wordveil.lab.training.pairs import read_pairs
-from wordveil.lab.training.wordnet import WordNet
+from wordveil.lab.training import WordNet, read_pairs
 from wordveil.noise import Entropy
 from wordveil.service.schemas import Job, PrivatizeResponse, WordFacts
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary

@@ -2,7 +2,6 @@
 
 from wordveil._mechanisms.laws import Effort, PerWord
 from wordveil.calibration.calibrate import Answer, Calibration, calibrate
-from wordveil.calibration.geometry import Geometry, geometry_of
 from wordveil.calibration.matching import MATCHED, Side, match, side
 from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.meter import Maker, Meter, Span, maker, meter_for, span_of
@@ -14,7 +13,6 @@ __all__ = [
     "Answer",
     "Calibration",
     "Effort",
-    "Geometry",
     "Maker",
     "Measurement",
     "Meter",
@@ -23,7 +21,6 @@ __all__ = [
     "Span",
     "Target",
     "calibrate",
-    "geometry_of",
     "maker",
     "match",
     "meter_for",

@@ -1,4 +1,4 @@
-"""Plots of a calibration and of a space's geometry; they need matplotlib (the extra ``plots``)."""
+"""Plots of a calibration; they need matplotlib (the extra ``plots``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wordveil import extras
-from wordveil.calibration.geometry import PERCENTILES, Geometry, plural
 from wordveil.calibration.measurement import Measurement
 from wordveil.errors import InputError
 from wordveil.extras import check_can_draw
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Curve", "averages", "distances", "growth", "histograms", "inline", "panels", "save"]
+__all__ = ["Curve", "averages", "histograms", "inline", "panels", "save"]
 
 _BINS = 40
 
@@ -106,34 +105,6 @@ def panels(curves: Sequence[Curve]) -> Figure:
             panel.plot(*curve.over(part, which), marker="o", markersize=3, label=curve.label)
         _finish(panel, title)
     axes[0][0].legend(fontsize="small")
-    return figure
-
-
-def distances(geometry: Geometry) -> Figure:
-    """Draw the distance to the k-th neighbour at some percentiles of the words (Figure 1 of the WSDM paper)."""
-    figure, axes = _figure(1, 1, width=6.0, height=4.0)
-    for column, percentile in enumerate(PERCENTILES):
-        label = f"{percentile}th percentile"
-        axes[0][0].plot(geometry.neighbours, geometry.distances[:, column], marker="o", markersize=3, label=label)
-    axes[0][0].set_xscale("log")
-    axes[0][0].set_xlabel("k-th nearest word")
-    axes[0][0].set_ylabel(f"distance, in {plural(geometry.unit)}")
-    axes[0][0].set_title(geometry.space["name"])
-    axes[0][0].legend(fontsize="small")
-    return figure
-
-
-def growth(geometry: Geometry) -> Figure:
-    """Draw how many words lie within a radius, and how often words are among the ten nearest of others."""
-    figure, axes = _figure(1, 2, width=9.0, height=3.6)
-    axes[0][0].plot(geometry.reaches, np.maximum(geometry.balls, 0.5), marker="o")
-    axes[0][0].set_yscale("log")
-    axes[0][0].set_xlabel("radius, as a multiple of the distance to the nearest word")
-    axes[0][0].set_ylabel("words within it (median)")
-    axes[0][1].hist(geometry.listed, bins=_BINS, color="tab:green")
-    axes[0][1].set_yscale("log")
-    axes[0][1].set_xlabel("words that have it among their ten nearest")
-    axes[0][1].set_ylabel("words")
     return figure
 
 

@@ -1,10 +1,10 @@
-"""``wordveil compare``: mechanisms at the same success of the adversary."""
+"""``wordveil compare``: mechanisms at the same success of the attacker."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,7 @@ from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, parse_options, stdout
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.lab.experiments.comparison import Contender, Frontier, Point
@@ -36,38 +36,44 @@ def compare(
             "--mechanism",
             "-m",
             metavar="NAME[:OPTION=VALUE,…][@SPACE]",
-            help="A mechanism, such as graph:k=5; may be repeated. If not given, all that suit the space.",
+            help="A mechanism, such as graph:k=5; may be repeated. Default: all that suit the space.",
         ),
     ] = None,
     task: Annotated[
-        list[str] | None, typer.Option("--task", "-t", help="A task; may be repeated. TREC-6, MR and CR if not given.")
+        list[str] | None, typer.Option("--task", "-t", help="A task; may be repeated. Default: trec6, mr and cr.")
     ] = None,
     level: Annotated[
         list[float] | None,
-        typer.Option("--level", metavar="P", help="A success of the adversary; may be repeated. .05 .1 .25 .4 else."),
+        typer.Option(
+            "--level", metavar="P", help="A success of the attacker; may be repeated. Default: .05 .1 .25 .4."
+        ),
     ] = None,
     prior: Annotated[
-        str, typer.Option("--prior", help="What the adversary knows of word frequencies: text, uniform or both.")
+        str, typer.Option("--prior", help="What the attacker knows about word frequencies: text, uniform or both.")
     ] = "text",
-    space: Annotated[str, typer.Option("--space", "-s", help="The space of mechanisms that name none.")] = "glove-50k",
+    space: Annotated[
+        str, typer.Option("--space", "-s", help="The space of mechanisms that do not name one.")
+    ] = "glove-50k",
     words: Annotated[
-        int, typer.Option("--words", min=10, help="How many of the most frequent words to use; fewer is faster.")
+        int, typer.Option("--words", min=10, help="How many of the most frequent words to use; fewer are faster.")
     ] = 20_000,
     select: Annotated[str, typer.Option("--select", help="Which words are veiled: all, or content words.")] = "all",
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often each task is done.")] = 2,
     draws: Annotated[
-        int, typer.Option("--draws", min=1000, help="Draws the adversary learns from where no probabilities are known.")
+        int, typer.Option("--draws", min=1000, help="Draws the attacker learns from where probabilities are not known.")
     ] = 150_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Which random numbers.")] = 0,
-    quick: Annotated[bool, typer.Option("--quick", help="Few examples and draws: a first look in minutes.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use few examples and draws, for a first look in minutes.")
+    ] = False,
     workers: MechanismsAtOnce = 1,
     engine: NoiseEngine = "local",
     figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the frontier: a .png or .svg file.")
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the frontier to this .png or .svg file.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write JSON to this file, anew after each mechanism."),
+        typer.Option("--output", "-o", metavar="FILE", help="Write JSON to this file, updated after each mechanism."),
     ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -75,9 +81,9 @@ def compare(
 ) -> None:
     """Compare mechanisms where the best guess of a word is right equally often.
 
-    For each it prints the ε, the near loss (how well similar words are told apart) and what the texts are still good
-    for, as a share of the way from random words to clean text, with 95% intervals. Tasks are trained and tested on
-    veiled text. On a full run the mechanisms with noise take minutes each.
+    For each mechanism this prints the ε, the near loss (how well similar words can be told apart) and how useful the
+    texts still are, as a share of the way from random words to clean text, with 95% intervals. Tasks are trained and
+    tested on veiled text. On a full run, mechanisms with noise take minutes each.
 
     For example:
 
@@ -91,9 +97,9 @@ def compare(
     """
     from wordveil.engines import check_engine
     from wordveil.files import write_whole
-    from wordveil.lab.experiments.adversary import PRIORS
+    from wordveil.lab.experiments.attacker import PRIORS
     from wordveil.lab.experiments.comparison import compare as measure
-    from wordveil.lab.experiments.contenders import everyone
+    from wordveil.lab.experiments.comparison import everyone
     from wordveil.lab.tasks import AveragedVectors, DataFolder, Reader, load_task
     from wordveil.parallel import check_workers
     from wordveil.spaces import load_space
@@ -106,9 +112,9 @@ def compare(
     check_workers(workers)
     levels = _levels(level or [0.05, 0.1, 0.25, 0.4])
     if prior not in (*PRIORS, "both"):
-        raise WordveilError("--prior must be text, uniform or both.")
+        raise OptionError("--prior must be text, uniform or both.")
     if select not in ("all", "content"):
-        raise WordveilError("--select must be all or content here.")
+        raise OptionError("--select must be all or content here.")
     folder = DataFolder(data)
     tasks = [load_task(name, folder) for name in dict.fromkeys(task or ["trec6", "mr", "cr"])]
     if quick:
@@ -150,7 +156,7 @@ def compare(
 
 def _levels(given: list[float]) -> list[float]:
     if not all(0.0 < one < 1.0 for one in given):
-        raise WordveilError("a --level is a probability between 0 and 1, such as 0.25.")
+        raise OptionError("a --level is a probability between 0 and 1, such as 0.25.")
     return sorted(set(given))
 
 
@@ -176,7 +182,7 @@ def _vectors(space: Space) -> EuclideanSpace:
 
 def _contender(given: str, space: str, opened: dict[str, Space], words: int, engine: str) -> Contender:
     """Read NAME[:OPTION=VALUE,…][@SPACE]."""
-    from wordveil.lab.experiments.contenders import entrant
+    from wordveil.lab.experiments.comparison import entrant
     from wordveil.spaces import load_space
 
     told, _, where = given.partition("@")
@@ -190,7 +196,7 @@ def _contender(given: str, space: str, opened: dict[str, Space], words: int, eng
 
 def _draw(found: Frontier, prior: str, path: Path) -> None:
     from wordveil.extras import save
-    from wordveil.lab.experiments.frontier_figure import draw_frontier
+    from wordveil.lab.experiments.comparison import draw_frontier
 
     save(draw_frontier(found, prior), path)
 
@@ -205,7 +211,7 @@ def _show(found: Frontier) -> None:
         for level in dict.fromkeys(point.level for point in found.points):
             knows = "word frequencies" if prior == "text" else "no word frequencies"
             table = Table(
-                title=f"The best guess is right {100 * level:g}% of the time (adversary knows {knows})",
+                title=f"The best guess is right {100 * level:g}% of the time (attacker knows {knows})",
                 title_justify="left",
             )
             table.add_column("mechanism", overflow="fold")
@@ -221,17 +227,15 @@ def _show(found: Frontier) -> None:
 
 
 def _cells(point: Point, tasks: list[str]) -> list[str]:
-    if point.epsilon is None or point.adversary is None:
+    if point.epsilon is None or point.attacker is None:
         return ["not reached", *["-"] * (4 + len(tasks))]
-    loss: Any = point.near_loss
+    from wordveil.lab.experiments.run import shown
+
     return [
         f"{point.epsilon:.3g}",
-        f"{100 * point.adversary.low:.1f}%",
+        f"{100 * point.attacker.value:.1f}%",
         f"{100 * (point.kept or 0.0):.1f}%",
-        "none" if loss is None else f"{'≤ ' if point.near_loss_is_bound else ''}{loss:.1f}",
+        point.near_loss_text or "none",
         f"{point.mean_share:.2f}",
-        *(
-            f"{point.shares[name].value:.2f} [{point.shares[name].low:.2f}, {point.shares[name].high:.2f}]"
-            for name in tasks
-        ),
+        *(shown(point.shares[name]) for name in tasks),
     ]

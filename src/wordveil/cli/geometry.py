@@ -14,7 +14,7 @@ from wordveil.cli.options import Json, Normalise, stdout
 from wordveil.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from wordveil.calibration import Geometry
+    from wordveil.lab.geometry import Geometry
 
 __all__ = ["register"]
 
@@ -28,17 +28,17 @@ def geometry(
     space: Annotated[str, typer.Argument(help="A bundled space or the path of an embedding file.")] = "glove-50k",
     normalise: Normalise = False,
     words: Annotated[
-        str, typer.Option("--words", help="On how many words to measure distances, drawn at random, or all.")
+        str, typer.Option("--words", help="How many words to measure distances on, drawn at random, or all.")
     ] = "5000",
     k: Annotated[
         list[int] | None,
         typer.Option(
             "--k",
             min=0,
-            help="The k of a neighbour graph to look at (0: the spanning tree); may be repeated. By default 10.",
+            help="The k of a neighbour graph to measure (0: the spanning tree); may be repeated. Default: 10.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Which words are drawn.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed of the choice of words.")] = 0,
     figure: Annotated[
         Path | None,
         typer.Option("--figure", metavar="NAME", help="Draw NAME.png or NAME.svg, and NAME-growth beside it."),
@@ -47,7 +47,9 @@ def geometry(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show how far words are from their neighbours, hubs and growth: why one ε means different things elsewhere.
+    """Measure the shape of a space: why the same ε means different things in different spaces.
+
+    Prints how far words are from their neighbours, which words are hubs, and how fast balls grow.
 
     For example:
 
@@ -57,7 +59,7 @@ def geometry(
 
       wordveil geometry glove-50k --k 3 --k 10 --json
     """
-    from wordveil.calibration import geometry_of
+    from wordveil.lab.geometry import geometry_of
     from wordveil.spaces import load_space
 
     count = number_of_words(words) or 0
@@ -68,10 +70,11 @@ def geometry(
         found = geometry_of(opened, words=count, graphs=tuple(k or (10,)), seed=seed, watch=progress.watch)
     facts = found.to_dict(opened.vocabulary)
     if drawn:
-        from wordveil.calibration import figures
+        from wordveil.extras import save
+        from wordveil.lab.geometry import draw_distances, draw_growth
 
-        figures.save(figures.distances(found), drawn[0])
-        figures.save(figures.growth(found), drawn[1])
+        save(draw_distances(found), drawn[0])
+        save(draw_growth(found), drawn[1])
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
@@ -82,7 +85,7 @@ def _show(found: Geometry) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from wordveil.calibration.geometry import PERCENTILES
+    from wordveil.lab.geometry import PERCENTILES
 
     table = Table(
         title=f"{escape(found.space['name'])}: distance to the k-th nearest word, {found.words:,} words",

@@ -9,13 +9,13 @@ import typer
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Seed, while_at_work
-from wordveil.errors import WordveilError
+from wordveil.errors import SpaceError
 
 __all__ = ["register"]
 
 _app = typer.Typer(no_args_is_help=True, help="Draw pictures of hyperbolic space and its noise, as PNG or SVG.")
 
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A file that ends in .png or .svg.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The picture to write: .png or .svg.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -25,21 +25,21 @@ def register(app: typer.Typer) -> None:
 
 @_app.command("disk")
 def disk(
-    words: Annotated[list[str] | None, typer.Argument(help="Words to draw, with all that they are kinds of.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Words to draw, with everything they are kinds of.")] = None,
     *,
     output: Output,
     space: Annotated[
-        str, typer.Option("--space", "-s", help="A Poincaré space; of more than two dimensions it is laid out anew.")
+        str, typer.Option("--space", "-s", help="A Poincaré space; one of more than two dimensions is laid out anew.")
     ] = "wordnet-poincare",
     below: Annotated[str | None, typer.Option("--below", help="Also draw kinds of this word.")] = None,
-    most: Annotated[int, typer.Option("--most", min=1, help="How many of those at most.")] = 60,
+    most: Annotated[int, typer.Option("--most", min=1, help="How many of those to draw at most.")] = 60,
     cloud: Annotated[str | None, typer.Option("--cloud", help="Also draw the noise around this word.")] = None,
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Of that noise; above 1 in two dimensions.")] = 2.0,
-    draws: Annotated[int, typer.Option("--draws", min=1, max=1_000_000, help="How many noisy points.")] = 2000,
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The epsilon of that noise; above 1.")] = 2.0,
+    draws: Annotated[int, typer.Option("--draws", min=1, max=1_000_000, help="How many noisy points to draw.")] = 2000,
     seed: Seed = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Draw words in the Poincaré disk with lines to what they are kinds of, and the noise around one.
+    """Draw words in the Poincaré disk, joined to what they are kinds of, and the noise around one of them.
 
     Examples:
 
@@ -50,15 +50,14 @@ def disk(
       wordveil plot disk ohio texas paris techno jazz --cloud ohio --epsilon 1.5 -o cloud.png
     """
     from wordveil.extras import save
-    from wordveil.lab.plots.disk import draw_disk
-    from wordveil.lab.plots.layout import family, in_two_dimensions
+    from wordveil.lab.plots import draw_disk, family, in_two_dimensions
     from wordveil.noise import Entropy
     from wordveil.spaces import PoincareSpace, load_space
 
     check_writable(*pictures_of(output), inputs=(space,), overwrite=overwrite)
     opened = load_space(space)
     if not isinstance(opened, PoincareSpace):
-        raise WordveilError("a disk is drawn of a Poincaré space, such as wordnet-poincare.")
+        raise SpaceError("--space must be a Poincaré space, such as wordnet-poincare.")
     named = [*(words or []), *([cloud] if cloud else [])]
     ids = family(opened, named, below=below, most=most)
     with while_at_work(f"laying out {len(ids)} words…"):
@@ -73,11 +72,11 @@ def density(
     epsilon: Annotated[
         list[float] | None, typer.Option("--epsilon", "-e", help="A value of epsilon; may be repeated.")
     ] = None,
-    law: Annotated[str, typer.Option("--law", help="icdm19, the paper's noise, or hyperbolic, ours.")] = "icdm19",
-    dimension: Annotated[int, typer.Option("--dimension", help="Of the space.")] = 1,
+    law: Annotated[str, typer.Option("--law", help="icdm19 (the paper's noise) or hyperbolic (ours).")] = "icdm19",
+    dimension: Annotated[int, typer.Option("--dimension", help="The dimension of the space.")] = 1,
     overwrite: Overwrite = False,
 ) -> None:
-    """Draw the law of hyperbolic noise at several epsilons.
+    """Draw the density of hyperbolic noise at several epsilons.
 
     Examples:
 
@@ -86,7 +85,7 @@ def density(
       wordveil plot density --law hyperbolic --dimension 5 -e 4.5 -e 6 -e 10 -o ours.svg
     """
     from wordveil.extras import save
-    from wordveil.lab.plots.density import draw_density
+    from wordveil.lab.plots import draw_density
 
     check_writable(*pictures_of(output), overwrite=overwrite)
     usual = [0.125, 0.5, 1.0, 2.0, 8.0] if law == "icdm19" else [dimension - 1 + more for more in (0.5, 1, 2, 4)]

@@ -1,4 +1,4 @@
-"""``wordveil reproduce``: the tables and figures of the papers, done again."""
+"""``wordveil reproduce``: the tables and figures of the papers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import check_no_input
 from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, stderr, stdout
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, OptionError
 
 if TYPE_CHECKING:
-    from wordveil.lab.experiments.result import Result
-    from wordveil.lab.experiments.results import ResultFolder
+    from wordveil.lab.experiments.page import ResultFolder
+    from wordveil.lab.experiments.run import Result
 
 __all__ = ["register"]
 
@@ -27,28 +27,31 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    name: Annotated[list[str] | None, typer.Argument(metavar="NAME…", help="The tables and figures.")] = None,
+    name: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME…", help="Tables and figures; --list shows their names.")
+    ] = None,
     data: Annotated[Path | None, typer.Option("--data", metavar="FOLDER", help="The folder of data sets.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="List what can be reproduced, and stop.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Reproduce everything.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer words, examples and repetitions.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Which random numbers.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Use fewer words, examples and repetitions.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Write NAME.json and NAME.png there.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Write NAME.json and NAME.png to this folder."),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Let a quick run replace what a full run has written to --output.")
+        bool, typer.Option("--replace", help="Let a quick run replace the results of a full run in --output.")
     ] = False,
     workers: MechanismsAtOnce = 1,
     engine: NoiseEngine = "local",
     page: Annotated[
         Path | None,
-        typer.Option("--page", metavar="FILE", help="Write a Markdown page of all that lies in the folder --output."),
+        typer.Option("--page", metavar="FILE", help="Write a Markdown page of all results in the folder --output."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Do a table or figure of a paper again, beside the paper's own figures.
+    """Reproduce a table or figure of a paper, beside the paper's own numbers.
 
     For example:
 
@@ -64,7 +67,7 @@ def reproduce(
     """
     from wordveil.engines import check_engine
     from wordveil.lab.experiments.registry import EXPERIMENTS, run_experiment
-    from wordveil.lab.experiments.result import Setting
+    from wordveil.lab.experiments.run import Run
     from wordveil.parallel import check_workers
 
     if listed:
@@ -72,12 +75,12 @@ def reproduce(
         return
     names = list(EXPERIMENTS) if everything else list(dict.fromkeys(name or []))
     if not names and page is None:
-        raise WordveilError("name a table or figure, or give --all; `wordveil reproduce --list` shows what there is.")
+        raise OptionError("name a table or figure, or use --all; `wordveil reproduce --list` lists them.")
     for one in names:
         if one not in EXPERIMENTS:
-            raise WordveilError(f"there is no experiment {one!r}; `wordveil reproduce --list` shows what there is.")
+            raise OptionError(f"unknown experiment {one!r}; `wordveil reproduce --list` lists them.")
         if EXPERIMENTS[one].needs_data and data is None:
-            raise WordveilError(f"the experiment {one} needs data sets; give their folder with --data.")
+            raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
     check_engine(engine)
     check_workers(workers)
     folder = _folder(output, page, data)
@@ -86,10 +89,11 @@ def reproduce(
         if not quiet:
             stderr().print(f"{one} ({number + 1} of {len(names)})")
         with ProgressBar("reproducing", quiet=quiet) as progress:
-            result, facts = run_experiment(one, Setting(data, quick, seed, progress.watch, workers, engine))
+            size = "quick" if quick else "full"
+            result, facts = run_experiment(one, Run(data, size, seed, progress.watch, workers, engine))
         if folder is not None and not folder.keep(result, facts, replace=replace) and not quiet:
             stderr().print(
-                f"the full run of {one} in {folder.path} is kept; --replace puts this quick one in its place.",
+                f"{folder.path} keeps the full run of {one}; use --replace to put this quick run in its place.",
                 markup=False,
             )
         done.append(facts)
@@ -108,13 +112,13 @@ def reproduce(
 def _folder(output: Path | None, page: Path | None, data: Path | None) -> ResultFolder | None:
     if output is None:
         if page is not None:
-            raise WordveilError("--page is written from a folder of results: give it with --output.")
+            raise OptionError("--page is written from a folder of results; name it with --output.")
         return None
     if page is not None and not page.resolve().parent.is_dir():
-        raise WordveilError(f"cannot write {page}: its folder is not there.")
+        raise FileError(f"cannot write {page}: its folder does not exist.")
     if page is not None:
         check_no_input(page, (data,))
-    from wordveil.lab.experiments.results import ResultFolder
+    from wordveil.lab.experiments.page import ResultFolder
 
     return ResultFolder(output)
 
@@ -140,7 +144,7 @@ def _show(result: Result, facts: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from wordveil.lab.experiments.result import written
+    from wordveil.lab.experiments.run import written
 
     console = stdout()
     console.print(escape(f"{facts['name']}: {facts['paper']}. {facts['title']}."))

@@ -12,17 +12,15 @@ import typer
 
 from wordveil.cli.options import Json, on_terminal, stdout, while_at_work
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, OptionError
 
 if TYPE_CHECKING:
-    from wordveil.lab.training.pairs import Pairs
-    from wordveil.lab.training.trainer import Progress, Trained
-    from wordveil.lab.training.wordnet import WordNet
+    from wordveil.lab.training import Pairs, Progress, Trained, WordNet
 
 __all__ = ["register"]
 
 _CHECKPOINT = "checkpoint.npz"
-_MOST_NODES = 20_000  # of a larger hierarchy only so many nodes are reconstructed at the end, unless told otherwise
+_MOST_NODES = 20_000  # in a larger hierarchy only a sample of nodes is reconstructed at the end
 
 
 def register(app: typer.Typer) -> None:
@@ -38,62 +36,76 @@ def train(
         ),
     ] = None,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the space is written.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Write the space to this folder.")],
     wordnet: Annotated[
         Path | None, typer.Option("--wordnet", metavar="FOLDER", help="Take the pairs from WordNet's database files.")
     ] = None,
     nodes: Annotated[
-        str, typer.Option("--nodes", help="Of WordNet: words in their commonest meaning, or all synsets.")
+        str, typer.Option("--nodes", help="With --wordnet: words (in their commonest meaning) or synsets.")
     ] = "words",
     part: Annotated[
-        list[str] | None, typer.Option("--part", help="Of WordNet: noun or verb; both if not given.")
+        list[str] | None, typer.Option("--part", help="With --wordnet: noun or verb. Default: both.")
     ] = None,
     root: Annotated[
-        str | None, typer.Option("--root", help="Only this node and what lies below it, such as mammal.n.01.")
+        str | None, typer.Option("--root", help="Keep only this node and those below it, such as mammal.n.01.")
     ] = None,
     vocabulary: Annotated[
         str | None,
-        typer.Option("--vocabulary", help="Keep the words of this space, or of this file with a word on each line."),
+        typer.Option("--vocabulary", help="Keep only the words of this space, or of a file with a word on each line."),
     ] = None,
-    min_count: Annotated[float, typer.Option("--min-count", help="Leave out pairs seen less often.")] = 0.0,
-    min_links: Annotated[int, typer.Option("--min-links", min=0, help="Leave out nodes in fewer pairs.")] = 0,
+    min_count: Annotated[float, typer.Option("--min-count", help="Leave out pairs seen less often than this.")] = 0.0,
+    min_links: Annotated[int, typer.Option("--min-links", min=0, help="Leave out nodes in fewer pairs than this.")] = 0,
     stop_words: Annotated[
-        bool, typer.Option("--stop-words/--no-stop-words", help="Take function words in, or leave them out.")
+        bool, typer.Option("--stop-words/--no-stop-words", help="Include function words, or leave them out.")
     ] = False,
-    closure: Annotated[bool, typer.Option("--closure", help="Add the pairs that follow: a kind of a kind.")] = False,
+    closure: Annotated[
+        bool, typer.Option("--closure", help="Add the pairs that follow: a kind of a kind is a kind.")
+    ] = False,
     sharpness: Annotated[
         float, typer.Option("--sharpness", help="How much a unit of distance counts; a sharper space is smaller.")
     ] = 1.0,
-    weighted: Annotated[bool, typer.Option("--weighted", help="See pairs in proportion to their counts.")] = False,
+    weighted: Annotated[bool, typer.Option("--weighted", help="Draw pairs in proportion to their counts.")] = False,
     dim: Annotated[int, typer.Option("--dim", "-d", help="How many dimensions.")] = 10,
     geometry: Annotated[
-        str, typer.Option("--geometry", help="lorentz or poincare, two ways to the same space; euclidean to compare.")
+        str,
+        typer.Option(
+            "--geometry", help="lorentz or poincare (the same space, computed differently), or euclidean to compare."
+        ),
     ] = "lorentz",
     epochs: Annotated[int, typer.Option("--epochs", help="How often every pair is seen.")] = 200,
-    negatives: Annotated[int, typer.Option("--negatives", help="Random nodes that each pair is held against.")] = 50,
+    negatives: Annotated[
+        int, typer.Option("--negatives", help="How many random nodes each pair is compared with.")
+    ] = 50,
     rate: Annotated[float, typer.Option("--rate", help="The learning rate.")] = 0.3,
-    burn_in: Annotated[int, typer.Option("--burn-in", help="Epochs at a tenth of the rate at the beginning.")] = 10,
+    burn_in: Annotated[
+        int, typer.Option("--burn-in", help="How many epochs at the start run at a tenth of the rate.")
+    ] = 10,
     batch: Annotated[
-        int | None, typer.Option("--batch", help="Pairs a step; chosen by their number if not given.")
+        int | None, typer.Option("--batch", help="Pairs per step. Default: chosen by the number of pairs.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of all random choices.")] = 0,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto: cuda where there is one.")] = "auto",
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto (cuda if there is a device).")] = "auto",
     evaluate_every: Annotated[
-        int, typer.Option("--evaluate-every", min=1, help="Epochs between two looks at the mean rank.")
+        int, typer.Option("--evaluate-every", min=1, help="Report the mean rank every so many epochs.")
     ] = 20,
     sample: Annotated[
         int | None,
-        typer.Option("--sample", min=1, help=f"Nodes of the final figures; at most {_MOST_NODES:,} if not given."),
+        typer.Option(
+            "--sample",
+            min=1,
+            help=f"How many nodes the final figures are measured on. Default: at most {_MOST_NODES:,}.",
+        ),
     ] = None,
     hyperlex: Annotated[
-        Path | None, typer.Option("--hyperlex", metavar="FILE", help="Also correlate with these human ratings.")
+        Path | None,
+        typer.Option("--hyperlex", metavar="FILE", help="Also report the correlation with these human ratings."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a stopped training was.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is in the folder.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a training that was stopped.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the content of the folder.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Learn a hyperbolic space from IS-A pairs, and say how well it holds them.
+    """Learn a hyperbolic space from IS-A pairs, and report how well it preserves them.
 
     For example:
 
@@ -103,14 +115,12 @@ def train(
 
       wordveil train --wordnet /usr/share/wordnet -o nouns --nodes synsets --part noun --dim 5 --epochs 1000
     """
-    from wordveil.lab.training.trainer import Settings
-    from wordveil.lab.training.trainer import train as learn
-    from wordveil.lab.training.wordnet import WordNet
-    from wordveil.lab.training.writing import write_forms, write_trained
+    from wordveil.lab.training import Training, WordNet, write_forms, write_trained
+    from wordveil.lab.training import train as learn
 
     if (source is None) == (wordnet is None):
-        raise WordveilError("give either a file of pairs or --wordnet FOLDER.")
-    settings = Settings(dim, geometry, epochs, negatives, rate, burn_in, batch, sharpness, weighted, seed)
+        raise OptionError("name either a file of pairs or --wordnet FOLDER.")
+    training = Training(dim, geometry, epochs, negatives, rate, burn_in, batch, sharpness, weighted, seed)
     _make_room(output, (source, wordnet, vocabulary, hyperlex), resume=resume, overwrite=overwrite)
     opened = None if wordnet is None else WordNet(wordnet)
     with while_at_work("reading the pairs…"):
@@ -121,17 +131,17 @@ def train(
         else:
             pairs = _from_wordnet(opened, nodes, part or ["noun", "verb"], kept, left_out)
         pairs = pairs if root is None else pairs.below(root)
-    with _Watch(settings.epochs, quiet=quiet) as watch:
+    with _Watch(training.epochs, quiet=quiet) as watch:
         trained = learn(
             pairs,
-            settings,
+            training,
             device=device,
             checkpoint=output / _CHECKPOINT,
             resume=resume,
             evaluate_every=None if quiet else evaluate_every,
             tell=None if quiet else watch.show,
         )
-    facts = _facts(trained, pairs, settings.batch_for(len(pairs)), sample)
+    facts = _facts(trained, pairs, training.batch_for(len(pairs)), sample)
     if hyperlex is not None:
         facts["hyperlex"] = _hyperlex(trained, pairs, opened if nodes == "synsets" else None, hyperlex)
     facts = {"source": "WordNet" if opened else Path(str(source)).name, "pairs": len(pairs), **facts}
@@ -147,18 +157,18 @@ def train(
 
 def _make_room(output: Path, inputs: Iterable[str | Path | None], *, resume: bool, overwrite: bool) -> None:
     if output.exists() and not output.is_dir():
-        raise WordveilError(f"{output} is a file; give the name of a folder.")
+        raise FileError(f"{output} is a file; --output must name a folder.")
     if output.exists() and any(output.iterdir()) and not resume:
         if not overwrite:
-            raise WordveilError(f"{output} is there already; give --resume to go on, or --overwrite to replace it.")
+            raise FileError(f"{output} exists already; use --resume to continue, or --overwrite to replace it.")
         for given in (Path(one).resolve() for one in inputs if one is not None):
             if given.exists() and output.resolve() in (given, *given.parents):
-                raise WordveilError(f"an input lies in {output}, which would be replaced; choose another folder.")
+                raise FileError(f"an input lies in {output}, which would be replaced; choose another folder.")
         shutil.rmtree(output)
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError:
-        raise WordveilError(f"cannot make the folder {output}; choose another place.") from None
+        raise FileError(f"cannot make the folder {output}; choose another place.") from None
 
 
 def _vocabulary(name: str) -> list[str]:
@@ -169,7 +179,9 @@ def _vocabulary(name: str) -> list[str]:
     try:
         return [word for line in Path(name).read_text(encoding="utf-8").splitlines() if (word := line.strip())]
     except (OSError, UnicodeDecodeError):
-        raise WordveilError(f"cannot read the words of {name}: give a bundled space or a file of words.") from None
+        raise FileError(
+            f"cannot read the words of {name}; name a bundled space or a file with a word on each line."
+        ) from None
 
 
 def _stop_words() -> Collection[str]:
@@ -187,7 +199,7 @@ def _from_file(
     *,
     closure: bool,
 ) -> Pairs:
-    from wordveil.lab.training.pairs import read_pairs
+    from wordveil.lab.training import read_pairs
 
     kept = None if vocabulary is None else frozenset(vocabulary)
     pairs = read_pairs(Path(str(source)))
@@ -198,23 +210,22 @@ def _from_file(
 def _from_wordnet(
     wordnet: WordNet, nodes: str, parts: list[str], vocabulary: list[str] | None, left_out: Collection[str]
 ) -> Pairs:
-    from wordveil.lab.training.hierarchies import synset_pairs, word_pairs
-    from wordveil.lab.training.wordnet import PARTS
+    from wordveil.lab.training import PARTS, synset_pairs, word_pairs
     from wordveil.text.lookup import BaseForms
 
     for part in parts:
         if part not in PARTS:
-            raise WordveilError(f"there is no part {part!r}; choose noun or verb.")
+            raise OptionError(f"unknown --part {part!r}; choose noun or verb.")
     if nodes == "synsets":
         return synset_pairs(wordnet, parts)
     if nodes != "words":
-        raise WordveilError(f"there are no nodes {nodes!r}; choose words or synsets.")
+        raise OptionError(f"unknown --nodes {nodes!r}; choose words or synsets.")
     words = vocabulary or sorted(word for word in wordnet.words if "_" not in word)
     return word_pairs(wordnet, words, leave_out=left_out, parts=parts, bases=BaseForms(wordnet.folder).of)
 
 
 def _facts(trained: Trained, pairs: Pairs, batch: int, sample: int | None) -> dict[str, Any]:
-    from wordveil.lab.training.evaluation import reconstruction
+    from wordveil.lab.training import reconstruction
 
     with while_at_work("reconstructing the pairs…"):
         found = reconstruction(trained.shape, trained.points, pairs, sample=sample or _MOST_NODES)
@@ -236,7 +247,7 @@ def _facts(trained: Trained, pairs: Pairs, batch: int, sample: int | None) -> di
 def _hyperlex(trained: Trained, pairs: Pairs, wordnet: WordNet | None, path: Path) -> dict[str, float]:
     import numpy as np
 
-    from wordveil.lab.training.evaluation import hyperlex, read_hyperlex
+    from wordveil.lab.training import hyperlex, read_hyperlex
 
     rated = read_hyperlex(path)
     place = {name: number for number, name in enumerate(pairs.visible().names)}

@@ -8,10 +8,9 @@ import pytest
 from tests.attacks.doubles import Blank, texts_of
 from tests.conftest import make_space, names
 from wordveil import Veil
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, OptionError
 from wordveil.lab.attacks import CharacterSvm, Corpus, Koppel, attack_authors, attribute
-from wordveil.lab.attacks.authors import Attributor
-from wordveil.lab.attacks.koppel import space_free_ngrams
+from wordveil.lab.attacks.authors import Attributor, space_free_ngrams
 
 METHODS: list[Callable[[], Attributor]] = [lambda: Koppel(times=20), CharacterSvm]
 
@@ -45,11 +44,11 @@ def test_a_corpus_is_split_author_by_author() -> None:
     assert sorted([*known.texts, *unknown.texts]) == sorted(whole.texts)
     assert [list(unknown.authors).count(author) for author in "abc"] == [3, 2, 0]
     assert whole.split(0.25, seed=3)[1].texts == unknown.texts
-    with pytest.raises(WordveilError, match="set aside"):
+    with pytest.raises(InputError):
         Corpus(["one", "two"], ["a", "b"]).split(0.5)
-    with pytest.raises(WordveilError, match="between 0 and 1"):
+    with pytest.raises(OptionError):
         whole.split(1.0)
-    with pytest.raises(WordveilError, match="one author"):
+    with pytest.raises(InputError):
         Corpus(["one"], [])
 
 
@@ -69,7 +68,7 @@ def test_clean_texts_give_their_authors_away_and_blind_ones_do_not(method: Calla
     assert [one.kind for one in (clean, static, adaptive)] == ["clean", "static", "adaptive"]
     (alone,) = attack_authors(method(), known, unknown, lambda _: pytest.fail("nothing to veil"), kinds=["clean"])
     assert alone == clean
-    with pytest.raises(WordveilError, match="adversary"):
+    with pytest.raises(OptionError):
         attack_authors(method(), known, unknown, blanked, kinds=["lazy"])
 
 
@@ -129,11 +128,11 @@ def test_texts_that_share_nothing_with_the_known_ones_are_attributed_by_chance()
 def test_what_cannot_be_attributed_is_refused() -> None:
     single = Corpus(["text one", "text two"], ["a", "a"])
     for make in METHODS:
-        with pytest.raises(WordveilError, match="two authors"):
+        with pytest.raises(InputError):
             attribute(make(), single, single)
-    with pytest.raises(WordveilError, match="no text"):
+    with pytest.raises(InputError):
         attribute(Koppel(), corpus(), Corpus([], []))
-    with pytest.raises(WordveilError, match="no words"):
+    with pytest.raises(InputError):
         attribute(Koppel(), Corpus([" ", ""], ["a", "b"]), single)
-    with pytest.raises(WordveilError, match="share"):
+    with pytest.raises(OptionError):
         Koppel(share=0.0)

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space, names
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, OptionError
 from wordveil.lab.attacks import Corpus, Incognito, MembershipAuditor, Versatile, attack_membership
-from wordveil.lab.attacks.membership import rank_features
-from wordveil.lab.attacks.word_model import Lexicon, ModelSettings, WordModel
+from wordveil.lab.attacks.membership import Lexicon, WordModel, WordModelSize, rank_features
 
 pytest.importorskip("torch", reason="the membership auditor's models are made with the extra that brings torch")
 
-SMALL = ModelSettings(words=200, width=24, epochs=15, batch=8, rate=0.02)
+SMALL = WordModelSize(words=200, width=24, epochs=15, batch=8, rate=0.02)
 WORDS = names(120)
 
 
@@ -55,7 +54,7 @@ def test_features_are_a_histogram_of_all_ranks() -> None:
 
 
 def test_members_of_a_clean_model_are_found_and_those_of_a_blind_one_are_not() -> None:
-    clean, static, adaptive = attack_membership(persons(), blind, shadows=2, settings=SMALL)
+    clean, static, adaptive = attack_membership(persons(), blind, shadows=2, size=SMALL)
     assert (clean.plan, static.plan, adaptive.plan) == ("clean", "static", "adaptive")
     assert clean.accuracy.value > 0.9
     assert clean.auc.value > 0.95
@@ -66,37 +65,37 @@ def test_members_of_a_clean_model_are_found_and_those_of_a_blind_one_are_not() -
 
 
 def test_what_a_model_was_trained_on_is_known_again_even_if_it_is_noise() -> None:
-    (released,) = attack_membership(persons(), blind, plans=["adaptive"], asked="released", shadows=2, settings=SMALL)
+    (released,) = attack_membership(persons(), blind, plans=["adaptive"], asked="released", shadows=2, size=SMALL)
     assert released.asked == "released"
     assert released.auc.value > 0.9
     assert released.to_dict()["auc"]["n"] == 16
 
 
 def test_both_questions_at_once_have_the_same_answers_as_each_alone() -> None:
-    how: dict[str, Any] = {"plans": ["adaptive"], "shadows": 1, "settings": SMALL}
+    how: dict[str, Any] = {"plans": ["adaptive"], "shadows": 1, "size": SMALL}
     original, released = attack_membership(persons(), blind, asked=("original", "released"), **how)
     assert original.auc.value < 0.8 < released.auc.value
     assert [released] == attack_membership(persons(), blind, asked="released", **how)
 
 
 def test_what_was_practised_on_clean_texts_serves_against_every_veil() -> None:
-    auditor = MembershipAuditor(persons(), shadows=1, settings=SMALL)
+    auditor = MembershipAuditor(persons(), shadows=1, size=SMALL)
     auditor.attack(list, plans=["static"])
     (again,) = auditor.attack(blind, plans=["static"])
-    assert [again] == attack_membership(persons(), blind, plans=["static"], shadows=1, settings=SMALL)
+    assert [again] == attack_membership(persons(), blind, plans=["static"], shadows=1, size=SMALL)
 
 
 def test_what_cannot_be_audited_is_refused() -> None:
-    with pytest.raises(WordveilError, match="without a veil"):
+    with pytest.raises(OptionError):
         attack_membership(persons())
-    with pytest.raises(WordveilError, match="8 persons"):
+    with pytest.raises(InputError):
         attack_membership(persons(7), plans=["clean"])
-    with pytest.raises(WordveilError, match="plans"):
+    with pytest.raises(OptionError):
         attack_membership(persons(), blind, plans=["all"])
-    with pytest.raises(WordveilError, match="shadow"):
+    with pytest.raises(OptionError):
         attack_membership(persons(), blind, shadows=0)
-    with pytest.raises(WordveilError, match="above 0"):
-        ModelSettings(epochs=0)
+    with pytest.raises(OptionError):
+        WordModelSize(epochs=0)
 
 
 def test_versatile_generalises_by_a_dictionary() -> None:
@@ -112,9 +111,9 @@ def test_versatile_takes_words_that_go_with_the_query() -> None:
     assert found == "court"  # in both texts with a lawyer, and rare elsewhere
     assert scramble(["river"])[0] != "river"
     assert scramble(["unheard"]) == [""]
-    with pytest.raises(WordveilError, match="reference"):
+    with pytest.raises(OptionError):
         Versatile("statistical")
-    with pytest.raises(WordveilError, match="semantic or statistical"):
+    with pytest.raises(OptionError):
         Versatile("other", reference=reference)
 
 
@@ -131,5 +130,5 @@ def test_incognito_replaces_what_singles_a_person_out() -> None:
     noisy = Incognito(space, reference, noise=0.5, seed=2)([f"{common} {rare}"] * 60)
     assert 10 < sum(text.split()[0] == common for text in noisy) < 50
     assert not any(text.endswith(rare) for text in noisy)
-    with pytest.raises(WordveilError, match="between 0 and 1"):
+    with pytest.raises(OptionError):
         Incognito(space, reference, noise=2.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.tasks.made_data import make_data, topic_space
+from tests.lab.tasks.made_data import COMMON, make_corpora, make_data, topic_space
 from wordveil.spaces import EuclideanSpace
 
 
@@ -18,3 +18,9 @@ def topics() -> EuclideanSpace:
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_data(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="session")
+def common_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return every data set of every experiment, in words that the bundled spaces know."""
+    return make_corpora(make_data(tmp_path_factory.mktemp("common"), 20, COMMON))

@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.tasks.made_data import write
-from wordveil.errors import WordveilError
+from tests.lab.tasks.made_data import mail, write
+from wordveil.errors import InputError
 from wordveil.lab.experiments import corpora
 from wordveil.lab.tasks import DataFolder
 
 LETTERS = {"a": "first letter\n<NAME/> & co <not xml", "b": "second letter", "c": "third letter"}
-
-
-def mail(name: str, author: str, body: str | None) -> str:
-    inside = "" if body is None else f"  <body>\n\n{body}\n</body>\n"
-    return f'<text file="Some//{name}.xml">\n <author id="{author}"/>\n{inside}</text>\n'
 
 
 @pytest.fixture
@@ -65,5 +60,5 @@ def test_the_largest_authors_and_a_limit(data: DataFolder) -> None:
 
 def test_an_empty_collection_is_refused(data: DataFolder) -> None:
     write(data.path, "pan11/SmallTrain.xml", "<training></training>")
-    with pytest.raises(WordveilError, match=r"SmallTrain\.xml"):
+    with pytest.raises(InputError, match=r"SmallTrain\.xml"):
         corpora.pan11(data, "SmallTrain.xml")

@@ -12,8 +12,9 @@ from scipy.stats import chisquare
 
 from tests.conftest import ALPHA, make_space
 from tests.lab.tasks.made_data import topic_space
-from wordveil.lab.tasks import AveragedVectors, Interval, Reader, evaluate, load_task
+from wordveil.lab.tasks import AveragedVectors, Reader, evaluate, load_task
 from wordveil.spaces.graph import build_graph
+from wordveil.stats import Estimate
 
 torch = pytest.importorskip("torch", reason="the search for a better default was not tested: torch is not installed")
 
@@ -184,7 +185,7 @@ def test_candidates_are_compared_at_the_same_success(topics: Ground, data: Path)
 
 def test_those_go_on_that_lead_at_no_worse_near_loss_or_at_any() -> None:
     def row(label: str, near_loss: float, share: float) -> Row:
-        return Row("", label, 0.25, 1.0, 0.1, 0.1, near_loss, share, Interval(0, 0, 0), {})
+        return Row("", label, 0.25, 1.0, 0.1, 0.1, near_loss, share, Estimate(0, 0, 0), {})
 
     fair = [row(f"fair {number}", 3.0, 0.1 * number) for number in range(5)]
     loud = [row(f"loud {number}", 5.0, 0.5 + 0.1 * number) for number in range(5)]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wordveil.lab.experiments.hearst import DIMENSION, hearst_ball
-from wordveil.lab.experiments.result import Setting
+from wordveil.lab.experiments.icdm import HEARST_DIMENSION, hearst_ball
+from wordveil.lab.experiments.run import Run
 
 KINDS = {
     "animal": ["dog", "cat", "horse", "whale", "sheep", "goat"],
@@ -30,13 +30,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_is_rare_or_unknown_is_left_out_and_general_words_lie_inside(folder: Path) -> None:
     told: list[str] = []
-    ball = hearst_ball(Setting(folder, watch=lambda what, _: told.append(what)))
-    assert ball.dimension == DIMENSION
+    ball = hearst_ball(Run(folder, watch=lambda what, _: told.append(what)))
+    assert ball.dimension == HEARST_DIMENSION
     assert set(ball.vocabulary) == {"thing", *KINDS, *(word for words in KINDS.values() for word in words)}
     inside = {word: ball.radii[ball.vocabulary.id(word)] for word in ball.vocabulary}
     assert inside["thing"] < min(inside[word] for words in KINDS.values() for word in words)
     assert told
     told.clear()
-    again = hearst_ball(Setting(folder, watch=lambda what, _: told.append(what)))
+    again = hearst_ball(Run(folder, watch=lambda what, _: told.append(what)))
     assert again.vocabulary.words == ball.vocabulary.words
     assert not told

@@ -1,9 +1,10 @@
-"""Small data sets of the same form as the real ones, with sentences made of a toy vocabulary."""
+"""Small data sets of the same form as the real ones, with sentences made of a few words."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +30,24 @@ def word(number: int) -> str:
     return "q" + "".join(chr(97 + int(digit)) for digit in str(number))
 
 
-def sentence(topic: int, generator: np.random.Generator, length: int = 8) -> str:
-    return " ".join(word(topic * WORDS_A_TOPIC + int(place)) for place in generator.integers(0, WORDS_A_TOPIC, length))
+#: A toy vocabulary, that of `topic_space`.
+TOY = tuple(word(number) for number in range(TOPICS * WORDS_A_TOPIC))
+
+#: Frequent words of both bundled spaces, for experiments that open those.
+COMMON = tuple(
+    word
+    for topic in (
+        "two first year people percent last government time world three president state million city national",
+        "day country second company group china four war south american minister police team international week",
+        "high part end former make billion work home school party house old get tuesday news",
+        "long five wednesday military way monday thursday friday game take north security season york public",
+    )
+    for word in topic.split()
+)
+
+
+def sentence(topic: int, generator: np.random.Generator, length: int = 8, words: Sequence[str] = TOY) -> str:
+    return " ".join(words[topic * WORDS_A_TOPIC + int(place)] for place in generator.integers(0, WORDS_A_TOPIC, length))
 
 
 def write(folder: Path, name: str, text: str) -> None:
@@ -42,12 +59,12 @@ def write(folder: Path, name: str, text: str) -> None:
         path.write_bytes(text.encode())
 
 
-def make_data(folder: Path, examples: int = 40) -> Path:
+def make_data(folder: Path, examples: int = 40, words: Sequence[str] = TOY) -> Path:
     """Write every data set that the tasks read."""
     generator = np.random.default_rng(1)
 
     def lines(topic: int, count: int = examples) -> list[str]:
-        return [sentence(topic, generator) for _ in range(count)]
+        return [sentence(topic, generator, words=words) for _ in range(count)]
 
     for name, first, second in (
         ("MR", "rt-polarity.neg", "rt-polarity.pos"),
@@ -65,8 +82,8 @@ def make_data(folder: Path, examples: int = 40) -> Path:
             f"{label}:fine {line} ?" for topic, label in enumerate(("ABBR", "DESC", "LOC")) for line in lines(topic)
         ]
         write(folder, f"senteval/TREC6/TREC.{part}", "\n".join(rows))
-    _pairs(folder)
-    _requests(folder)
+    _pairs(folder, words)
+    _requests(folder, words)
     rows = ["text,label,source"] + [f'"{line}<br />",{topic},imdb' for topic in (0, 1) for line in lines(topic)]
     write(folder, "imdb/combined_movie_reviews.csv.gz", "\n".join([*rows, "other,1,rotten_tomatoes"]))
     rows = ["split\tdomain\tquestion\tanswers"]
@@ -78,23 +95,20 @@ def make_data(folder: Path, examples: int = 40) -> Path:
     ]
     write(folder, "insuranceqa/insuranceqa_v2_questions.tsv", "\n".join(rows))
     for name in ("EN-MEN-TR-3k", "EN-SIMLEX-999", "EN-SimVerb-3500", "EN-WS-353-ALL"):
-        rows = [f"{word(0)}\t{word(place)}\t{9.0 if place < WORDS_A_TOPIC else 1.0}" for place in range(1, 60)]
+        rows = [f"{words[0]}\t{words[place]}\t{9.0 if place < WORDS_A_TOPIC else 1.0}" for place in range(1, 60)]
         write(folder, f"word-similarity/{name}.txt", "\r\n".join(rows))
-    rows = [
-        "\t".join(["kind", word(WORDS_A_TOPIC + place), *(word(place + offset) for offset in range(4))])
-        for place in range(10)
-    ]
+    rows = ["\t".join(["kind", words[WORDS_A_TOPIC + place], *words[place : place + 4]]) for place in range(10)]
     write(folder, "odd-man-out/crowdsourced_filtered.tsv", "\n".join([*rows, "kind\tshort\tline"]))
     return folder
 
 
-def _pairs(folder: Path) -> None:
+def _pairs(folder: Path, words: Sequence[str]) -> None:
     generator = np.random.default_rng(2)
 
     def pair(alike: bool) -> tuple[str, str]:
         topic = int(generator.integers(0, TOPICS))
         other = topic if alike else (topic + 1) % TOPICS
-        return sentence(topic, generator), sentence(other, generator)
+        return sentence(topic, generator, words=words), sentence(other, generator, words=words)
 
     for part in ("train", "trial", "test_annotated"):
         rows = ["pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"]
@@ -123,7 +137,7 @@ def _pairs(folder: Path) -> None:
     write(folder, "sts/stsb/stsb-en-test.csv", "\n".join(rows))
 
 
-def _requests(folder: Path) -> None:
+def _requests(folder: Path, words: Sequence[str]) -> None:
     generator = np.random.default_rng(3)
     intents = (
         "AddToPlaylist", "BookRestaurant", "GetWeather", "PlayMusic", "RateBook", "SearchCreativeWork",
@@ -133,6 +147,40 @@ def _requests(folder: Path) -> None:
         for kind, ending, count in (("train", "_full", 20), ("validate", "", 5)):
             held = []
             for _ in range(count):
-                text = sentence(number % TOPICS, generator)
+                text = sentence(number % TOPICS, generator, words=words)
                 held.append({"data": [{"text": text[:10]}, {"text": text[10:], "entity": "thing"}]})
             write(folder, f"snips/{intent}/{kind}_{intent}{ending}.json", json.dumps({intent: held}))
+
+
+def mail(name: str, author: str | None, body: str | None) -> str:
+    """Write a text of a file of PAN 2011: with its author, its body, or both."""
+    inside = "" if author is None else f' <author id="{author}"/>\n'
+    inside += "" if body is None else f"  <body>\n\n{body}\n</body>\n"
+    return f'<text file="Some//{name}.xml">\n{inside}</text>\n'
+
+
+def make_corpora(folder: Path, words: Sequence[str] = COMMON) -> Path:
+    """Write the texts by author, the hierarchies and the dictionary that experiments read beside the tasks."""
+    generator = np.random.default_rng(4)
+
+    def said(person: int) -> str:
+        return sentence(person % TOPICS, generator, 12, words)
+
+    def letters(persons: int, each: int) -> str:
+        return "".join(mail(f"{who}-{one}", f"x{who}", said(who)) for who in range(persons) for one in range(each))
+
+    write(folder, "pan11/SmallTrain.xml", f"<training>\n{letters(8, 8)}</training>")
+    write(folder, "pan11/LargeTrain.xml", f"<training>\n{letters(12, 6)}</training>")
+    write(folder, "pan11/SmallTest+.xml", "".join(mail(f"t{who}", None, said(who)) for who in range(8)))
+    write(folder, "pan11/GroundTruthSmallTest+.xml", "".join(mail(f"t{who}", f"x{who}", None) for who in range(8)))
+    for number, author in enumerate(("Dennis+Schwartz", "James+Berardinelli", "Scott+Renshaw", "Steve+Rhodes")):
+        write(folder, f"pang-lee-scale/{author}/subj.{author}.gz", "\n".join(said(number) for _ in range(10)))
+    for year in range(8):
+        address = {"name": f"President {year % 2}", "text": said(year % 2)}
+        write(folder, f"sotu/{1800 + year}.json", json.dumps(address))
+    kinds = {words[0]: words[2:12], words[1]: words[12:22]}
+    pairs = [(one, kind) for kind, own in kinds.items() for one in own] + [(one, words[1]) for one in words[2:12]]
+    write(folder, "hearst/hearst_counts.txt.gz", "".join(f"{one}\t{kind}\t9\n" for one, kind in pairs))
+    steps = "".join(f"{one}\t{kind}\n" for one, kind in pairs)
+    write(folder, "wordnet/derived/direct_singleword_in_glove.tsv.gz", steps)
+    return folder

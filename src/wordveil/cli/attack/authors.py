@@ -28,7 +28,7 @@ from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.lab.attacks import Corpus
@@ -45,12 +45,12 @@ def authors(
     normalise: Normalise = False,
     option: Options = None,
     unknown: Annotated[
-        Path | None, typer.Option("--unknown", help="The texts to attribute, if they are in another table.")
+        Path | None, typer.Option("--unknown", help="The texts to attribute, if they are in a table of their own.")
     ] = None,
     share: Annotated[
         float, typer.Option("--share", help="The share of each author's texts to set aside and attribute.")
     ] = 0.25,
-    method: Annotated[list[str] | None, typer.Option("--method", help="koppel or svm; both if not given.")] = None,
+    method: Annotated[list[str] | None, typer.Option("--method", help="koppel or svm. Default: both.")] = None,
     threshold: Annotated[
         float, typer.Option("--threshold", min=0.0, max=1.0, help="Koppel: name an author only above this score.")
     ] = 0.0,
@@ -65,14 +65,14 @@ def authors(
 ) -> None:
     """Find out who wrote a text (authorship attribution).
 
-    By the method of Koppel, Schler & Argamon and by a linear SVM on character n-grams: on clean texts; on veiled texts
-    by someone who knows the authors' clean texts (static); and by someone who veils those himself first (adaptive).
+    By the method of Koppel, Schler & Argamon and by a linear SVM on character n-grams: on clean texts; on veiled texts,
+    by an attacker who knows clean texts of the authors (static); and by one who veils those first (adaptive).
 
     Examples:
 
-      wordveil attack authors mail.csv --epsilon 6
+      wordveil attack authors mail.csv --epsilon 4
 
-      wordveil attack authors mail.csv --unknown leak.csv --author-column from -e 2 -e 4 --method svm --json
+      wordveil attack authors mail.csv --unknown leak.csv --author-column from -e 4 -e 6 --method svm --json
     """
     from wordveil.lab.attacks import attack_authors
 
@@ -99,7 +99,7 @@ def authors(
         return
     print_table(
         f"Texts attributed to their authors ({found[0]['authors']:,} authors, {len(known):,} known texts)",
-        ("ε", "method", "adversary", "right", "right of those named", "reading nothing"),
+        ("ε", "method", "attacker", "right", "right of those named", "reading nothing"),
         [
             [
                 "-" if one["epsilon"] is None else f"{one['epsilon']:g}",
@@ -119,7 +119,7 @@ def _attributor(name: str, threshold: float, seed: int) -> Any:
         return Koppel(threshold=threshold, seed=seed)
     if name == "svm":
         return CharacterSvm(seed=seed)
-    raise WordveilError("there is no such --method; choose koppel or svm.")
+    raise OptionError("--method must be koppel or svm.")
 
 
 def _corpora(

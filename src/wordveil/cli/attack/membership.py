@@ -27,7 +27,7 @@ from wordveil.cli.attack.shared import (
 from wordveil.cli.calibrate import Quiet
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
@@ -48,7 +48,9 @@ def membership(
     option: Options = None,
     scrambler: Annotated[
         str | None,
-        typer.Option("--scrambler", help=f"Instead of a mechanism, one of {', '.join(_SCRAMBLERS)}; no promise."),
+        typer.Option(
+            "--scrambler", help=f"Use one of {', '.join(_SCRAMBLERS)} instead of a mechanism; it promises nothing."
+        ),
     ] = None,
     wordnet: Annotated[
         Path | None, typer.Option("--wordnet", help="The folder of WordNet's files, for versatile-semantic.")
@@ -58,9 +60,9 @@ def membership(
         typer.Option("--reference", help="Public texts (the same --column of a table), for versatile-statistical."),
     ] = None,
     asked: Annotated[
-        str, typer.Option("--asked", help="What the auditor asks about: original texts, or those released.")
+        str, typer.Option("--asked", help="What the auditor asks about: original or released texts.")
     ] = "original",
-    shadows: Annotated[int, typer.Option("--shadows", min=1, help="How many shadow models he trains.")] = 4,
+    shadows: Annotated[int, typer.Option("--shadows", min=1, help="How many shadow models the auditor trains.")] = 4,
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="How often a model sees its texts.")] = 20,
     words: Annotated[int, typer.Option("--words", min=1, help="How many words a model knows.")] = 5000,
     column: TextColumn = "text",
@@ -72,23 +74,22 @@ def membership(
 ) -> None:
     """Find out whose texts trained a language model (the auditor of Song & Shmatikov).
 
-    A model is trained on the texts of a quarter of the persons; the auditor tells them from another quarter by how the
-    model ranks their words, with the other persons to practise on. Clean; on a model of veiled texts (static); and the
-    same if he practises on veiled texts too (adaptive).
+    A model is trained on the texts of a quarter of the people; the auditor tells them from another quarter by how the
+    model ranks their words, and practises on the rest. On a model of clean texts; on a model of veiled texts (static);
+    and on the latter by an auditor who practises on veiled texts too (adaptive).
 
     Examples:
 
-      wordveil attack membership queries.csv --author-column user --epsilon 6
+      wordveil attack membership queries.csv --author-column user --epsilon 4
 
       wordveil attack membership queries.csv --scrambler incognito --epochs 30 --json
     """
-    from wordveil.lab.attacks import MembershipAuditor
-    from wordveil.lab.attacks.word_model import ModelSettings
+    from wordveil.lab.attacks import MembershipAuditor, WordModelSize
 
     if scrambler is not None and epsilon:
-        raise WordveilError("--scrambler and --epsilon exclude each other: a scrambler has no epsilon.")
+        raise OptionError("use either --scrambler or --epsilon: a scrambler has no epsilon.")
     if scrambler is not None and scrambler not in _SCRAMBLERS:
-        raise WordveilError(f"there is no such --scrambler; choose one of {', '.join(_SCRAMBLERS)}.")
+        raise OptionError(f"--scrambler must be one of {', '.join(_SCRAMBLERS)}.")
     rates = [0.0] if scrambler else epsilons_of(epsilon)
     found: list[dict[str, Any]] = []
     described: Mechanism[Any] | None = None
@@ -96,8 +97,8 @@ def membership(
         opened, make = maker_of(mechanism, space, normalise, option)
         corpus = read_corpus(table, column, author_column)
         public = None if reference is None else read_texts(reference, column)
-        settings = ModelSettings(words=words, epochs=epochs)
-        auditor = MembershipAuditor(corpus, shadows=shadows, settings=settings, seed=seed or 0, watch=progress.watch)
+        size = WordModelSize(words=words, epochs=epochs)
+        auditor = MembershipAuditor(corpus, shadows=shadows, size=size, seed=seed or 0, watch=progress.watch)
         for place, rate in enumerate(rates):
             if scrambler is None:
                 described = make(rate)
@@ -113,8 +114,8 @@ def membership(
         print_json("membership", described, None, found, scrambler)
         return
     print_table(
-        f"Persons told to be members or not, {scrambler or mechanism}",
-        ("ε", "adversary", "precision", "recall", "accuracy", "AUC"),
+        f"People judged to be members or not, {scrambler or mechanism}",
+        ("ε", "attacker", "precision", "recall", "accuracy", "AUC"),
         [
             [
                 "-" if one["epsilon"] is None else f"{one['epsilon']:g}",
@@ -135,13 +136,13 @@ def _scrambling(
 
     if name == "versatile-semantic":
         if wordnet is None:
-            raise WordveilError("versatile-semantic needs --wordnet, the folder that holds WordNet's data.noun.")
-        from wordveil.lab.training.wordnet import WordNet
+            raise OptionError("versatile-semantic needs --wordnet, the folder that holds WordNet's data.noun.")
+        from wordveil.lab.training import WordNet
 
         return Versatile("semantic", general=general_words(WordNet(wordnet)), seed=seed)
     if name == "versatile-statistical":
         if reference is None:
-            raise WordveilError("versatile-statistical needs --reference, public texts to take other words from.")
+            raise OptionError("versatile-statistical needs --reference, public texts to take other words from.")
         return Versatile("statistical", reference=reference, seed=seed)
     pairs = list(zip(corpus.authors, corpus.texts, strict=True))
     return Incognito(space, pairs, noise=0.2 if name.endswith("noise") else 0.0, seed=seed)

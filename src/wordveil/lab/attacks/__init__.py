@@ -5,10 +5,8 @@
   scramblers to compare with.
 """
 
-from wordveil.lab.attacks.authors import Attribution, Corpus, attack_authors, attribute
-from wordveil.lab.attacks.character_svm import CharacterSvm
-from wordveil.lab.attacks.koppel import Koppel
-from wordveil.lab.attacks.membership import Membership, MembershipAuditor, attack_membership
+from wordveil.lab.attacks.authors import Attribution, CharacterSvm, Corpus, Koppel, attack_authors, attribute
+from wordveil.lab.attacks.membership import Membership, MembershipAuditor, WordModelSize, attack_membership
 from wordveil.lab.attacks.scramblers import Incognito, Versatile
 
 __all__ = [
@@ -20,6 +18,7 @@ __all__ = [
     "Membership",
     "MembershipAuditor",
     "Versatile",
+    "WordModelSize",
     "attack_authors",
     "attack_membership",
     "attribute",

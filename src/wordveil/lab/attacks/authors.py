@@ -10,14 +10,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, OptionError
+from wordveil.extras import needs
 from wordveil.progress import Watch, ignore
 from wordveil.stats import Estimate, plain
 
-__all__ = ["KINDS", "Attribution", "Attributor", "Corpus", "attack_authors", "attribute"]
+__all__ = [
+    "KINDS", "Attribution", "Attributor", "CharacterSvm", "Corpus", "Koppel", "attack_authors", "attribute",
+    "space_free_ngrams",
+]  # fmt: skip
 
-#: The adversaries: one who has clean texts to attribute; one who has veiled texts and knows the authors by clean ones;
-#: and one who veils the known texts himself before he learns from them.
+#: The attackers, by what they learn from and what they attribute: clean texts only; veiled texts, knowing the authors
+#: from clean ones (static); veiled texts, after veiling the known texts themselves as well (adaptive).
 KINDS = {"clean": ("clean", "clean"), "static": ("clean", "veiled"), "adaptive": ("veiled", "veiled")}
 
 
@@ -36,17 +40,17 @@ class Corpus:
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.authors):
-            raise WordveilError("every text needs one author.")
+            raise InputError("every text needs one author.")
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def with_texts(self, texts: Sequence[str]) -> Corpus:
-        """Return the same authors with other texts."""
+        """Return other texts by the same authors."""
         return Corpus(texts, self.authors)
 
     def split(self, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
-        """Set aside a share of each author's texts as unknown; an author of one text has none there.
+        """Set aside a share of each author's texts as unknown, but never an author's only text.
 
         Returns
         -------
@@ -54,7 +58,7 @@ class Corpus:
             The two parts.
         """
         if not 0.0 < share < 1.0:
-            raise WordveilError("the share of unknown texts must lie between 0 and 1, both excluded.")
+            raise OptionError("the share of unknown texts must lie strictly between 0 and 1.")
         generator = np.random.default_rng(seed)
         aside = np.zeros(len(self), dtype=np.bool_)
         authors = np.array(self.authors, dtype=object)
@@ -63,7 +67,7 @@ class Corpus:
             aside[own[: min(len(own) - 1, round(share * len(own)))]] = True
         known, unknown = self._take(~aside), self._take(aside)
         if not len(unknown):
-            raise WordveilError("no author has a text to set aside; give more texts of each author.")
+            raise InputError("no author has a text to set aside; add more texts by each author.")
         return known, unknown
 
     def _take(self, chosen: NDArray[np.bool_]) -> Corpus:
@@ -81,7 +85,7 @@ class Attributor(Protocol):
     authors : list of str
         The authors it knows, in the order of the scores.
     threshold : float or None
-        The score that an author must be above to be named; None if one is always named.
+        The score above which an author is named; None if one is always named.
     """
 
     name: str
@@ -89,10 +93,10 @@ class Attributor(Protocol):
 
     @property
     def threshold(self) -> float | None:
-        """The least score to name an author."""
+        """The score above which an author is named."""
 
     def fit(self, texts: Sequence[str], authors: Sequence[str]) -> Any:
-        """Learn known texts."""
+        """Learn from known texts."""
 
     def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return a score for each text (row) and author (column)."""
@@ -105,15 +109,15 @@ class Attribution:
     Attributes
     ----------
     method : str
-        Whose method it was.
+        The name of the method.
     trained_on, tested_on : {"clean", "veiled"}
-        What the adversary knew the authors by, and what he had to attribute.
+        The kind of texts that the attacker learnt from, and the kind they had to attribute.
     right : Estimate
         The share of all texts that were attributed to their author.
     precision : Estimate
-        The same among those for which an author was named.
+        The same among the texts for which an author was named.
     blind : Estimate
-        How often the author with most known texts would be right, for whoever reads nothing.
+        The share that would be right if the author with the most known texts were always named.
     authors : int
         How many authors there were to choose from.
     """
@@ -128,7 +132,7 @@ class Attribution:
 
     @property
     def kind(self) -> str:
-        """Which of `KINDS` the adversary was."""
+        """Which of `KINDS` the attacker was."""
         return next(kind for kind, texts in KINDS.items() if texts == (self.trained_on, self.tested_on))
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,14 +150,14 @@ def attribute(
     attributor : Attributor
         The method.
     known, unknown : Corpus
-        What is learnt from, and what is attributed; its authors are only looked at to count what was right.
+        The texts to learn from, and those to attribute; the latter's authors are only used to count what was right.
     trained_on, tested_on : {"clean", "veiled"}
-        What kind of texts they are, for the record.
+        What kind of texts these are, for the record.
     """
     if len(set(known.authors)) < 2:
-        raise WordveilError("an attribution needs texts of at least two authors.")
+        raise InputError("attribution needs texts by at least two authors.")
     if not len(unknown):
-        raise WordveilError("there is no text to attribute.")
+        raise InputError("there is no text to attribute.")
     scores = attributor.fit(known.texts, known.authors).scores(unknown.texts)
     guess = np.array(attributor.authors, dtype=object)[scores.argmax(axis=1)]
     threshold = attributor.threshold
@@ -180,23 +184,23 @@ def attack_authors(
     kinds: Sequence[str] = tuple(KINDS),
     watch: Watch = ignore,
 ) -> list[Attribution]:
-    """Attribute texts as each kind of adversary would.
+    """Attribute texts as each kind of attacker would.
 
     Parameters
     ----------
     attributor : Attributor
         The method.
     known, unknown : Corpus
-        What is learnt from, and what is attributed.
+        The texts to learn from, and those to attribute.
     veil : callable
-        Veils texts: as ``lambda texts: [release.text for release in veil.many(texts)]``.
+        Veils texts, such as ``lambda texts: [release.text for release in veil.many(texts)]``.
     kinds : sequence of {"clean", "static", "adaptive"}
-        Which adversaries: see `KINDS`.
+        Which attackers; see `KINDS`.
     watch : callable
-        Told how far it is.
+        Told how far the work has got.
     """
     if not set(kinds) <= set(KINDS):
-        raise WordveilError(f"an adversary is one of {', '.join(KINDS)}.")
+        raise OptionError(f"an attacker is one of {', '.join(KINDS)}.")
     watch("veiling", 0.0)
     used = {texts for kind in kinds for texts in zip(("known", "unknown"), KINDS[kind], strict=True)}
     corpora = {
@@ -207,8 +211,141 @@ def attack_authors(
     }
     found = []
     for number, kind in enumerate(kinds):
-        watch(f"{attributor.name}, {kind} adversary", (number + 1) / (len(kinds) + 1))
+        watch(f"{attributor.name}, {kind} attacker", (number + 1) / (len(kinds) + 1))
         before, after = KINDS[kind]
         learnt, asked = corpora["known", before], corpora["unknown", after]
         found.append(attribute(attributor, learnt, asked, trained_on=before, tested_on=after))
     return found
+
+
+def space_free_ngrams(text: str, length: int = 4) -> list[str]:
+    """Return the character n-grams of each word, or the word itself if it is shorter.
+
+    Examples
+    --------
+    >>> space_free_ngrams("the ships")
+    ['the', 'ship', 'hips']
+    """
+    return [
+        word[start : start + length] for word in text.lower().split() for start in range(max(1, len(word) - length + 1))
+    ]
+
+
+class Koppel:
+    """Attributes texts to authors by repeated nearest neighbours (Koppel, Schler & Argamon 2011).
+
+    Texts are vectors of the frequencies of *space-free character 4-grams*: four characters without a space between
+    them, or a shorter word as a whole. Again and again a random part of the features is chosen, and the author is
+    found whose known text has the largest cosine with the unknown one. An author's score is the share of the rounds
+    they win; below a threshold the answer is "don't know".
+
+    Parameters
+    ----------
+    features : int
+        How many of the most frequent n-grams are used.
+    times : int
+        How often features are chosen at random.
+    share : float
+        The share of the features that is chosen each time.
+    threshold : float
+        An author is named only if their score is above this; 0 to name one always.
+    seed : int
+        Random seed.
+    """
+
+    name = "koppel"
+
+    def __init__(
+        self,
+        features: int = 100_000,
+        times: int = 100,
+        share: float = 0.4,
+        threshold: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        needs("sklearn", "tasks", "this attack")
+        if features < 1 or times < 1 or not 0.0 < share <= 1.0:
+            raise OptionError("features and times must be at least 1, and share above 0 and at most 1.")
+        self.features, self.times, self.share = features, times, share
+        self.threshold, self.seed = threshold, seed
+
+    def fit(self, texts: Sequence[str], authors: Sequence[str]) -> Koppel:
+        """Learn from the known texts; all texts of an author count as one."""
+        from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - an extra
+
+        self.authors = sorted(set(authors))
+        joined: dict[str, list[str]] = {author: [] for author in self.authors}
+        for text, author in zip(texts, authors, strict=True):
+            joined[author].append(text)
+        self._counter = CountVectorizer(analyzer=space_free_ngrams, max_features=self.features)
+        try:
+            counts = self._counter.fit_transform([" ".join(joined[author]) for author in self.authors])
+        except ValueError:
+            raise InputError("the known texts have no words to learn from.") from None
+        self._known = counts.toarray().astype(np.float64)
+        return self
+
+    def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the share of times that each author (column) was the nearest to each text (row)."""
+        unknown = self._counter.transform(texts).astype(np.float64)
+        generator = np.random.default_rng(self.seed)
+        size = self._known.shape[1]
+        known, squares, part = np.ascontiguousarray(self._known.T), self._known**2, unknown.copy()
+        won = np.zeros((len(texts), len(self.authors)))
+        for _ in range(self.times):
+            chosen = np.zeros(size)
+            chosen[generator.permutation(size)[: max(1, round(self.share * size))]] = 1.0
+            part.data = unknown.data * chosen[unknown.indices]
+            lengths = np.sqrt(squares @ chosen)
+            cosines = part @ known / np.maximum(lengths, 1e-300)
+            # a text without any of the chosen features is near nobody: take an author at random, not the first
+            cosines += 1e-12 * generator.uniform(size=cosines.shape)
+            won[np.arange(len(texts)), cosines.argmax(axis=1)] += 1
+        return won / self.times
+
+
+class CharacterSvm:
+    """Attributes texts to authors by a linear support vector machine on tf-idf weights of character n-grams.
+
+    Parameters
+    ----------
+    shortest, longest : int
+        The lengths of the n-grams.
+    features : int
+        How many of the most frequent ones are used.
+    seed : int
+        Random seed of the solver.
+    """
+
+    name = "svm"
+    threshold = None
+
+    def __init__(self, shortest: int = 2, longest: int = 4, features: int = 100_000, seed: int = 0) -> None:
+        needs("sklearn", "tasks", "this attack")
+        self.shortest, self.longest, self.features, self.seed = shortest, longest, features, seed
+
+    def fit(self, texts: Sequence[str], authors: Sequence[str]) -> CharacterSvm:
+        """Learn from texts with their authors."""
+        from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415 - an extra
+        from sklearn.svm import LinearSVC  # noqa: PLC0415 - an extra
+
+        self.authors = sorted(set(authors))
+        if len(self.authors) < 2:
+            raise InputError("attribution needs texts by at least two authors.")
+        self._vectors = TfidfVectorizer(
+            analyzer="char",
+            ngram_range=(self.shortest, self.longest),
+            max_features=self.features,
+            sublinear_tf=True,
+        )
+        try:
+            vectors = self._vectors.fit_transform(texts)
+        except ValueError:
+            raise InputError("the known texts have no characters to learn from.") from None
+        self._machine = LinearSVC(random_state=self.seed, dual="auto").fit(vectors, list(authors))
+        return self
+
+    def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return each author's (column) distance from the boundary, for each text (row)."""
+        found = self._machine.decision_function(self._vectors.transform(texts))
+        return np.stack([-found, found], axis=1) if found.ndim == 1 else np.asarray(found)

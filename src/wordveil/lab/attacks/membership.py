@@ -1,30 +1,35 @@
 """Whether a person's texts trained a language model (Song & Shmatikov 2019).
 
 The auditor asks the model for the rank of each of the person's words among all words it would have expected there. A
-histogram of these ranks describes the person. To learn what the histograms of members look like, he trains *shadow*
-models on persons of his own, some of whom he leaves out, and a linear classifier on their histograms.
+histogram of these ranks describes the person. To learn what the histograms of members look like, the auditor trains
+*shadow* models on people of their own, leaving some of them out, and a linear classifier on the histograms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError, OptionError
 from wordveil.extras import needs
 from wordveil.lab.attacks.authors import Corpus
-from wordveil.lab.attacks.word_model import Lexicon, ModelSettings, WordModel
+from wordveil.lab.pytorch import seeded_torch, training_device
 from wordveil.progress import Watch, ignore
 from wordveil.stats import Estimate, plain
+from wordveil.text import tokenise
 
-__all__ = ["AUDITS", "PLANS", "Membership", "MembershipAuditor", "attack_membership", "rank_features"]
+__all__ = [
+    "AUDITS", "PLANS", "Lexicon", "Membership", "MembershipAuditor", "WordModel", "WordModelSize", "attack_membership",
+    "rank_features",
+]  # fmt: skip
 
-#: What the adversary has: a model of clean texts; one of veiled texts, while his shadow models are of clean ones; and
-#: one of veiled texts, with shadow models of veiled ones.
+#: What the attacker has: a model of clean texts; a model of veiled texts, with shadow models of clean ones; a model of
+#: veiled texts, with shadow models of veiled ones.
 PLANS = ("clean", "static", "adaptive")
 
 #: What the auditor asks about: the originals, or what was released of them.
@@ -48,15 +53,15 @@ class Membership:
     asked : {"original", "released"}
         What the auditor asked about.
     precision : Estimate
-        The share of members among those he took for members; NaN if he took nobody for one.
+        The share of members among the people taken for members; NaN if nobody was.
     recall : Estimate
-        The share of the members that he found.
+        The share of the members that were found.
     accuracy : Estimate
-        The share of all persons that he was right about; ½ is what a coin gives.
+        The share of all people judged rightly; a coin gives ½.
     auc : Estimate
-        How often a member scores above another person; ½ is chance.
+        How often a member scores above somebody else; ½ is chance.
     shadows : int
-        How many shadow models he trained.
+        How many shadow models were trained.
     """
 
     plan: str
@@ -74,7 +79,7 @@ class Membership:
 
 @dataclass(frozen=True)
 class _Person:
-    """Someone's texts: as they are, and as they are released."""
+    """A person's texts: as written, and as released."""
 
     original: Sequence[str]
     released: Sequence[str]
@@ -87,43 +92,43 @@ def attack_membership(
     plans: Sequence[str] = PLANS,
     asked: str | Sequence[str] = "original",
     shadows: int = 4,
-    settings: ModelSettings | None = None,
+    size: WordModelSize | None = None,
     seed: int = 0,
     watch: Watch = ignore,
 ) -> list[Membership]:
-    """Train a model on the texts of some persons and audit who they were.
+    """Train a model on the texts of some people, and tell who they were.
 
     Parameters
     ----------
     corpus : Corpus
-        The texts, with the person of each as its author.
+        The texts, each with the person who wrote it.
     veil, plans, asked
         What is attacked; see `MembershipAuditor.attack`.
-    shadows, settings, seed, watch
+    shadows, size, seed, watch
         Who attacks; see `MembershipAuditor`.
     """
-    auditor = MembershipAuditor(corpus, shadows=shadows, settings=settings, seed=seed, watch=watch)
+    auditor = MembershipAuditor(corpus, shadows=shadows, size=size, seed=seed, watch=watch)
     return auditor.attack(veil, plans=plans, asked=asked)
 
 
 class MembershipAuditor:
-    """Someone who tells whose texts trained a model, after practising on persons of his own.
+    """Tells whose texts trained a model, after practising on people of its own.
 
-    A quarter of the persons are members, a quarter are not, and the others are the auditor's own: each shadow model is
-    trained on a random half of them. What he practised on clean texts serves against every veil.
+    A quarter of the people are members, a quarter are not, and the others are the auditor's own: each shadow model is
+    trained on a random half of them. What was practised on clean texts serves against every veil.
 
     Parameters
     ----------
     corpus : Corpus
-        The texts, with the person of each as its author.
+        The texts, each with the person who wrote it.
     shadows : int
         How many shadow models.
-    settings : ModelSettings, optional
+    size : WordModelSize, optional
         How models are made.
     seed : int
-        Of who is a member, and of all training.
+        Random seed: of who is a member, and of all training.
     watch : callable
-        Told how far it is.
+        Told how far the work has got.
     """
 
     def __init__(
@@ -131,23 +136,23 @@ class MembershipAuditor:
         corpus: Corpus,
         *,
         shadows: int = 4,
-        settings: ModelSettings | None = None,
+        size: WordModelSize | None = None,
         seed: int = 0,
         watch: Watch = ignore,
     ) -> None:
         needs("sklearn", "tasks", "this attack")
         if shadows < 1:
-            raise WordveilError("the auditor needs at least one shadow model.")
+            raise OptionError("shadows must be at least 1.")
         self._corpus, self._shadows, self._seed, self._watch = corpus, shadows, seed, watch
-        self._settings = settings or ModelSettings()
+        self._size = size or WordModelSize()
         _, _, own = _parts(_persons(corpus, None), seed)
-        self._lexicon = Lexicon((text for person in own for text in person.original), self._settings.words)
+        self._lexicon = Lexicon((text for person in own for text in person.original), self._size.words)
         self._clean: _Lesson | None = None
 
     def attack(
         self, veil: Veiling | None = None, *, plans: Sequence[str] = PLANS, asked: str | Sequence[str] = "original"
     ) -> list[Membership]:
-        """Train a model on the members' texts and say who they were.
+        """Train a model on the members' texts, and tell who they were.
 
         Parameters
         ----------
@@ -156,14 +161,14 @@ class MembershipAuditor:
         plans : sequence of {"clean", "static", "adaptive"}
             What to train models on: see `PLANS`.
         asked : {"original", "released"}, or several
-            What the auditor asks about. With the originals he finds out whether veiling hides a person; with what was
-            released, whether the model knows the veiled text again. One answer for each, plan by plan.
+            What the auditor asks about. The originals show whether veiling hides a person; what was released shows
+            whether the model recognises the veiled text. One answer for each, plan by plan.
         """
         questions = (asked,) if isinstance(asked, str) else tuple(asked)
         if veil is None and set(plans) != {"clean"}:
-            raise WordveilError("without a veil, membership can only be attacked on clean texts.")
+            raise OptionError("without a veil, the only plan is clean.")
         if not set(questions) <= set(AUDITS) or not set(plans) <= set(PLANS):
-            raise WordveilError(f"choose among the plans {', '.join(PLANS)}, and ask about original or released texts.")
+            raise OptionError(f"plans must be among {', '.join(PLANS)}, and asked must be original or released.")
         members, others, own = _parts(_persons(self._corpus, veil), self._seed)
         found = []
         for number, plan in enumerate(plans):
@@ -178,7 +183,7 @@ class MembershipAuditor:
         return found
 
     def _model(self, texts: list[str], seed: int) -> WordModel:
-        return WordModel(self._lexicon, self._settings, seed).fit(texts)
+        return WordModel(self._lexicon, self._size, seed).fit(texts)
 
     def _practised_on_clean(self, own: list[_Person]) -> _Lesson:
         if self._clean is None:
@@ -186,7 +191,7 @@ class MembershipAuditor:
         return self._clean
 
     def _practise(self, own: list[_Person], veiled: bool, abouts: Sequence[str]) -> dict[str, _Lesson]:
-        """Train shadow models and describe those who are in them and those who are not, by each kind of question."""
+        """Train shadow models and describe who is in them and who is not, for each kind of question."""
         taught: dict[str, list[NDArray[np.float64]]] = {about: [] for about in abouts}
         answers = []
         for shadow in range(self._shadows):
@@ -228,7 +233,7 @@ def _persons(corpus: Corpus, veil: Veiling | None) -> list[_Person]:
 def _parts(persons: list[_Person], seed: int) -> tuple[list[_Person], list[_Person], list[_Person]]:
     quarter = len(persons) // 4
     if quarter < 2:
-        raise WordveilError("a membership attack needs texts of at least 8 persons.")
+        raise InputError("a membership attack needs texts by at least 8 people.")
     order = np.random.default_rng([seed, 0]).permutation(len(persons)).tolist()
     shuffled = [persons[place] for place in order]
     return shuffled[:quarter], shuffled[quarter : 2 * quarter], shuffled[2 * quarter :]
@@ -266,7 +271,6 @@ def _measure(plan: str, asked: str, scores: NDArray[np.float64], members: int, s
     taken = scores > 0
     hits, false = int(taken[:members].sum()), int(taken[members:].sum())
     is_member = np.arange(len(scores)) < members
-
     return Membership(
         plan=plan,
         asked=asked,
@@ -276,3 +280,153 @@ def _measure(plan: str, asked: str, scores: NDArray[np.float64], members: int, s
         auc=Estimate.area(scores[is_member], scores[~is_member]),
         shadows=shadows,
     )
+
+
+_PADDING, _START, _UNKNOWN, _SPECIAL = 0, 1, 2, 3
+
+
+class Lexicon:
+    """The words that a model knows: the most frequent words of a public text.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The text.
+    words : int
+        How many words at most.
+    """
+
+    def __init__(self, texts: Iterable[str], words: int) -> None:
+        counted = Counter(key for text in texts for key in tokenise(text).keys)
+        kept = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))[:words]
+        if not kept:
+            raise InputError("the reference texts have no words to learn from.")
+        self._places = {word: place for place, (word, _) in enumerate(kept, _SPECIAL)}
+
+    def __len__(self) -> int:
+        return len(self._places) + _SPECIAL
+
+    def pieces(self, texts: Iterable[str], longest: int) -> list[list[int]]:
+        """Return the texts as numbers of words, cut into pieces."""
+        found = []
+        for text in texts:
+            numbers = [self._places.get(key, _UNKNOWN) for key in tokenise(text).keys]
+            found += [numbers[start : start + longest] for start in range(0, len(numbers), longest)]
+        return found
+
+
+@dataclass(frozen=True)
+class WordModelSize:
+    """How a model is made and trained.
+
+    Parameters
+    ----------
+    words : int
+        How many words it knows.
+    width : int
+        The size of its word vectors and of its state.
+    epochs : int
+        How often it sees its texts.
+    batch : int
+        How many pieces of text make a step.
+    rate : float
+        The learning rate (Adam).
+    longest : int
+        How many words a piece of text has at most.
+    """
+
+    words: int = 5000
+    width: int = 96
+    epochs: int = 20
+    batch: int = 32
+    rate: float = 4e-3
+    longest: int = 24
+
+    def __post_init__(self) -> None:
+        if min(self.words, self.width, self.epochs, self.batch, self.longest) < 1 or not self.rate > 0:
+            raise OptionError("words, width, epochs, batch, longest and rate must all be above 0.")
+
+
+class WordModel:
+    """Predicts the next word of a text with a gated recurrent network (GRU), in PyTorch, on CUDA if there is a device.
+
+    Parameters
+    ----------
+    lexicon : Lexicon
+        The words it knows.
+    size : WordModelSize
+        How it is made.
+    seed : int
+        Random seed: of the first weights and of the order of training.
+    """
+
+    def __init__(self, lexicon: Lexicon, size: WordModelSize, seed: int = 0) -> None:
+        needs("torch", "gpu", "this attack")
+        self.lexicon, self.size, self.seed = lexicon, size, seed
+
+    def fit(self, texts: Sequence[str]) -> WordModel:
+        """Train on texts."""
+        import torch  # noqa: PLC0415 - an extra, and slow to import
+
+        pieces = self.lexicon.pieces(texts, self.size.longest)
+        if not pieces:
+            raise InputError("a word model cannot be trained on texts without words.")
+        with seeded_torch(self.seed):
+            self._network = _network(len(self.lexicon), self.size.width).to(training_device())
+            optimiser = torch.optim.Adam(self._network.parameters(), lr=self.size.rate)
+            generator = np.random.default_rng(self.seed)
+            for _ in range(self.size.epochs):
+                order = generator.permutation(len(pieces))
+                for inputs, targets in self._batches([pieces[place] for place in order.tolist()]):
+                    optimiser.zero_grad()
+                    loss = torch.nn.functional.cross_entropy(
+                        _expected(self._network, inputs).flatten(0, 1), targets.flatten(), ignore_index=_PADDING
+                    )
+                    loss.backward()
+                    torch.nn.utils.clip_grad_norm_(self._network.parameters(), 1.0)
+                    optimiser.step()
+        return self
+
+    def ranks(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return the rank of every known word of the texts among all that the model expected there; 0 is the first."""
+        import torch  # noqa: PLC0415 - an extra, and slow to import
+
+        found = [np.empty(0, dtype=np.int64)]
+        with torch.no_grad(), seeded_torch(self.seed):
+            for inputs, targets in self._batches(self.lexicon.pieces(texts, self.size.longest)):
+                known = targets >= _SPECIAL
+                scores = _expected(self._network, inputs)[known][:, _SPECIAL:]
+                own = scores.gather(1, (targets[known] - _SPECIAL)[:, None])
+                found.append((scores > own).sum(dim=1).cpu().numpy().astype(np.int64))
+        return np.concatenate(found)
+
+    def _batches(self, pieces: list[list[int]]) -> Iterator[tuple[Any, Any]]:
+        import torch  # noqa: PLC0415 - an extra, and slow to import
+
+        device = training_device()
+        for start in range(0, len(pieces), self.size.batch):
+            part = pieces[start : start + self.size.batch]
+            padded = torch.zeros(len(part), max(map(len, part)) + 1, dtype=torch.int64)
+            padded[:, 0] = _START
+            for row, piece in enumerate(part):
+                padded[row, 1 : len(piece) + 1] = torch.tensor(piece)
+            padded = padded.to(device)
+            yield padded[:, :-1], padded[:, 1:]
+
+
+def _network(words: int, width: int) -> Any:
+    from torch import nn  # noqa: PLC0415 - an extra, and slow to import
+
+    return nn.ModuleDict(
+        {
+            "vectors": nn.Embedding(words, width),
+            "states": nn.GRU(width, width, batch_first=True),
+            "scores": nn.Linear(width, words),
+        }
+    )
+
+
+def _expected(network: Any, inputs: Any) -> Any:
+    """Return a score of every word at every place of the inputs."""
+    states, _ = network["states"](network["vectors"](inputs))
+    return network["scores"](states)

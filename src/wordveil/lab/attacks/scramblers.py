@@ -1,7 +1,7 @@
 """Query scramblers to compare a veil with: Versatile and Incognito, the baselines of the WSDM 2020 paper.
 
-They are re-implemented from how that paper and their own abstracts describe them, since neither published code. What
-the descriptions leave open is chosen here in the simplest way, and said with each. Neither promises anything.
+They are re-implemented from the descriptions in that paper and in their own abstracts, because neither published code.
+What the descriptions leave open is chosen here in the simplest way and documented. Neither promises anything.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.spaces import Space
 from wordveil.text import stop_words, tokenise
 
@@ -54,7 +54,7 @@ class Versatile:
     reference : sequence of str, optional
         Public texts, for ``statistical``.
     seed : int
-        Of the choice among several general words.
+        Random seed of the choice among several general words.
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class Versatile:
         seed: int = 0,
     ) -> None:
         if kind not in ("semantic", "statistical"):
-            raise WordveilError("Versatile is semantic or statistical.")
+            raise OptionError("Versatile is semantic or statistical.")
         if (general if kind == "semantic" else reference) is None:
-            raise WordveilError("Versatile needs a dictionary to be semantic, and reference texts to be statistical.")
+            raise OptionError("Versatile needs general to be semantic, and reference to be statistical.")
         self.kind, self._general = kind, general
         self._generator = np.random.default_rng(seed)
         self._texts = [set(_content(text)) for text in reference or ()]
@@ -99,7 +99,7 @@ class Versatile:
             for other, count in with_them.items()
             if len(self._where[other]) >= common
         )
-        # where the reference knows nothing of the query, nothing is left of it
+        # where the reference knows none of the words, nothing is left of the query
         return [scored[place][1] if place < len(scored) else "" for place in range(len(words))]
 
 
@@ -122,7 +122,7 @@ class Incognito:
     noise : float
         The probability of replacing another word; 0 for no noise at all.
     seed : int
-        Of the noise.
+        Random seed of the noise.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Incognito:
         seed: int = 0,
     ) -> None:
         if not (0.0 <= threshold <= 1.0 and 0.0 <= noise <= 1.0):
-            raise WordveilError("Incognito's threshold and noise must lie between 0 and 1.")
+            raise OptionError("threshold and noise must lie between 0 and 1.")
         self.threshold, self.noise = threshold, noise
         self._space = space
         self._generator = np.random.default_rng(seed)
@@ -161,7 +161,7 @@ class Incognito:
             return word
         related = self._neighbours(word)
         if not related:
-            return "" if risky else word  # nothing is known of the word, so that it cannot be told what is like it
+            return "" if risky else word  # the word is unknown, so nothing is known to be like it
         safer = [other for other in related if self.risk(other) < self.risk(word)]
         if self.noise:
             return str(self._generator.choice(safer or related))

@@ -1,4 +1,4 @@
-"""Collections of texts by author, out of the data folder."""
+"""Collections of texts by author, read from the data folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError
 from wordveil.lab.attacks import Corpus
 from wordveil.lab.tasks import DataFolder
 
@@ -33,7 +33,7 @@ def pan11(data: DataFolder, name: str) -> Corpus:
 
 
 def pan11_test(data: DataFolder, known: Corpus) -> Corpus:
-    """Read the small test of PAN 2011, of which only texts by known authors are kept."""
+    """Read the small test of PAN 2011, keeping only texts by known authors."""
     truth = {}
     for file, inside in _TEXT.findall(data.text("pan11/GroundTruthSmallTest+.xml")):
         author = _AUTHOR.search(inside)
@@ -59,23 +59,23 @@ def pang_lee(data: DataFolder) -> Corpus:
 
 
 def state_of_the_union(data: DataFolder, fewest: int = 4) -> Corpus:
-    """Read the addresses by presidents who gave at least so many."""
+    """Read the addresses of presidents who gave at least `fewest`."""
     addresses = [data.json(name) for name in data.files("sotu", ".json")]
     try:
         corpus = Corpus([one["text"] for one in addresses], [one["name"] for one in addresses])
     except (KeyError, TypeError):
-        raise WordveilError("an address of the data folder's sotu has no text or no name.") from None
+        raise InputError("an address in sotu of the data folder has no text or no name.") from None
     counts = Counter(corpus.authors)
     return _checked(_only(corpus, {author for author, count in counts.items() if count >= fewest}), "sotu")
 
 
 def largest_authors(corpus: Corpus, count: int) -> Corpus:
-    """Keep the authors of whom there is most."""
+    """Keep the `count` authors with the most texts."""
     return _only(corpus, {author for author, _ in Counter(corpus.authors).most_common(count)})
 
 
 def limited(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
-    """Keep at most so many texts, chosen at random."""
+    """Keep at most `most` texts, chosen at random."""
     places = np.sort(np.random.default_rng(seed).permutation(len(corpus))[:most]).tolist()
     return Corpus([corpus.texts[place] for place in places], [corpus.authors[place] for place in places])
 
@@ -87,5 +87,5 @@ def _only(corpus: Corpus, authors: set[str]) -> Corpus:
 
 def _checked(corpus: Corpus, name: str) -> Corpus:
     if not len(corpus):
-        raise WordveilError(f"no text with an author was found in {name} of the data folder.")
+        raise InputError(f"no text with an author was found in {name} of the data folder.")
     return corpus

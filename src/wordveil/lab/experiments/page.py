@@ -1,56 +1,116 @@
-"""The page of results, written from a folder of them: nothing on it is put together by hand."""
+"""A folder of results, JSON beside pictures, and the page written from it: nothing on it is put together by hand."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from wordveil.errors import FileError
+from wordveil.extras import check_can_draw, save
 from wordveil.files import write_whole
 from wordveil.lab.experiments.registry import EXPERIMENTS
-from wordveil.lab.experiments.result import Table
-from wordveil.lab.experiments.results import ResultFolder
+from wordveil.lab.experiments.run import Result, Table
 
-__all__ = ["write_page"]
+__all__ = ["ResultFolder", "write_page"]
 
 _HEAD = """# Results
 
-The tables and figures of the [four papers](references.md#the-four-papers) that show something measured, done again. The
-page is written by `wordveil reproduce --page` from what the experiments left; each section names the command that gives
-its figures again. A changed task is called changed. A quick run uses fewer words, examples and repetitions than a full
-one.
+The measured tables and figures of the [four papers](references.md#the-four-papers), reproduced. `wordveil reproduce
+--page` writes this page from the results of the experiments; each section names the command that gives its figures. A
+changed task is called changed. A quick run uses fewer words, examples and repetitions than a full one.
 
 Not on this page are the ICDM paper's Table I, which is in
 [hyperbolic space](hyperbolic.md#generalising-not-only-swapping), its Figs. 1 and 2, the NADP paper's Fig. 1 and the
 challenges paper's Fig. 1, which are drawings, and the ICDM paper's Tables II and V, which list properties of geometries
 and names of tasks.
 
-The data sets are not part of the project. `--data` is a folder with a folder for each collection in it:
-[data sets](data.md) says which, and what lies in them.
+The data sets are not part of the project. `--data` is a folder with one folder in it for each collection:
+[data sets](data.md) lists them and what is in them.
 
-**What the words mean**
+**Terms**
 
 - *N_w*: how often a word stays itself in 1,000 draws. *S_w*: how many different words come out in 1,000 draws. *Worst*
   is the word that stays most, or has the fewest outputs, of the words that were measured.
-- *Level*: how often the adversary's best guess of a word is right. Mechanisms are compared at equal levels, since their
-  ε cannot be compared.
+- *Level*: how often the attacker's best guess of a word is right. Mechanisms are compared at equal levels, because
+  their ε cannot be compared.
 - *Share*: how far a score is on the way from random words (0) to clean text (1).
 - *Near loss*: how well a word can be told from its most similar words, ten if no number is given: the largest log-ratio
-  over all outputs, in the median over a sample of words. With ≤ it is what the mechanism promises and was not measured.
-- *Static* adversary: knows clean texts. *Adaptive* adversary: veils the texts he knows in the same way before he learns
-  from them. *Asked about released* texts: he is shown what was released; *original*: what was written.
-- Figures in brackets are 95% intervals, and ± is a standard error unless the section says otherwise. An interval of a
-  task covers which examples there were; of the noise of veiling it knows only the runs that were made, one to three.
+  over all outputs, as the median over a sample of words. With ≤ it is what the mechanism promises and was not measured.
+- *Static* attacker: knows clean texts. *Adaptive* attacker: veils the texts they know in the same way before learning
+  from them. *Asked about released* texts: they are shown what was released; *original*: what was written.
+- Figures in brackets are 95% intervals, and ± is a standard error unless the section says otherwise. The interval of a
+  task covers the choice of examples; of the noise of veiling it knows only the runs that were made, one to three.
   Where training or test alone is veiled (tasks, wsdm-fig5), another run may well lie outside. Intervals of authorship
-  are for the texts of these authors: for others they would be wider."""
+  hold for texts of these authors: for others they would be wider."""
+
+
+class ResultFolder:
+    """Keeps one run of each experiment; a quick run replaces a full one only if asked to.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; made if it does not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        check_can_draw()
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            raise FileError(f"cannot make the folder {path}.") from None
+
+    def keep(self, result: Result, facts: dict[str, Any], *, replace: bool = False) -> bool:
+        """Write what an experiment found, unless a full run is there already; return whether it was written.
+
+        Parameters
+        ----------
+        result, facts
+            From `run_experiment`.
+        replace : bool
+            Let a quick run replace a full one.
+        """
+        name = facts["name"]
+        if facts["quick"] and not replace and not self._is_quick(name):
+            return False
+        for part, figure in sorted(result.figures.items()):
+            save(figure, self.picture(name, part))
+        write_whole(self._file(name), json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+        return True
+
+    def found(self) -> dict[str, dict[str, Any]]:
+        """Return the facts of every experiment that was kept, in the order of the papers."""
+        return {name: self._read(name) for name in EXPERIMENTS if self._file(name).exists()}
+
+    def picture(self, name: str, part: str) -> Path:
+        """Return the path of an experiment's picture."""
+        return self.path / f"{name}{f'-{part}' if part else ''}.png"
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}.json"
+
+    def _is_quick(self, name: str) -> bool:
+        return not self._file(name).exists() or bool(self._read(name)["quick"])
+
+    def _read(self, name: str) -> dict[str, Any]:
+        try:
+            facts = json.loads(self._file(name).read_text(encoding="utf-8"))
+            if facts["name"] == name and isinstance(facts["quick"], bool):
+                return dict(facts)
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        raise FileError(f"{self._file(name)} was not written by an experiment; remove it or run the experiment again.")
 
 
 def write_page(page: Path, folder: ResultFolder) -> None:
-    """Write a section for every experiment of the folder.
+    """Write a page with a section for every experiment of the folder.
 
     Parameters
     ----------
     page : Path
-        The page; replaced if it is there.
+        The page; replaced if it exists.
     folder : ResultFolder
         What was found.
     """
@@ -70,7 +130,7 @@ def _contents(found: dict[str, dict[str, Any]]) -> str:
 
 
 def _pictures(facts: dict[str, Any], folder: ResultFolder, page: Path) -> list[str]:
-    """Return where the pictures lie as seen from the page; those outside its folder are left out."""
+    """Return the paths of the pictures as seen from the page, without those outside its folder."""
     here = page.resolve().parent
     paths = [folder.picture(facts["name"], part).resolve() for part in facts["figures"]]
     return [path.relative_to(here).as_posix() for path in paths if path.is_relative_to(here)]
@@ -91,5 +151,5 @@ def _section(facts: dict[str, Any], pictures: list[str]) -> str:
     parts += [f"![{facts['title']}]({picture})" for picture in pictures]
     run = "A quick run" if facts["quick"] else "A full run"
     where = " on a machine with a CUDA device" if facts["cuda"] else ""
-    parts += [facts["reading"], f"{run}{where}; it took {facts['seconds']:,.0f} s, less what the cache held already."]
+    parts += [facts["reading"], f"{run}{where}; it took {facts['seconds']:,.0f} s, apart from what was already cached."]
     return "\n\n".join(parts)

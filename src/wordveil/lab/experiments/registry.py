@@ -1,4 +1,4 @@
-"""The list of experiments: one line for each table or figure, and for each one of a paper a file."""
+"""The list of experiments, one line for each table or figure, and the one way to run them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wordveil.errors import WordveilError
-from wordveil.extras import training_device
-from wordveil.lab.experiments.result import Result, Setting
+from wordveil.errors import OptionError
+from wordveil.lab.experiments.run import Result, Run
+from wordveil.lab.pytorch import training_device
 
 __all__ = ["EXPERIMENTS", "Experiment", "run_experiment"]
 
@@ -32,7 +32,8 @@ class Experiment:
     Attributes
     ----------
     name : str
-        By which it is asked for; its file is the same with underscores.
+        What it is asked for by: ``icdm-fig3`` is the function ``fig3`` of the module ``icdm``; a name without a dash
+        is a function of the module ``frontier``.
     title : str
         What the paper shows there.
     needs_data : bool
@@ -48,10 +49,12 @@ class Experiment:
         """Whose table or figure it is."""
         return _PAPERS[self.name.split("-")[0]]
 
-    @property
-    def module(self) -> str:
-        """The file that does it."""
-        return f"wordveil.lab.experiments.{self.name.replace('-', '_')}"
+    def __call__(self, run: Run) -> Result:
+        """Run it; its module is imported only now."""
+        module, _, function = self.name.rpartition("-")
+        found = importlib.import_module(f"wordveil.lab.experiments.{module or 'frontier'}")
+        result: Result = getattr(found, function)(run)
+        return result
 
 
 #: The experiments by name, in the order of the papers.
@@ -76,22 +79,22 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("nadp-fig3", "Fig. 3: skewness over ε", False),
         ("nadp-fig4", "Fig. 4: histograms of the estimated p(x|M(x))", False),
         ("nadp-table1", "Table 1: nearest words of noisy vectors", False),
-        ("challenges", "Section 6: each proposal against the plain mechanism at equal adversary success", True),
-        ("mechanisms", "Every mechanism at equal adversary success, with and without word frequencies", True),
+        ("challenges", "Section 6: each proposal against the plain mechanism at equal attacker success", True),
+        ("mechanisms", "Every mechanism at equal attacker success, with and without word frequencies", True),
         ("tasks", "Every task: clean, veiled at training and at test time, random", True),
         ("frontier", "How the default mechanism was chosen, and tasks that were not used to choose it", True),
     )
 }
 
 
-def run_experiment(name: str, setting: Setting) -> tuple[Result, dict[str, Any]]:
+def run_experiment(name: str, run: Run) -> tuple[Result, dict[str, Any]]:
     """Run one experiment.
 
     Parameters
     ----------
     name : str
         One of `EXPERIMENTS`.
-    setting : Setting
+    run : Run
         How to run it.
 
     Returns
@@ -101,21 +104,21 @@ def run_experiment(name: str, setting: Setting) -> tuple[Result, dict[str, Any]]
     """
     experiment = EXPERIMENTS.get(name)
     if experiment is None:
-        raise WordveilError(f"there is no experiment {name!r}; `wordveil reproduce --list` shows them.")
-    if experiment.needs_data and setting.folder is None:
-        raise WordveilError(f"the experiment {name} needs data sets; give their folder with --data.")
-    watch = setting.watch
-    setting = replace(setting, watch=lambda what, share: watch(f"{name}, {what}", share))
-    began = time.perf_counter()
-    result: Result = importlib.import_module(experiment.module).run(setting)
+        raise OptionError(f"unknown experiment {name!r}; choose from {', '.join(EXPERIMENTS)}.")
+    if experiment.needs_data and run.folder is None:
+        raise OptionError(f"the experiment {name} needs the folder of data sets.")
+    watch = run.watch
+    run = replace(run, watch=lambda what, share: watch(f"{name}, {what}", share))
+    started = time.perf_counter()
+    result = experiment(run)
     facts = {
         "name": name,
         "title": experiment.title,
         "paper": experiment.paper,
-        "seed": setting.seed,
-        "quick": setting.quick,
-        "cuda": _has_cuda(),
-        "seconds": round(time.perf_counter() - began, 1),
+        "seed": run.seed,
+        "quick": run.quick,
+        "cuda": "torch" in sys.modules and training_device().type == "cuda",
+        "seconds": round(time.perf_counter() - started, 1),
         "changed": result.changed,
         "reading": result.reading,
         "tables": [table.to_dict() for table in result.tables],
@@ -123,8 +126,3 @@ def run_experiment(name: str, setting: Setting) -> tuple[Result, dict[str, Any]]
         "facts": result.facts,
     }
     return result, facts
-
-
-def _has_cuda() -> bool:
-    """Whether what PyTorch trained, it trained on a CUDA device."""
-    return "torch" in sys.modules and training_device().type == "cuda"

@@ -1,13 +1,9 @@
-"""Downstream tasks: what text is still good for after it was veiled."""
+"""Downstream tasks: what a text is still good for after it has been veiled."""
 
-from wordveil.lab.tasks.catalogue import TASKS, load_task
-from wordveil.lab.tasks.evaluation import WHEN, evaluate
-from wordveil.lab.tasks.folder import DataFolder
-from wordveil.lab.tasks.models import AveragedVectors, BiLstm, Model
-from wordveil.lab.tasks.outcome import Interval, Outcome, lead, mean_of, share_of_the_way
-from wordveil.lab.tasks.rewriting import RandomWords, Rewriter, random_words, veiled
-from wordveil.lab.tasks.task import CLASSES, ODD, SIMILARITY, Task
-from wordveil.lab.tasks.vectors import Reader
+from wordveil.lab.tasks.datasets import TASKS, DataFolder, load_task
+from wordveil.lab.tasks.evaluation import WHEN, RandomWords, Rewriter, evaluate, random_words, veiled
+from wordveil.lab.tasks.models import AveragedVectors, BiLstm, Model, Reader
+from wordveil.lab.tasks.task import CLASSES, ODD, SIMILARITY, Outcome, Task, lead, mean_of, share_of_the_way
 
 __all__ = [
     "CLASSES",
@@ -18,7 +14,6 @@ __all__ = [
     "AveragedVectors",
     "BiLstm",
     "DataFolder",
-    "Interval",
     "Model",
     "Outcome",
     "RandomWords",

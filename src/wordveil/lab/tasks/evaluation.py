@@ -2,26 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
-from wordveil.lab.tasks.models import Model
-from wordveil.lab.tasks.outcome import Outcome
-from wordveil.lab.tasks.rewriting import Rewriter
-from wordveil.lab.tasks.task import CLASSES, SIMILARITY, Task
-from wordveil.lab.tasks.vectors import cosines
+from wordveil._mechanisms import Mechanism
+from wordveil.errors import OptionError
+from wordveil.guarantee import Guarantee
+from wordveil.lab.tasks.models import Model, cosines
+from wordveil.lab.tasks.task import CLASSES, SIMILARITY, Outcome, Task
+from wordveil.noise import Entropy
+from wordveil.spaces import Space
+from wordveil.spaces.space import Ids
+from wordveil.text import RareWords, Veil
 
-__all__ = ["WHEN", "evaluate", "right_classes"]
+__all__ = ["WHEN", "RandomWords", "Rewriter", "evaluate", "random_words", "right_classes", "veiled"]
 
-Columns: TypeAlias = tuple[Sequence[str], ...]
+#: Rewrites texts, with the random numbers of a seed.
+Rewriter: TypeAlias = Callable[[Sequence[str], int], list[str]]
 
-#: When texts are veiled: those that are learnt from, those that are tested on, or both.
+#: Which texts are veiled: those the model learns from, those it is tested on, or both.
 WHEN = ("train", "test", "both")
+
+_LEAST = 1e-9  # the smallest ε that mechanisms take
+
+
+class RandomWords(Mechanism[Space]):
+    """Replaces every word by one drawn uniformly from the vocabulary: perfect privacy, the least utility.
+
+    Parameters
+    ----------
+    space : Space
+        The words.
+    """
+
+    name = "random"
+    family = "draws from exact probabilities"
+    summary = "draws every word uniformly, whatever the input"
+    in_brief = "the output says nothing about the input"
+    source = "the lower bound of the papers' utility experiments"
+
+    def __init__(self, space: Space) -> None:
+        super().__init__(space, _LEAST)  # the promise holds at every ε above 0
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """Replace each word by any word."""
+        return (entropy or Entropy()).below(np.full(len(ids), len(self.space)))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        return self.make_guarantee()
+
+
+def veiled(
+    mechanism: Mechanism[Any], *, select: str = "all", oov: str = "replace", rare: RareWords | None = None
+) -> Rewriter:
+    """Return a rewriter that veils texts with a mechanism, whatever it promises.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What replaces words.
+    select, oov : str
+        Which words are veiled, and what becomes of those outside the vocabulary; see `wordveil.Veil`.
+    rare : RareWords, optional
+        What finds unlikely words, for the selection ``rare``.
+    """
+
+    def rewrite(texts: Sequence[str], seed: int) -> list[str]:
+        veil = Veil(mechanism, select=select, rare=rare, oov=oov, case="lower", seed=seed, unproven=True)
+        return [release.text for release in veil.many(texts)]
+
+    return rewrite
+
+
+def random_words(space: Space, **options: Any) -> Rewriter:
+    """Return a rewriter that puts random words in place of the selected ones; its options are those of `veiled`."""
+    return veiled(RandomWords(space), **options)
 
 
 def evaluate(
@@ -32,54 +93,49 @@ def evaluate(
     Parameters
     ----------
     task : Task
-        What to do.
+        The task.
     model : Model
-        What learns; tasks of similarity and of the odd one use its vectors alone.
+        What learns; tasks of similarity and of the odd one only use its vectors.
     rewrite : callable, optional
-        What the texts go through; if not given they stay as they are, and one repetition tells all.
+        Rewrites the texts; if not given they stay as they are and the task is done once.
     when : {"train", "test", "both"}
-        Which texts go through it. Nothing is learnt in tasks of similarity and of the odd one, so there it is the test.
+        Which texts are rewritten. Tasks of similarity and of the odd one learn nothing, so they only have a test.
     repeats : int
-        How often to rewrite, learn and test anew.
+        How often to rewrite, learn and test.
     seed : int
-        Which random numbers.
+        Random seed.
     """
     if when not in WHEN:
-        raise WordveilError(f"texts are veiled at one of {', '.join(WHEN)}, not {when!r}.")
+        raise OptionError(f"when must be one of {', '.join(WHEN)}, not {when!r}.")
     if task.kind != CLASSES and when == "train":
-        raise WordveilError(f"nothing is learnt in the task {task.name}, so it cannot be veiled at training time.")
+        raise OptionError(f"the task {task.name} learns nothing, so it cannot be veiled at training time.")
     if rewrite is None:
-        answers = [_answers(task, model, task.columns, task.columns, when, seed)]
-        return Outcome(task, np.stack(answers))
+        return Outcome(task, _answers(task, model, task.columns, when, seed)[None])
     answers = []
     for number in np.random.SeedSequence(seed).generate_state(repeats).tolist():
         rewritten = tuple(rewrite(column, number + place) for place, column in enumerate(task.columns))
-        answers.append(_answers(task, model, task.columns, rewritten, when, number))
+        answers.append(_answers(task, model, rewritten, when, number))
     return Outcome(task, np.stack(answers))
 
 
-def _answers(task: Task, model: Model, clean: Columns, rewritten: Columns, when: str, seed: int) -> NDArray[np.float64]:
+def _answers(
+    task: Task, model: Model, rewritten: tuple[Sequence[str], ...], when: str, seed: int
+) -> NDArray[np.float64]:
     if task.kind == CLASSES:
-        return _right_classes(task, model, clean, rewritten, when, seed)
+        other = model.features(rewritten)
+        plain = other if when == "both" or rewritten is task.columns else model.features(task.columns)
+        learnt, tested = {"train": (other, plain), "test": (plain, other), "both": (other, other)}[when]
+        return right_classes(task, model, learnt, tested, seed)
     means = [model.reader.means(column) for column in rewritten]
     if task.kind == SIMILARITY:
         return cosines(*means)
     return (_odd_ones(means) == task.gold).astype(np.float64)
 
 
-def _right_classes(
-    task: Task, model: Model, clean: Columns, rewritten: Columns, when: str, seed: int
-) -> NDArray[np.float64]:
-    other = model.features(rewritten)
-    plain = other if when == "both" or rewritten is clean else model.features(clean)
-    learnt, tested = {"train": (other, plain), "test": (plain, other), "both": (other, other)}[when]
-    return right_classes(task, model, learnt, tested, seed)
-
-
 def right_classes(
     task: Task, model: Model, learnt: NDArray[Any], tested: NDArray[Any], seed: int
 ) -> NDArray[np.float64]:
-    """Learn classes and tell them, and return 1 for each tested example whose class was told, 0 elsewhere.
+    """Learn classes and predict them; return 1 for each tested example that was predicted right, 0 elsewhere.
 
     Parameters
     ----------
@@ -88,9 +144,9 @@ def right_classes(
     model : Model
         What learns.
     learnt, tested : array
-        What the model sees of each example of the task where it learns from it, and where it is tested on it.
+        What the model sees of each example of the task when it learns from it, and when it is tested on it.
     seed : int
-        Which random numbers.
+        Random seed.
     """
     right = np.empty(len(task))
     for train, test in task.splits():

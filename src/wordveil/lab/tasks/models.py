@@ -8,13 +8,61 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.extras import needs
-from wordveil.lab.tasks.vectors import Reader
+from wordveil.lab.pytorch import seeded_torch, training_device
+from wordveil.lab.tasks.task import Task
+from wordveil.spaces import EuclideanSpace
+from wordveil.text import tokenise
 
-__all__ = ["AveragedVectors", "BiLstm", "Model"]
+__all__ = ["AveragedVectors", "BiLstm", "Model", "Reader", "cosines"]
+
+_BATCH = 64
+_RATE = 2e-3
+
+
+class Reader:
+    """Reads texts through public word vectors, as an analyst does.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+        The words and their vectors.
+    """
+
+    def __init__(self, space: EuclideanSpace) -> None:
+        self.space = space
+
+    def ids(self, text: str) -> list[int]:
+        """Return the ids of the known words, in order."""
+        get = self.space.vocabulary.ids.get
+        pieces, keys = tokenise(text)
+        found = (get(word, get(key, -1)) for word, key in zip(pieces[1::2], keys, strict=True))
+        return [place for place in found if place >= 0]
+
+    def known(self, task: Task) -> Task:
+        """Return the task without the examples that have a text without any known word."""
+        heard = [[bool(self.ids(text)) for text in column] for column in task.columns]
+        return task.only(np.flatnonzero(np.all(heard, axis=0)))
+
+    def means(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the mean vector of each text, a row each; zero for a text without a known word."""
+        rows = [self.ids(text) for text in texts]
+        lengths = np.array([len(row) for row in rows])
+        words = np.fromiter((place for row in rows for place in row), np.int64, count=int(lengths.sum()))
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        counts = csr_array((np.ones(len(words), np.float32), words, indptr), shape=(len(rows), len(self.space)))
+        return np.asarray(counts @ self.space.matrix / np.maximum(lengths, 1)[:, None], dtype=np.float32)
+
+
+def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the cosine of each row with the row beside it; 0 where one of them is zero."""
+    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    products = np.einsum("ij,ij->i", left, right)
+    return np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0)
 
 
 class Model(ABC):
@@ -37,11 +85,11 @@ class Model(ABC):
     def predict(
         self, train: NDArray[Any], labels: NDArray[np.float64], test: NDArray[Any], seed: int
     ) -> NDArray[np.float64]:
-        """Learn from examples with their classes and tell those of others."""
+        """Learn from examples with their classes and predict those of others."""
 
 
 class AveragedVectors(Model):
-    """Logistic regression on the mean vector of a text; on ``|a-b|`` and ``a*b`` of the two of a pair."""
+    """Logistic regression on the mean vector of a text; for a pair of texts, on ``|a-b|`` and ``a*b``."""
 
     def features(self, columns: Sequence[Sequence[str]]) -> NDArray[np.float32]:
         """Return what the model sees of the examples, a row each."""
@@ -57,7 +105,7 @@ class AveragedVectors(Model):
     def predict(
         self, train: NDArray[Any], labels: NDArray[np.float64], test: NDArray[Any], seed: int
     ) -> NDArray[np.float64]:
-        """Learn from examples with their classes and tell those of others."""
+        """Learn from examples with their classes and predict those of others."""
         needs("sklearn", "tasks", "this task")
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - an extra
         from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
@@ -82,7 +130,7 @@ class BiLstm(Model):
     words : int
         How many words of a text are read at most.
     hidden, epochs : int
-        The size of the state in each direction, and how often the examples are gone through.
+        The size of the state in each direction, and how often the model sees the examples.
     """
 
     def __init__(self, reader: Reader, *, words: int = 120, hidden: int = 64, epochs: int = 4) -> None:
@@ -91,9 +139,9 @@ class BiLstm(Model):
         self.words, self.hidden, self.epochs = words, hidden, epochs
 
     def features(self, columns: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-        """Return the ids of the first words of each text plus 1, filled up with 0."""
+        """Return the ids of the first words of each text plus 1, padded with 0."""
         if len(columns) != 1:
-            raise WordveilError("the biLSTM classifies single texts, not pairs.")
+            raise OptionError("the biLSTM classifies single texts, not pairs.")
         rows = [self.reader.ids(text)[: self.words] for text in columns[0]]
         padded = np.zeros((len(rows), max([1, *map(len, rows)])), dtype=np.int64)
         for row, ids in zip(padded, rows, strict=True):
@@ -103,11 +151,61 @@ class BiLstm(Model):
     def predict(
         self, train: NDArray[Any], labels: NDArray[np.float64], test: NDArray[Any], seed: int
     ) -> NDArray[np.float64]:
-        """Learn from examples with their classes and tell those of others."""
-        from wordveil.lab.tasks.bilstm import fit_predict  # noqa: PLC0415 - an extra
+        """Learn from examples with their classes and predict those of others."""
+        import torch  # noqa: PLC0415 - an extra, and slow to import
 
         classes, targets = np.unique(labels, return_inverse=True)
-        told = fit_predict(
-            self.reader.space.matrix, train, targets, test, hidden=self.hidden, epochs=self.epochs, seed=seed
+        with seeded_torch(seed):
+            device = training_device()
+            network = self._network(len(classes)).to(device)
+            optimiser = torch.optim.Adam([one for one in network.parameters() if one.requires_grad], lr=_RATE)
+            answers = torch.from_numpy(targets.astype(np.int64)).to(device)
+            generator = np.random.default_rng(seed)
+            network.train()
+            for _ in range(self.epochs):
+                for batch in _batches(train, generator):
+                    optimiser.zero_grad()
+                    loss = torch.nn.functional.cross_entropy(_scores(network, train[batch], device), answers[batch])
+                    loss.backward()
+                    torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                    optimiser.step()
+            network.eval()
+            with torch.no_grad():
+                told = [
+                    _scores(network, test[start : start + 256], device).argmax(dim=1).cpu().numpy()
+                    for start in range(0, len(test), 256)
+                ]
+        return np.asarray(classes[np.concatenate(told)], dtype=np.float64)
+
+    def _network(self, classes: int) -> Any:
+        import torch  # noqa: PLC0415 - an extra, and slow to import
+        from torch import nn  # noqa: PLC0415
+
+        vectors = self.reader.space.matrix
+        padded = np.concatenate([np.zeros((1, vectors.shape[1]), np.float32), vectors])
+        return nn.ModuleDict(
+            {
+                "words": nn.Embedding.from_pretrained(torch.from_numpy(padded), freeze=True, padding_idx=0),
+                "states": nn.LSTM(vectors.shape[1], self.hidden, batch_first=True, bidirectional=True),
+                "drop": nn.Dropout(0.3),
+                "out": nn.Linear(2 * self.hidden, classes),
+            }
         )
-        return np.asarray(classes[told], dtype=np.float64)
+
+
+def _scores(network: Any, rows: NDArray[np.int64], device: Any) -> Any:
+    """Return the network's score of every class for rows of ids."""
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+
+    ids = torch.from_numpy(rows[:, : max(1, int((rows > 0).sum(axis=1).max()))]).to(device)
+    states, _ = network["states"](network["words"](ids))
+    states = states.masked_fill((ids == 0).unsqueeze(2), -1.0)  # a state lies between -1 and 1
+    return network["out"](network["drop"](states.amax(dim=1)))
+
+
+def _batches(rows: NDArray[np.int64], generator: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Cut the texts into batches of about equal length, in random order, so that short texts cost little."""
+    lengths = (rows > 0).sum(axis=1) + generator.uniform(0, 4, len(rows))
+    order = np.argsort(lengths)
+    batches = [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]
+    return [batches[place] for place in generator.permutation(len(batches))]

@@ -1,27 +1,29 @@
-"""A task: texts, what is right, and how answers are scored."""
+"""A task: texts, the right answers, how answers are scored, and how sure a score is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError
+from wordveil.stats import Estimate, resampled
 
-__all__ = ["CLASSES", "ODD", "SIMILARITY", "Task"]
+__all__ = ["CLASSES", "ODD", "SIMILARITY", "Outcome", "Task", "lead", "mean_of", "share_of_the_way"]
 
-#: The kinds of tasks: telling classes apart, saying how alike two texts are, finding the one that does not belong.
+#: The kinds of tasks: telling classes apart, rating how alike two texts are, finding the item that does not belong.
 CLASSES, SIMILARITY, ODD = "classes", "similarity", "odd"
 
 _FOLDS = 5
+_RESAMPLES = 400
 
 
 @dataclass(frozen=True)
 class Task:
-    """Examples, each of one or more texts, and the right answer of each.
+    """Examples, each of one or more texts, and the right answer to each.
 
     Attributes
     ----------
@@ -34,13 +36,13 @@ class Task:
     gold : array
         The right answers: class numbers, ratings, or the place of the odd one.
     test : array of bool, optional
-        Which examples are the test; where there is none, every example is tested once, by cross-validation.
+        Which examples are the test; if not given, every example is tested once, by cross-validation.
     parts : array of int, optional
-        Which of its sets an example is from, where the score is the mean over several sets.
+        Which set each example is from, where the score is the mean over several sets.
     measure : {"accuracy", "pearson", "spearman"}
         How it is scored.
     note : str
-        How it differs from the task of the same name that papers use.
+        How it differs from the task of the same name in papers.
     """
 
     name: str
@@ -48,13 +50,13 @@ class Task:
     columns: tuple[Sequence[str], ...]
     gold: NDArray[np.float64]
     test: NDArray[np.bool_] | None = None
-    parts: NDArray[np.int64] | None = field(default=None)
+    parts: NDArray[np.int64] | None = None
     measure: str = "accuracy"
     note: str = ""
 
     def __post_init__(self) -> None:
         if not len(self.gold) or any(len(column) != len(self.gold) for column in self.columns):
-            raise WordveilError(f"the task {self.name} has no examples, or not a text for every answer.")
+            raise InputError(f"the task {self.name} has no examples, or not a text for every answer.")
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -63,6 +65,11 @@ class Task:
     def tested(self) -> NDArray[np.int64]:
         """The examples that are scored."""
         return np.arange(len(self)) if self.test is None else np.flatnonzero(self.test)
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts, column by column."""
+        return [text for column in self.columns for text in column]
 
     def splits(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Return which examples to learn from and which to test on, once or for each fold."""
@@ -73,7 +80,7 @@ class Task:
         return [(np.setdiff1d(order, fold), fold) for fold in folds if len(fold)]
 
     def limited(self, most: int, seed: int = 0) -> Task:
-        """Return the task on at most so many examples, chosen at random."""
+        """Return the task on at most `most` examples, chosen at random."""
         if len(self) <= most:
             return self
         return self.only(np.sort(np.random.default_rng(seed).permutation(len(self))[:most]))
@@ -115,3 +122,93 @@ def _correlation(answers: NDArray[np.float64], gold: NDArray[np.float64], measur
     answers, gold = answers - answers.mean(), gold - gold.mean()
     length = float(np.linalg.norm(answers) * np.linalg.norm(gold))
     return float(answers @ gold) / length if length else 0.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answers to a task's tested examples, in every repetition.
+
+    Attributes
+    ----------
+    task : Task
+        The task.
+    answers : array of shape (repetitions, examples)
+        See `Task.score`.
+    """
+
+    task: Task
+    answers: NDArray[np.float64]
+
+    @property
+    def score(self) -> float:
+        """The mean score over the repetitions."""
+        return float(np.mean([self.task.score(row) for row in self.answers]))
+
+    def interval(self, seed: int = 0) -> Estimate:
+        """Return the mean score with an interval, from resampled examples and repetitions (bootstrap)."""
+        return _estimate(lambda score: score(self), self.score, self, seed)
+
+    def _resampled(self, generator: np.random.Generator, chosen: NDArray[np.int64]) -> float:
+        """Score the chosen examples, in as many repetitions drawn with replacement."""
+        rows = generator.integers(0, len(self.answers), len(self.answers))
+        return float(np.mean([self.task.score(self.answers[row], chosen) for row in rows]))
+
+
+def share_of_the_way(outcome: Outcome, random: Outcome, clean: Outcome, seed: int = 0) -> Estimate:
+    """Return how far an outcome is on the way from random words to clean text, with an interval.
+
+    All three are scored on the same resampled examples, so that what is easy for all of them cancels out.
+
+    Parameters
+    ----------
+    outcome, random, clean : Outcome
+        Of one task.
+    seed : int
+        Random seed of the bootstrap.
+    """
+
+    def share(score: Callable[[Outcome], float]) -> float:
+        low, high = score(random), score(clean)
+        return (score(outcome) - low) / (high - low) if high != low else np.nan
+
+    return _estimate(share, share(lambda one: one.score), outcome, seed)
+
+
+def lead(one: Outcome, other: Outcome, seed: int = 0) -> Estimate:
+    """Return by how much one outcome's score exceeds another's, with an interval.
+
+    Both are scored on the same resampled examples, so that what is easy for both cancels out.
+
+    Parameters
+    ----------
+    one, other : Outcome
+        Of one task.
+    seed : int
+        Random seed of the bootstrap.
+    """
+    return _estimate(lambda score: score(one) - score(other), one.score - other.score, one, seed)
+
+
+def mean_of(figures: Sequence[Estimate]) -> Estimate:
+    """Return the mean of figures that were measured independently, with its interval.
+
+    Parameters
+    ----------
+    figures : sequence of Estimate
+        The figures.
+    """
+    value = float(np.mean([one.value for one in figures]))
+    half = float(np.sqrt(np.sum([(0.5 * (one.high - one.low)) ** 2 for one in figures]))) / len(figures)
+    return Estimate(value, value - half, value + half, sum(one.n for one in figures))
+
+
+def _estimate(
+    compute: Callable[[Callable[[Outcome], float]], float], value: float, outcome: Outcome, seed: int
+) -> Estimate:
+    """Return a figure made of scores, with its interval when examples and repetitions are drawn again."""
+    count = outcome.answers.shape[1]
+    repetitions = np.random.default_rng([seed, 1])
+    ends = resampled(
+        lambda chosen: compute(lambda one: one._resampled(repetitions, chosen)), count, seed, times=_RESAMPLES
+    )
+    return Estimate(value, *ends, count)

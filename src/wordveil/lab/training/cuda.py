@@ -98,7 +98,7 @@ class CudaSteps(Steps):
         return torch.searchsorted(self._sums, aim, right=True).clamp_(max=pairs - 1)
 
     def epoch(self, rate: float, batch: int, *, popular: bool, seed: list[int]) -> float:
-        """Go through as many pairs as there are and return the mean loss."""
+        """Go once through the pairs and return the mean loss."""
         from wordveil.lab.training.kernels import add_gradients, move_points  # noqa: PLC0415
 
         pairs = len(self._child)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, InputError
 from wordveil.lab.training.geometries import Floats, Geometry
 from wordveil.lab.training.pairs import Pairs
 from wordveil.parallel import blocks, run
@@ -26,11 +26,11 @@ class Reconstruction(NamedTuple):
     Attributes
     ----------
     mean_rank : float
-        At what place among all nodes that are none of its parents a parent stands, in the mean over pairs; 1 is best.
+        The rank of a parent among all nodes that are not parents, as a mean over pairs; 1 is best.
     mean_average_precision : float
-        The average precision of the parents among all other nodes, in the mean over nodes with a parent; 1 is best.
+        The average precision of the parents among all other nodes, as a mean over nodes with a parent; 1 is best.
     nodes : int
-        How many nodes were looked at.
+        How many nodes were examined.
     """
 
     mean_rank: float
@@ -46,15 +46,15 @@ def reconstruction(
     Parameters
     ----------
     shape : Geometry
-        How the points are to be read.
+        The geometry of the points.
     points : array of shape (nodes, dimension)
         Where the nodes are.
     pairs : Pairs
-        What should be found.
+        The pairs to find.
     sample : int, optional
-        Look at so many nodes only, chosen at random.
+        How many nodes to examine, chosen at random; all if not given.
     seed : int
-        Of that choice.
+        Random seed of that choice.
     """
     indptr, parents = pairs.rows.indptr, pairs.rows.indices
     nodes = np.flatnonzero(np.diff(indptr))
@@ -101,7 +101,7 @@ class HyperLex(NamedTuple):
 
 
 def read_hyperlex(path: Path | str) -> list[tuple[str, str, float]]:
-    """Read a table with the columns ``word1``, ``word2`` and ``score``, divided by tabs."""
+    """Read a tab-separated table with the columns ``word1``, ``word2`` and ``score``."""
     path = Path(path)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -110,11 +110,9 @@ def read_hyperlex(path: Path | str) -> list[tuple[str, str, float]]:
         rows = [line.split("\t") for line in lines[1:] if line]
         return [(row[first].lower(), row[second].lower(), float(row[score])) for row in rows]
     except OSError:
-        raise WordveilError(f"cannot read {path}; give the file of HyperLex.") from None
+        raise FileError(f"cannot read {path}; name the file of HyperLex.") from None
     except (IndexError, ValueError):
-        raise WordveilError(
-            f"{path} is not a table with the columns word1, word2 and score, divided by tabs."
-        ) from None
+        raise InputError(f"{path} is not a tab-separated table with the columns word1, word2 and score.") from None
 
 
 def hyperlex(
@@ -127,13 +125,13 @@ def hyperlex(
     Parameters
     ----------
     shape : Geometry
-        How the points are to be read.
+        The geometry of the points.
     points : array of shape (nodes, dimension)
         Where the nodes are.
     senses : dict of str to array of int
         The nodes of each word.
     rated : list of (word, word, rating)
-        What `read_hyperlex` gave.
+        From `read_hyperlex`.
     """
     radii = shape.radii(points)
     norms = np.tanh(radii / 2) if shape.number else radii

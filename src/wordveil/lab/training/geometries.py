@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.spaces.hyperbolic_geometry import BallPoints, exp_map, hyperboloid_exp, tangent_length
 
 __all__ = ["GEOMETRIES", "EuclideanGeometry", "Geometry", "LorentzGeometry", "PoincareGeometry", "geometry"]
@@ -65,11 +65,11 @@ class Geometry(ABC):
 
     @abstractmethod
     def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
-        """Return where points come to by a step: a tangent vector in their own coordinates, and no longer than this."""
+        """Return where a step leads: a tangent vector in the points' own coordinates, cut to the longest allowed."""
 
     @abstractmethod
     def rows(self, some: Floats, points: Floats) -> Floats:
-        """Return for each of some points a row of numbers that order all points by their distance."""
+        """Return a row for each of some points: numbers that order all points by their distance."""
 
     @abstractmethod
     def radii(self, points: Floats) -> Floats:
@@ -94,7 +94,7 @@ class EuclideanGeometry(Geometry):
         return Slopes(distance, near, none, near, none)
 
     def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
-        """Return where points come to by a step."""
+        """Return where a step leads."""
         return points + step * _shortening(np.linalg.norm(step, axis=1), longest)[:, None]
 
     def rows(self, some: Floats, points: Floats) -> Floats:
@@ -106,8 +106,8 @@ class EuclideanGeometry(Geometry):
         return np.linalg.norm(points, axis=1)
 
     def hyperboloid(self, points: Floats) -> Floats:  # noqa: ARG002
-        """Refuse: there is no such thing."""
-        raise WordveilError("a Euclidean embedding has no coordinates on the hyperboloid.")
+        """Refuse: flat space has no hyperboloid."""
+        raise OptionError("a Euclidean embedding has no coordinates on the hyperboloid.")
 
 
 class PoincareGeometry(Geometry):
@@ -127,7 +127,7 @@ class PoincareGeometry(Geometry):
         return Slopes(2.0 * np.arcsinh(np.sqrt(s2)), alpha * own_x, squares * own_x, beta * own_y, squares * own_y)
 
     def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
-        """Return where points come to by a step."""
+        """Return where a step leads."""
         gap = 1.0 - np.einsum("ij,ij->i", points, points)
         shorter = step * _shortening(2.0 * np.linalg.norm(step, axis=1) / gap, longest)[:, None]
         moved = exp_map(BallPoints(points, gap), shorter).x
@@ -169,7 +169,7 @@ class LorentzGeometry(Geometry):
         return Slopes(2.0 * np.arcsinh(np.sqrt(s2)), near, own, near, own)
 
     def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
-        """Return where points come to by a step."""
+        """Return where a step leads."""
         shorter = _shortening(np.asarray(tangent_length(points, step), dtype=np.float64), longest)
         moved = hyperboloid_exp(points, step * shorter[:, None])
         lengths = np.linalg.norm(moved, axis=1)
@@ -197,7 +197,7 @@ GEOMETRIES: dict[str, Geometry] = {one.name: one for one in (PoincareGeometry(),
 def geometry(name: str) -> Geometry:
     """Return the geometry of this name, or refuse it."""
     if name not in GEOMETRIES:
-        raise WordveilError(f"there is no geometry {name!r}; choose one of {', '.join(GEOMETRIES)}.")
+        raise OptionError(f"unknown geometry {name!r}; choose from {', '.join(GEOMETRIES)}.")
     return GEOMETRIES[name]
 
 

@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 """Training steps as two CUDA kernels, written in Triton: gradients of a batch, and moves of the points.
 
-They compute what `wordveil.lab.training.cpu` computes. A whole pair with its negatives is one program, so that nothing
+They compute what `wordveil.lab.training.steps` computes. A pair with its negatives is one program, so that nothing
 but points and gradients goes through memory.
 """
 

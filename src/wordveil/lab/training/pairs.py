@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, InputError, OptionError
 
 __all__ = ["Pairs", "read_pairs", "write_pairs"]
 
-_MOST_PAIRS = 100_000_000  # a closure beyond this comes of cycles in noisy pairs, and fits no memory
+_MOST_PAIRS = 100_000_000  # a closure beyond this comes from cycles in noisy pairs, and would not fit in memory
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Pairs:
     counts : array of float
         How often each pair was seen.
     hidden : int
-        So many of the last nodes only help the training and are no words of the space.
+        How many of the last nodes only help the training and are not words of the space.
     """
 
     names: list[str]
@@ -88,18 +88,18 @@ class Pairs:
         leave_out: Collection[str] = (),
         min_links: int = 0,
     ) -> Pairs:
-        """Keep the pairs that pass all filters, and the nodes that are left in a pair.
+        """Keep the pairs that pass all filters, and the nodes still in a pair.
 
         Parameters
         ----------
         min_count : float
-            A pair must have been seen so often.
+            How often a pair must have been seen.
         vocabulary : collection of str, optional
             Both ends must be in it.
         leave_out : collection of str
             Neither end may be in it.
         min_links : int
-            A node in fewer pairs goes, with its pairs, until none is left.
+            How many pairs a node must be in; others are removed with their pairs until none is left.
         """
         good = np.array(
             [(vocabulary is None or name in vocabulary) and name not in leave_out for name in self.names], dtype=bool
@@ -130,12 +130,12 @@ class Pairs:
         step = reach
         while True:
             found = (reach + reach @ step).tocoo()
-            others = found.row != found.col  # nothing is a kind of itself, where pairs go in circles
+            others = found.row != found.col  # nothing is a kind of itself, even where pairs form cycles
             further = csr_array((found.data[others], (found.row[others], found.col[others])), shape=found.shape)
             if further.nnz > _MOST_PAIRS:
-                raise WordveilError(
-                    f"the closure has more than {_MOST_PAIRS:,} pairs, so the pairs go in circles; "
-                    "filter them harder or leave out --closure."
+                raise InputError(
+                    f"the closure has more than {_MOST_PAIRS:,} pairs, so the pairs form cycles; "
+                    "filter them harder or do without the closure."
                 )
             if further.nnz == reach.nnz:
                 break
@@ -151,7 +151,7 @@ class Pairs:
         return self._taking(shown[self.child] & shown[self.parent], shown)
 
     def reduced(self) -> Pairs:
-        """Leave out the pairs that follow from two others: of closed pairs the steps of the hierarchy are left.
+        """Leave out the pairs that follow from two others; of closed pairs this leaves the steps of the hierarchy.
 
         Pairs that go both ways, as between synonyms, stay.
         """
@@ -167,7 +167,7 @@ class Pairs:
     def below(self, root: str) -> Pairs:
         """Keep the pairs between kinds of `root` and `root` itself; needs closed pairs."""
         if root not in self.names:
-            raise WordveilError(f"there is no node {root!r} among the pairs.")
+            raise OptionError(f"there is no node {root!r} among the pairs.")
         top = self.names.index(root)
         inside = np.zeros(len(self.names), dtype=bool)
         inside[self.child[self.parent == top]] = True
@@ -195,22 +195,22 @@ def read_pairs(path: Path | str) -> Pairs:
                 pair = fields[0], fields[1]
                 counts[pair] = counts.get(pair, 0.0) + count
     except (OSError, EOFError, zlib.error):
-        raise WordveilError(f"cannot read {path}; give a file of IS-A pairs, whole.") from None
+        raise FileError(f"cannot read {path}; name a complete file of IS-A pairs.") from None
     except UnicodeDecodeError:
-        raise WordveilError(f"{path} is not UTF-8 text; convert it.") from None
+        raise InputError(f"{path} is not UTF-8 text; convert it.") from None
     pairs = Pairs.of(list(counts))
     return replace(pairs, counts=np.array(list(counts.values()), dtype=np.float64))
 
 
 def _count(fields: list[str], place: str) -> float:
     if len(fields) not in (2, 3) or not fields[0] or not fields[1]:
-        raise WordveilError(f"{place}: not a pair; write child, tab, parent, and optionally tab, count.")
+        raise InputError(f"{place}: not a pair; write child, tab, parent, and optionally tab, count.")
     try:
         count = float(fields[2]) if len(fields) == 3 else 1.0
     except ValueError:
         count = -1.0
     if not 0.0 < count < float("inf"):
-        raise WordveilError(f"{place}: the count must be a number above 0.")
+        raise InputError(f"{place}: the count must be a number above 0.")
     return count
 
 

@@ -1,4 +1,4 @@
-"""What the training steps on the processor and on a CUDA device have in common."""
+"""Training steps: what those on the processor and on a CUDA device have in common, and those on the processor."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from wordveil.lab.training.geometries import Floats, Geometry
+from wordveil.lab.training.geometries import LONGEST_STEP, Floats, Geometry
 from wordveil.lab.training.pairs import Pairs
 
-__all__ = ["Steps", "popular_nodes"]
+__all__ = ["CpuSteps", "Steps", "popular_nodes"]
 
 _TABLE = 1 << 20
 _POWER = 0.75
@@ -21,7 +22,7 @@ class Steps(ABC):
 
     For each pair the loss is ``-log(e^{-s·d(u,v)} / Σ e^{-s·d(u,v')})``, the sum over the parent ``v`` and random nodes
     ``v'`` that are no parents of ``u``, with s the sharpness. A node's gradients of one batch are summed and divided
-    by the square root of how many they are: roots occur in every other pair, and would otherwise be thrown about.
+    by the square root of how many they are: roots occur in every other pair, and would otherwise be thrown around.
 
     Parameters
     ----------
@@ -32,12 +33,12 @@ class Steps(ABC):
     pairs : Pairs
         What is learnt.
     negatives : int
-        How many random nodes a pair.
+        How many random nodes each pair is compared with.
     sharpness : float
-        How much a unit of distance counts. Steps are divided by it, so that the training goes the same way at another
-        scale.
+        How much a unit of distance counts. Steps are divided by it, so that the training takes the same course at
+        another scale.
     weighted : bool
-        Draw pairs in proportion to their counts, instead of each once an epoch.
+        Draw pairs in proportion to their counts instead of each once an epoch.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Steps(ABC):
 
     @abstractmethod
     def _begin(self, points: Floats, pairs: Pairs) -> None:
-        """Bring everything to where the steps are made."""
+        """Move everything to where the steps are made."""
 
     @property
     @abstractmethod
@@ -67,7 +68,7 @@ class Steps(ABC):
 
     @abstractmethod
     def epoch(self, rate: float, batch: int, *, popular: bool, seed: list[int]) -> float:
-        """Go through as many pairs as there are and return the mean loss.
+        """Go once through the pairs and return the mean loss.
 
         Parameters
         ----------
@@ -76,13 +77,84 @@ class Steps(ABC):
         batch : int
             How many pairs make a step.
         popular : bool
-            Draw negatives by how many pairs a node is a parent in, to the power 0.75, instead of all alike.
+            Draw negatives by how many pairs a node is a parent in, to the power 0.75, instead of uniformly.
         seed : list of int
-            Of all random choices.
+            Random seed.
         """
 
 
 def popular_nodes(pairs: Pairs) -> NDArray[np.int64]:
-    """Return a table of nodes in which each stands as often as its number of pairs as a parent, to the power 0.75."""
+    """Return a table in which each node appears in proportion to its number of pairs as a parent, to the power 0.75."""
     weights = np.bincount(pairs.parent, minlength=len(pairs.names)) ** _POWER
     return np.repeat(np.arange(len(weights)), np.ceil(weights * (_TABLE / weights.sum())).astype(np.int64))
+
+
+class CpuSteps(Steps):
+    """Training steps on the processor."""
+
+    def _begin(self, points: Floats, pairs: Pairs) -> None:
+        self._points = points.copy()
+        self._child = pairs.child.astype(np.int64)
+        self._parent = pairs.parent.astype(np.int64)
+        self._nodes = len(pairs.names)
+        self._known = np.unique(self._child * self._nodes + self._parent)
+        self._popular = popular_nodes(pairs)
+        self._sums = np.cumsum(pairs.counts)
+
+    @property
+    def points(self) -> Floats:
+        """Where the points are now."""
+        return self._points
+
+    def epoch(self, rate: float, batch: int, *, popular: bool, seed: list[int]) -> float:
+        """Go once through the pairs and return the mean loss."""
+        generator = np.random.default_rng(seed)
+        pairs = len(self._child)
+        if self.weighted:
+            aim = generator.random(pairs) * self._sums[-1]
+            order = np.minimum(np.searchsorted(self._sums, aim, side="right"), pairs - 1)
+        else:
+            order = generator.permutation(pairs)
+        table = self._popular if popular else np.arange(self._nodes)
+        total = 0.0
+        for start in range(0, pairs, batch):
+            chosen = order[start : start + batch]
+            negatives = table[generator.integers(0, len(table), (len(chosen), self.negatives))]
+            total += self._step(self._child[chosen], self._parent[chosen], negatives, rate)
+        return total / pairs
+
+    def _step(
+        self, u: NDArray[np.int64], parent: NDArray[np.int64], negatives: NDArray[np.int64], rate: float
+    ) -> float:
+        ends = np.concatenate([parent[:, None], negatives], axis=1)
+        live = self._live(u, ends)
+        x, y = self._points[u], self._points[ends]
+        difference = x[:, None] - y
+        pull = self.shape.slopes(x, y, difference)
+        nearest = np.where(live, pull.distance, np.inf).min(axis=1, keepdims=True)
+        weights = np.where(live, np.exp(self.sharpness * (nearest - pull.distance)), 0.0)
+        sums = weights.sum(axis=1, keepdims=True)
+        slope = -weights / sums
+        slope[:, 0] += 1.0
+
+        at_x = np.einsum("ij,ijk->ik", slope * pull.near_x, difference)
+        at_x += (slope * pull.own_x).sum(axis=1)[:, None] * x
+        at_y = (slope * pull.own_y)[:, :, None] * y
+        at_y -= (slope * pull.near_y)[:, :, None] * difference
+
+        places = np.concatenate([u, ends[live]])
+        gradients = np.concatenate([at_x, at_y[live]])
+        touched, row = np.unique(places, return_inverse=True)
+        gather = csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(touched), len(row)))
+        step = gather @ gradients
+        step *= (-rate / self.sharpness / np.sqrt(np.diff(gather.indptr)))[:, None]
+        self._points[touched] = self.shape.moved(self._points[touched], step, LONGEST_STEP / self.sharpness)
+        return float((self.sharpness * (pull.distance[:, :1] - nearest) + np.log(sums)).sum())
+
+    def _live(self, u: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which ends take part: the parent, and nodes that are neither the child itself nor a parent of it."""
+        keys = u[:, None] * self._nodes + ends
+        place = np.minimum(np.searchsorted(self._known, keys), len(self._known) - 1)
+        live = (self._known[place] != keys) & (ends != u[:, None])
+        live[:, 0] = True
+        return np.asarray(live)

@@ -1,27 +1,30 @@
-"""The training itself: epochs, rates, progress, checkpoints."""
+"""The training itself: epochs, rates, progress, checkpoints, and the space that is written in the end."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wordveil.errors import WordveilError
+from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
-from wordveil.lab.training.cpu import CpuSteps
 from wordveil.lab.training.cuda import CudaSteps, cuda_is_there
 from wordveil.lab.training.evaluation import Reconstruction, reconstruction
 from wordveil.lab.training.geometries import Floats, Geometry, geometry
 from wordveil.lab.training.pairs import Pairs
-from wordveil.lab.training.steps import Steps
+from wordveil.lab.training.steps import CpuSteps, Steps
+from wordveil.lab.training.wordnet import WordNet
+from wordveil.spaces import PoincareSpace, Vocabulary
+from wordveil.spaces.formats.arrays import write_folder
 
-__all__ = ["DEVICES", "Progress", "Settings", "Trained", "train"]
+__all__ = ["DEVICES", "Progress", "Trained", "Training", "to_space", "train", "write_forms", "write_trained"]
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -33,7 +36,7 @@ _SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class Training:
     """How to train.
 
     Parameters
@@ -49,16 +52,16 @@ class Settings:
     rate : float
         The length of a step by a gradient of length 1; falls linearly to 0 after the burn-in.
     burn_in : int
-        So many epochs come first with a tenth of the rate and popular negatives, to find good angles.
+        How many epochs come first at a tenth of the rate and with popular negatives, to find good angles.
     batch : int, optional
-        How many pairs make a step; if not given, an epoch has about 64 steps, but no batch is below 64 or above 8,192.
+        How many pairs make a step; by default an epoch has about 64 steps of 64 to 8,192 pairs.
     sharpness : float
-        How much a unit of distance counts in the loss. A space trained at 4 is about four times as small as one
-        trained at 1, and still has its order; see docs/hyperbolic.md on why noise needs a small one.
+        How much a unit of distance counts in the loss. A space trained at 4 is about a quarter of the size of one
+        trained at 1, in the same order; docs/hyperbolic.md says why noise needs a small one.
     weighted : bool
         Draw pairs in proportion to their counts.
     seed : int
-        Of all random choices.
+        Random seed.
     """
 
     dimension: int = 10
@@ -76,11 +79,11 @@ class Settings:
         geometry(self.geometry)
         for name in ("dimension", "epochs", "negatives"):
             if getattr(self, name) < 1:
-                raise WordveilError(f"{name} must be at least 1.")
+                raise OptionError(f"{name} must be at least 1.")
         if not (0 < self.rate < float("inf") and 0 < self.sharpness < float("inf")):
-            raise WordveilError("rate and sharpness must be finite numbers above 0.")
+            raise OptionError("rate and sharpness must be finite numbers above 0.")
         if self.burn_in < 0 or self.seed < 0 or (self.batch is not None and self.batch < 1):
-            raise WordveilError("burn-in and seed must be 0 or more, and the batch at least 1.")
+            raise OptionError("burn_in and seed must be 0 or more, and batch at least 1.")
 
     def batch_for(self, pairs: int) -> int:
         """Return how many pairs make a step."""
@@ -94,7 +97,7 @@ class Settings:
 
 
 class Progress(NamedTuple):
-    """Where the training stands: epochs and seconds done, the mean loss, and how well a sample is reconstructed."""
+    """How far the training has got: epochs, seconds, the mean loss, and how well a sample is reconstructed."""
 
     epoch: int
     seconds: float
@@ -114,7 +117,7 @@ class Trained(NamedTuple):
 
 def train(
     pairs: Pairs,
-    settings: Settings,
+    training: Training,
     *,
     device: str = "auto",
     checkpoint: Path | None = None,
@@ -128,90 +131,124 @@ def train(
     ----------
     pairs : Pairs
         What is a kind of what.
-    settings : Settings
+    training : Training
         How to train.
     device : {"auto", "cpu", "cuda"}
-        Where to; ``auto`` takes a CUDA device where there is one.
+        Where to train; ``auto`` uses a CUDA device if there is one.
     checkpoint : Path, optional
-        A file that the state is written to every half minute and at the end.
+        The file that the state is written to every half minute and at the end.
     resume : bool
-        Go on from the checkpoint, where there is one; it must be of the same pairs and settings.
+        Continue from the checkpoint, if there is one; it must be of the same pairs and the same training.
     evaluate_every : int, optional
-        After so many epochs a sample of nodes is reconstructed for the progress.
+        How many epochs lie between two reconstructions of a sample of nodes, for the progress.
     tell : callable, optional
         Called with the progress after every epoch.
     """
     if not len(pairs):
-        raise WordveilError("there are no pairs to learn from; loosen the filters.")
+        raise InputError("there are no pairs to learn from; loosen the filters.")
     device = _device(device)
-    shape = geometry(settings.geometry)
-    points, begin, seconds = _begin(pairs, settings, shape, checkpoint if resume else None)
+    shape = geometry(training.geometry)
+    points, begin, seconds = _begin(pairs, training, shape, checkpoint if resume else None)
     kind: type[Steps] = CudaSteps if device == "cuda" else CpuSteps
     steps = kind(
         shape,
         points,
         pairs,
-        negatives=settings.negatives,
-        sharpness=settings.sharpness,
-        weighted=settings.weighted,
+        negatives=training.negatives,
+        sharpness=training.sharpness,
+        weighted=training.weighted,
     )
-    batch = settings.batch_for(len(pairs))
+    batch = training.batch_for(len(pairs))
     saved = time.monotonic()
-    for epoch in range(begin, settings.epochs):
+    for epoch in range(begin, training.epochs):
         started = time.monotonic()
         loss = steps.epoch(
-            settings.rate_at(epoch), batch, popular=epoch < settings.burn_in, seed=[settings.seed, epoch]
+            training.rate_at(epoch), batch, popular=epoch < training.burn_in, seed=[training.seed, epoch]
         )
         now = time.monotonic()
         seconds += now - started
         if not np.isfinite(loss):
-            raise WordveilError("the training has run away; give a smaller --rate.")
-        last = epoch + 1 == settings.epochs
+            raise OptionError("the training has diverged; use a smaller rate.")
+        last = epoch + 1 == training.epochs
         if checkpoint and (last or now - saved > _SECONDS_BETWEEN_CHECKPOINTS):
-            _save(checkpoint, pairs, settings, steps.points, epoch + 1, seconds)
+            _save(checkpoint, pairs, training, steps.points, epoch + 1, seconds)
             saved = now
         if tell:
             look = evaluate_every is not None and (epoch + 1) % evaluate_every == 0
             sample = reconstruction(shape, steps.points, pairs, sample=_SAMPLE) if look else None
             tell(Progress(epoch + 1, seconds, loss, sample))
-    return Trained(shape, steps.points, settings.epochs, seconds, device)
+    return Trained(shape, steps.points, training.epochs, seconds, device)
 
 
 def _device(device: str) -> str:
     if device not in DEVICES:
-        raise WordveilError(f"there is no device {device!r}; choose one of {', '.join(DEVICES)}.")
+        raise OptionError(f"unknown device {device!r}; choose from {', '.join(DEVICES)}.")
     if device == "auto":
         return "cuda" if cuda_is_there() else "cpu"
     if device == "cuda" and not cuda_is_there():
         needs("torch", "gpu", "training on a CUDA device")
-        raise WordveilError("no CUDA device is found by PyTorch; train with --device cpu.")
+        raise OptionError("PyTorch finds no CUDA device; train on the device cpu.")
     return device
 
 
-def _fingerprint(pairs: Pairs, settings: Settings) -> str:
-    facts = json.dumps([pairs.checksum, asdict(settings)], sort_keys=True)
+def _fingerprint(pairs: Pairs, training: Training) -> str:
+    facts = json.dumps([pairs.checksum, asdict(training)], sort_keys=True)
     return hashlib.sha256(facts.encode()).hexdigest()
 
 
-def _begin(pairs: Pairs, settings: Settings, shape: Geometry, checkpoint: Path | None) -> tuple[Floats, int, float]:
+def _begin(pairs: Pairs, training: Training, shape: Geometry, checkpoint: Path | None) -> tuple[Floats, int, float]:
     if checkpoint is None or not checkpoint.exists():
-        generator = np.random.default_rng(settings.seed)
-        return shape.first(len(pairs.names), settings.dimension, generator), 0, 0.0
+        generator = np.random.default_rng(training.seed)
+        return shape.first(len(pairs.names), training.dimension, generator), 0, 0.0
     try:
         with np.load(checkpoint, allow_pickle=False) as state:
             points, epoch = np.asarray(state["points"]), int(state["epoch"])
             seconds, fingerprint = float(state["seconds"]), str(state["fingerprint"])
     except (OSError, ValueError, KeyError, EOFError):
-        raise WordveilError(f"the checkpoint {checkpoint} is damaged; delete it and begin anew.") from None
-    if fingerprint != _fingerprint(pairs, settings):
-        raise WordveilError(
-            f"the checkpoint {checkpoint} is of other pairs or settings; train with the same ones, or without --resume."
+        raise FileError(f"the checkpoint {checkpoint} is damaged; delete it and start again.") from None
+    if fingerprint != _fingerprint(pairs, training):
+        raise OptionError(
+            f"the checkpoint {checkpoint} is of other pairs or another training; use the same, or do not resume."
         )
     return points, epoch, seconds
 
 
-def _save(path: Path, pairs: Pairs, settings: Settings, points: Floats, epoch: int, seconds: float) -> None:
+def _save(path: Path, pairs: Pairs, training: Training, points: Floats, epoch: int, seconds: float) -> None:
     whole = path.with_name(f".{path.name}.part")
     with whole.open("wb") as out:
-        np.savez(out, points=points, epoch=epoch, seconds=seconds, fingerprint=_fingerprint(pairs, settings))
+        np.savez(out, points=points, epoch=epoch, seconds=seconds, fingerprint=_fingerprint(pairs, training))
     whole.replace(path)
+
+
+_FORMS = ("noun.exc", "verb.exc")
+
+
+def to_space(name: str, trained: Trained, pairs: Pairs, facts: dict[str, Any] | None = None) -> PoincareSpace:
+    """Make a Poincaré space of the nodes that are words, with the steps of their hierarchy."""
+    shown = pairs.visible()
+    steps = shown.reduced()
+    return PoincareSpace(
+        name,
+        Vocabulary(shown.names),
+        trained.shape.hyperboloid(trained.points)[: len(shown.names)],
+        is_a=np.stack([steps.child, steps.parent], axis=1),
+        facts=facts,
+    )
+
+
+def write_trained(folder: Path, trained: Trained, pairs: Pairs, facts: dict[str, Any]) -> None:
+    """Write what was learnt: a Poincaré space, or the vectors of a Euclidean embedding."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if trained.shape.name == "euclidean":
+        names = pairs.visible().names
+        write_folder(folder, names, trained.points[: len(names)].astype(np.float32))
+    else:
+        to_space(folder.name, trained, pairs, facts).save(folder)
+
+
+def write_forms(folder: Path, wordnet: WordNet) -> None:
+    """Put WordNet's lists of irregular forms and its notice beside a space of its words."""
+    for name in _FORMS:
+        if (wordnet.folder / name).is_file():
+            shutil.copyfile(wordnet.folder / name, folder / name)
+    (folder / "LICENSE").write_text(wordnet.notice, encoding="utf-8")

@@ -1,0 +1,189 @@
+"""How often the best guess of a token is right, on real text, and the ε at which it is right just so often.
+
+The attacker knows the mechanism and how often each word occurs in the text, and sees one token at a time. Where the
+mechanism's law is exact, so is the success: the sum over outputs of the largest ``π(w)·Pr[M(w)=y]``. Elsewhere the
+guesses are learnt from draws and tested on fresh ones, so that the success is not flattered; with endless draws it
+would be a little higher.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.laws import Effort, Law
+from wordveil.attacks import words_of
+from wordveil.calibration import Maker, Meter, meter_for
+from wordveil.errors import InputError, WordveilError
+from wordveil.noise import Entropy
+from wordveil.spaces import Space
+from wordveil.stats import Estimate
+
+__all__ = ["PRIORS", "TokenAttacker", "matched", "word_chances"]
+
+#: What the attacker may know about the words: how often each occurs in the text, or nothing.
+PRIORS = ("text", "uniform")
+
+_KEPT = 20_000  # draws that tell how many words stay
+_TRIES = 14
+_SMALLEST, _LARGEST = 1e-4, 1e5
+
+
+def word_chances(texts: Iterable[str], space: Space, *, select: str = "all") -> NDArray[np.float64]:
+    """Return how often each word of a space occurs among the veiled words of some texts.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The texts.
+    space : Space
+        The words.
+    select : {"all", "content"}
+        Which words are veiled.
+    """
+    words = words_of(texts, space.vocabulary, select)
+    counts = np.bincount(words.ids[words.targets], minlength=len(space))
+    if not counts.any():
+        raise InputError("no word of the texts is in the vocabulary, so there is nothing to guess.")
+    return counts / counts.sum()
+
+
+@dataclass(frozen=True)
+class TokenAttacker:
+    """Measures the best guess against one mechanism, at any ε.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the mechanism for an ε.
+    space : Space
+        The space it was asked for on.
+    chances : array of float
+        The probability of every word as input.
+    prior : {"text", "uniform"}
+        What the attacker knows about them; with ``uniform``, every word of the vocabulary is equally likely.
+    draws : int
+        How many draws to learn from, and how many fresh ones to test on, where the law is not exact.
+    seed : int
+        Random seed.
+    """
+
+    make: Maker
+    space: Space
+    chances: NDArray[np.float64]
+    prior: str = "text"
+    draws: int = 150_000
+    seed: int = 0
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How likely each word is, as far as the attacker knows."""
+        return self.chances if self.prior == "text" else np.full(len(self.space), 1.0 / len(self.space))
+
+    @property
+    def floor(self) -> float:
+        """The success of always guessing the likeliest word: no mechanism can press it lower."""
+        return float(self.weights.max())
+
+    def meter(self) -> Meter:
+        """Return what measures the mechanism at any ε, and shares what does not depend on it."""
+        words = int(np.count_nonzero(self.weights))
+        each = max(2, math.ceil(2 * self.draws / words))  # half of them is learnt from
+        shared = max(1, words // 1000)  # a law that draws for all words makes fewer draws of each
+        return meter_for(self.make, self.space, Effort(draws=each * shared, adversary_draws=each, seed=self.seed))
+
+    def success(self, law: Law) -> Estimate:
+        """Return how often the best guess is right.
+
+        Parameters
+        ----------
+        law : Law
+            The mechanism's law at an ε.
+        """
+        guess = law.best_guess(self.weights)
+        if law.exact:
+            return guess.success
+        words = self._tokens(self.weights, self.draws)
+        drawn = law.mechanism.draw(words, Entropy(self.seed))
+        return Estimate.share(int((guess.words[drawn] == words).sum()), self.draws)
+
+    def kept(self, law: Law) -> float:
+        """Return the share of the texts' words that stay what they are, from draws."""
+        words = self._tokens(self.chances, _KEPT)
+        return float((law.mechanism.draw(words, Entropy(self.seed)) == words).mean())
+
+    def _tokens(self, weights: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+        return np.random.default_rng([self.seed, count]).choice(len(weights), count, p=weights)
+
+
+def matched(
+    success: Callable[[float], float], levels: Sequence[float], start: float, *, tolerance: float = 0.02
+) -> dict[float, float | None]:
+    """Find an ε for each level of success.
+
+    What is learnt for one level serves the others: success rises with ε, nearly as a straight line of log-odds against
+    the logarithm of ε, so a few measurements are enough.
+
+    Parameters
+    ----------
+    success : callable
+        Measures the attacker's success at an ε.
+    levels : sequence of float
+        The successes wanted.
+    start : float
+        An ε that the mechanism accepts.
+    tolerance : float
+        The relative error of the success.
+
+    Returns
+    -------
+    dict
+        For each level the ε, or None where no ε was found.
+
+    Examples
+    --------
+    >>> found = matched(lambda epsilon: epsilon / (1 + epsilon), [0.5, 0.25], start=8.0)
+    >>> round(found[0.5], 1), round(found[0.25], 2)
+    (1.0, 0.33)
+    """
+    known: dict[float, float] = {start: success(start)}
+
+    def search(level: float) -> float | None:
+        for _ in range(_TRIES):
+            closest = min(known, key=lambda epsilon: abs(known[epsilon] - level))
+            if abs(known[closest] - level) <= tolerance * level:
+                return closest
+            tried = _next(known, level)
+            if not _SMALLEST < tried < _LARGEST or tried in known:
+                return None
+            try:
+                known[tried] = success(tried)
+            except WordveilError:  # an ε too small for this mechanism
+                return None
+        return None
+
+    return {level: search(level) for level in levels}
+
+
+def _next(known: dict[float, float], level: float) -> float:
+    below = [epsilon for epsilon, success in known.items() if success <= level]
+    above = [epsilon for epsilon, success in known.items() if success > level]
+    if not below:
+        return min(above) / 2.0
+    if not above:
+        return max(below) * 2.0
+    low, high = max(below), min(above)
+    if low >= high:  # estimates that cross: between them is as good as it gets
+        return math.sqrt(low * high)
+    odds = [_odds(known[low]), _odds(known[high])]
+    part = (_odds(level) - odds[0]) / (odds[1] - odds[0])
+    return float(low * (high / low) ** np.clip(part, 0.05, 0.95))
+
+
+def _odds(success: float) -> float:
+    inside = min(max(success, 1e-6), 1 - 1e-6)
+    return math.log(inside) - math.log1p(-inside)

@@ -1,0 +1,190 @@
+"""What an experiment is given (a `Run`) and what it gives: tables beside the paper's, pictures, and a reading."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from wordveil.errors import OptionError
+from wordveil.lab.tasks import DataFolder
+from wordveil.progress import Watch, ignore
+from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
+from wordveil.stats import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["SIZES", "Cell", "Result", "Run", "Table", "shown", "written"]
+
+Cell: TypeAlias = str | float | int | None
+Value = TypeVar("Value")
+
+#: How much an experiment does: all of it, enough for a first look in minutes, or just enough to see that it works.
+SIZES = ("full", "quick", "tiny")
+
+_TINY_WORDS = 200
+
+
+@dataclass(frozen=True)
+class Run:
+    """How an experiment is run.
+
+    Attributes
+    ----------
+    folder : Path, optional
+        The folder of data sets.
+    size : {"full", "quick", "tiny"}
+        How many words, examples and repetitions to use; figures of a tiny run mean nothing.
+    seed : int
+        Random seed.
+    watch : callable
+        Told how far the work has got.
+    workers : int
+        How many mechanisms are measured at once, where an experiment compares several.
+    engine : {"local", "gpu"}
+        Where mechanisms with noise draw, where an experiment compares several.
+    """
+
+    folder: Path | None = None
+    size: str = "full"
+    seed: int = 0
+    watch: Watch = ignore
+    workers: int = 1
+    engine: str = "local"
+
+    def __post_init__(self) -> None:
+        if self.size not in SIZES:
+            raise OptionError(f"size must be one of {', '.join(SIZES)}, not {self.size!r}.")
+
+    @property
+    def quick(self) -> bool:
+        """Whether this is not the full experiment."""
+        return self.size != "full"
+
+    @cached_property
+    def data(self) -> DataFolder:
+        """The data sets, for experiments that need them."""
+        if self.folder is None:
+            raise OptionError("this experiment needs the folder of data sets.")
+        return DataFolder(self.folder)
+
+    def pick(self, full: Value, quick: Value, tiny: Value) -> Value:
+        """Return the value for this size."""
+        return {"full": full, "quick": quick, "tiny": tiny}[self.size]
+
+    def glove(
+        self, full: int = 50_000, quick: int = 50_000, *, normalise: bool = False, also: Collection[str] = ()
+    ) -> EuclideanSpace:
+        """Return the bundled GloVe with its most frequent words.
+
+        Parameters
+        ----------
+        full, quick : int
+            How many words in a full and in a quick run.
+        normalise : bool
+            Scale every vector to length 1.
+        also : collection of str
+            Rarer words to keep where a run is not full.
+        """
+        space = load_space("glove-50k", normalise=normalise)
+        words = self.pick(full, quick, _TINY_WORDS)
+        if words >= len(space):
+            return space
+        more = [space.vocabulary.ids[word] for word in also if self.size != "full" and word in space.vocabulary.ids]
+        return space.restrict(np.union1d(np.arange(words), np.array(more, dtype=np.int64)))
+
+    def ball(self) -> PoincareSpace:
+        """Return the bundled Poincaré ball of WordNet's nouns and verbs; a tiny run has its most frequent words."""
+        ball = load_space("wordnet-poincare")
+        return ball.restrict(np.arange(_TINY_WORDS)) if self.size == "tiny" else ball
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    columns : sequence of str
+        The headings.
+    rows : sequence of sequences
+        The cells; None for what is not known.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"title": self.title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}
+
+    def markdown(self) -> str:
+        """Write it as Markdown."""
+        lines = [f"**{self.title}**", "", _line(self.columns), "|" + "---|" * len(self.columns)]
+        return "\n".join([*lines, *(_line([written(cell) for cell in row]) for row in self.rows)])
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an experiment found.
+
+    Attributes
+    ----------
+    tables : sequence of Table
+        The paper's figures beside ours.
+    reading : str
+        Why they agree or differ, as we see it.
+    changed : str
+        What stands in for what the paper used; empty if nothing does.
+    facts : dict
+        Everything that was measured, as plain values.
+    figures : dict
+        Pictures by a short name; the main one has an empty name.
+    """
+
+    tables: Sequence[Table]
+    reading: str
+    changed: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+
+def shown(figure: Estimate, digits: int = 2, *, percent: bool = False) -> str:
+    """Write a figure with its interval.
+
+    Examples
+    --------
+    >>> shown(Estimate(0.123, 0.1, 0.2)), shown(Estimate(0.5, 0.4, 0.6), 1, percent=True)
+    ('0.12 [0.10, 0.20]', '50.0 [40.0, 60.0]')
+    """
+    value, low, high = ((100 if percent else 1) * end for end in (figure.value, figure.low, figure.high))
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def written(cell: Cell) -> str:
+    """Write a cell: numbers to three digits, a dash for what is not known.
+
+    Examples
+    --------
+    >>> written(0.12345), written(None), written(1234), written("as it is")
+    ('0.123', '–', '1,234', 'as it is')
+    """
+    if cell is None:
+        return "–"
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return f"{cell:,.0f}" if abs(cell) >= 999.5 else f"{cell:.3g}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

@@ -1,0 +1,39 @@
+"""Where PyTorch trains the lab's small models, and on how many threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["seeded_torch", "training_device"]
+
+
+def training_device() -> Any:
+    """Return the CUDA device if there is one, else the processor."""
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@contextmanager
+def seeded_torch(seed: int) -> Iterator[None]:
+    """Seed PyTorch and keep it to one thread, and leave both as they were.
+
+    The steps of a small model are so short that sharing them among threads costs more than it saves.
+
+    Parameters
+    ----------
+    seed : int
+        Random seed.
+    """
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            yield
+    finally:
+        torch.set_num_threads(before)
