@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent.parent / "docs"
 WORD, OTHER = "harbour", "dock"
-EPSILON = 6.0
-EPSILONS = (4.0, 6.0, 8.0)
+EPSILON = 4.0
+EPSILONS = (2.0, 4.0, 8.0)
 FAR = 5  # words that are as many hops away, or more, are counted together
-NEAR = ((10, 6.0), (3, 3.0))  # k and ε at which the word stays about as often
+NEAR = ((10, 4.0), (3, 2.1))  # k and ε at which the word stays about as often
 BLUE, ORANGE, GREY = "#3b5bdb", "#e8590c", "#868e96"
 
 
@@ -95,7 +95,7 @@ def draw_shells(space: EuclideanSpace, graph: GraphSpace) -> None:
 
 
 def draw_odds(space: EuclideanSpace) -> None:
-    """Draw what two neighbouring words become, and how well each output tells them apart."""
+    """Draw what two neighbouring words become, and how much each output reveals."""
     one, other = chances(space, WORD, EPSILON), chances(space, OTHER, EPSILON)
     shown = np.argsort(-(one + other), kind="stable")[:10]
     figure = new_figure(8.0, 3.6)
@@ -114,14 +114,14 @@ def draw_odds(space: EuclideanSpace) -> None:
     right.text(0, EPSILON, f"  ε·d = {EPSILON:g}", va="bottom", size=9)
     right.set_ylim(-1.3 * EPSILON, 1.3 * EPSILON)
     right.set_xlabel(f"all {len(losses):,} outputs, in order")
-    right.set_ylabel(f"ln of the odds for {WORD}")
+    right.set_ylabel(f"log-odds in favour of {WORD}")
     for axes in (left, right):
         _bare(axes)
     save(figure, DOCS / "concept-odds.svg")
 
 
 def draw_near(space: EuclideanSpace) -> None:
-    """Draw how well a word is told from each of its ten most similar words, on the default graph and a sparser one."""
+    """Draw the loss between a word and each of its ten most similar words, on the default graph and a sparser one."""
     word = space.vocabulary.id(WORD)
     similar = space.similar(np.array([word]), 10)[0][0]
     figure = new_figure(8.0, 3.4)
@@ -132,13 +132,13 @@ def draw_near(space: EuclideanSpace) -> None:
             np.abs(np.log(own / chances(space, name, epsilon, k))).max() for name in space.vocabulary.take(similar)
         ]
         rows = np.arange(len(similar))
-        axes.bar(rows, epsilon * hops, color="#dee2e6", label="promised: ε times the hops")
-        axes.plot(rows, found, "o", color=ORANGE, label="true: the most that any output tells")
+        axes.bar(rows, epsilon * hops, color="#dee2e6", label="guaranteed: ε times the hops")
+        axes.plot(rows, found, "o", color=ORANGE, label="actual: the most that any output reveals")
         axes.axhline(max(found), color=ORANGE, lw=1, ls=":")
         axes.set_xticks(rows, space.vocabulary.take(similar), rotation=60, ha="right")
         axes.set_title(f"k = {k}, ε = {epsilon:g}: stays {own[word]:.0%}, near loss {max(found):.1f}", size=10)
         _bare(axes)
-    figure.axes[0].set_ylabel("loss, as a power of e")
+    figure.axes[0].set_ylabel("loss (exponent of e)")
     figure.axes[0].legend(frameon=False, loc="upper left", fontsize=8)
     save(figure, DOCS / "concept-near.svg")
 
