@@ -82,9 +82,9 @@ def whole_file(name: str) -> str:
 
 def all_mechanisms() -> str:
     """Return what makes mkdocstrings describe every mechanism of the registry."""
-    from wordveil import mechanisms  # noqa: PLC0415
+    from wordveil._mechanisms import MECHANISMS  # noqa: PLC0415
 
-    return "\n\n".join(f"::: {kind.__module__}.{kind.__qualname__}" for kind in mechanisms.MECHANISMS.values())
+    return "\n\n".join(f"::: {kind.__module__}.{kind.__qualname__}" for kind in MECHANISMS.values())
 
 
 def _helps(commands: list[tuple[str, ...]]) -> list[str]:
