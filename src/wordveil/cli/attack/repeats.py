@@ -168,7 +168,8 @@ def _show(rates: Sequence[float], found: Sequence[RepeatAttack], *, is_text: boo
         if one.names:
             told += (
                 f" A word that recurs stands at {one.places:.1f} places of its record on average; an attacker who "
-                f"knows which these are finds {as_share(one.linked)} of such words in a single release."
+                f"knows which these are, and looks at no more than {one.words[-1].times} of them, finds "
+                f"{as_share(one.linked)} of such words in a single release."
             )
         stdout().print(told, soft_wrap=True)
     describe_attacker(first.exact, "They ignore context, which would help them further: `wordveil attack sentence`.")
