@@ -96,10 +96,10 @@ def test_repeats_need_no_text(capfd: pytest.CaptureFixture[str], folder: Path, t
 
 
 def test_repeats_look_at_words_that_recur_in_a_record(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
-    asked = ("repeats", "mail.csv", "--column", "text", *SPACE, "--reference", "public.txt", "-e", "2", "-n", "4")
+    asked = ["repeats", "mail.csv", "--column", "text", *SPACE, "--reference", "public.txt", "-e", "2", "-n", "4"]
     code, _, err = run(capfd, folder, *asked, "--json")
     assert (code, "--column" in err) == (2, True)  # a reference of lines has no columns
-    asked = tuple("mail.csv" if part == "public.txt" else part for part in asked)
+    asked[asked.index("public.txt")] = "mail.csv"
     code, out, err = run(capfd, folder, *asked, "-n", "2", "--json")
     assert (code, err) == (0, "")
     (apart,) = json.loads(out)["results"]
