@@ -95,6 +95,34 @@ def test_no_guess_is_right_more_often_than_the_best(name: str, seed: int, missin
     assert (prior[guess.words] > 0).all()
 
 
+@settings(deadline=None, max_examples=25)
+@given(name=st.sampled_from(sorted(EXACT)), seed=st.integers(0, 999), missing=st.integers(0, WORDS - 1))
+def test_the_information_is_that_of_the_whole_table(name: str, seed: int, missing: int) -> None:
+    law, table = law_named(name)
+    prior = some_prior(seed, missing)
+    joint = prior[:, None] / prior.sum() * table
+    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    there = joint > 0
+    found = law.information(prior)
+    assert found.value == pytest.approx((joint[there] * np.log2(joint[there] / apart[there])).sum(), rel=1e-3, abs=1e-5)
+    assert found.low == found.high
+
+
+def test_the_information_of_a_learnt_law_is_no_more_than_the_truth() -> None:
+    prior = some_prior(8)
+    entropy = -(prior / prior.sum()) @ np.log2(prior / prior.sum())
+    assert Bare(SPACE).law().information(prior).value == pytest.approx(entropy, rel=0.1)
+    assert Blank(SPACE).law().information(prior).low < 0.02
+    law, _ = law_named("graph")
+
+    class Concealed(Blank):
+        draw = law.mechanism.draw
+
+    learnt, truth = Concealed(SPACE).law(Effort(draws=5000)).information(prior), law.information(prior).value
+    assert learnt.low < truth
+    assert learnt.value > truth - 0.2
+
+
 @pytest.mark.parametrize("name", EXACT)
 def test_the_posterior_is_the_prior_where_nothing_is_revealed(name: str) -> None:
     kind, options = EXACT[name]
@@ -127,6 +155,8 @@ def test_what_makes_no_sense_is_refused() -> None:
             law.best_guess(prior)
         with pytest.raises(OptionError):
             law.posterior(EVERYONE, prior)
+        with pytest.raises(OptionError):
+            law.information(prior)
     for counts in (np.zeros(WORDS), np.ones(3), -np.ones(WORDS)):
         with pytest.raises(OptionError):
             law.explain_counts(counts)

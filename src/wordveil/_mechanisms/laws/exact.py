@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.figures import Outputs, PerWord, Spread, expected_distinct, likeliest_sets
-from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Ids, Law, Question
-from wordveil.parallel import run
+from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Ids, Law, Question, support
+from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore, run_watched
 from wordveil.stats import Estimate
 
@@ -27,6 +28,7 @@ __all__ = ["ExactLaw", "RowLaw", "Survey"]
 
 Floats = NDArray[np.float64]
 
+_AT_ONCE = 32  # blocks of rows whose sums are held together
 _ALIKE = 1e-9  # probabilities equal but for rounding count as equal
 
 
@@ -74,6 +76,25 @@ class ExactLaw(Law):
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
         """Return the best guess under each of some priors."""
         return self.survey(inputs, priors, np.empty(0, dtype=np.int64), watch).guesses
+
+    def information(self, prior: Floats, watch: Watch = ignore) -> Estimate:
+        """Return how many bits one output reveals about its word: the entropy of outputs less that given the word."""
+        inputs = support(prior, len(self))
+        own = prior[inputs] / prior[inputs].sum()
+        mixed, known = np.zeros(len(self)), 0.0
+        parts = self._parts(len(inputs))
+        for some in blocks(len(parts), _AT_ONCE):  # summed in the same order every time
+            for mixture, nats in run(lambda part: self._outcomes(inputs[part], own[part]), parts[some]):
+                mixed += mixture
+                known += nats
+            watch("weighing outputs", some.stop / len(parts))
+        revealed = float(scipy.special.entr(mixed).sum()) - known
+        return Estimate.exactly(max(0.0, revealed / float(np.log(2.0))), len(inputs))
+
+    def _outcomes(self, ids: Ids, weights: Floats) -> tuple[Floats, float]:
+        """Return the sum of some words' probabilities of every output, and that of their entropies, so weighted."""
+        rows = self.rows(ids)
+        return weights @ rows, float(weights @ scipy.special.entr(rows).sum(axis=1))
 
     def distinct(self, ids: Ids) -> PerWord:
         """Return the expected number of distinct outputs of each word in the given number of draws."""

@@ -25,7 +25,7 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism
 
-__all__ = ["Effort", "Figures", "Guess", "Law", "Memory", "Question", "sample"]
+__all__ = ["Effort", "Figures", "Guess", "Law", "Memory", "Question", "sample", "support"]
 
 Ids = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -358,7 +358,7 @@ class Law(ABC):
         array of shape (outputs, vocabulary)
             Each row sums to 1.
         """
-        inputs = _support(prior, len(self))
+        inputs = support(prior, len(self))
         logs = self.log_columns(outputs, inputs, prior=prior[inputs], watch=watch) + np.log(prior[inputs])
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
@@ -386,7 +386,7 @@ class Law(ABC):
         -------
         array of shape (outputs, d)
         """
-        inputs = _support(prior, len(self))
+        inputs = support(prior, len(self))
         chosen = np.arange(len(self)) if outputs is None else np.asarray(outputs)
         # One product gives the weighted sums and, in the last column, the sum of the weights.
         table = np.concatenate([vectors[inputs], np.ones((len(inputs), 1))], axis=1) * prior[inputs, None]
@@ -441,7 +441,7 @@ class Law(ABC):
         prior = np.ones(len(self)) if start is None else np.asarray(start, dtype=np.float64).copy()
         if counts.shape != (len(self),) or prior.shape != counts.shape or (counts < 0).any() or not counts.any():
             raise OptionError("counts and start need a number for every word of the vocabulary, and some above 0.")
-        outputs, inputs = np.flatnonzero(counts), _support(prior, len(self))
+        outputs, inputs = np.flatnonzero(counts), support(prior, len(self))
         own, shares = prior[inputs] / prior[inputs].sum(), counts[outputs] / counts.sum()
         matrix = _Columns(self, outputs, inputs, own)
         for number in range(rounds):
@@ -465,8 +465,31 @@ class Law(ABC):
         watch : callable
             Told how far it is.
         """
-        inputs = _support(prior, len(self))
+        inputs = support(prior, len(self))
         return self.guesses(inputs, [prior[inputs] / prior[inputs].sum()], watch)[0]
+
+    @abstractmethod
+    def information(self, prior: Floats, watch: Watch = ignore) -> Estimate:
+        """Return how many bits one output reveals about its word: the mutual information of the two.
+
+        The prior's entropy is what there is to learn. Where the probabilities are known, the figure is exact; elsewhere
+        it is what an attacker who learnt them from draws gains on fresh draws, and the truth is no less.
+
+        Parameters
+        ----------
+        prior : array of float
+            How likely every word of the vocabulary is, up to a factor.
+        watch : callable
+            Told how far it is.
+
+        Examples
+        --------
+        >>> import wordveil
+        >>> space = wordveil.load_space("glove-50k").restrict(np.arange(64))
+        >>> law = wordveil.mechanism("graph", space, epsilon=100.0).law()
+        >>> round(law.information(np.ones(64)).value, 6)  # nothing is hidden: all of the 6 bits
+        6.0
+        """
 
     # ------------------------------------------------------------------------------------------------ figures
 
@@ -537,7 +560,7 @@ class _Columns:
         return np.sum(run(one, range(len(self._parts))), axis=0)
 
 
-def _support(prior: Floats, words: int) -> NDArray[np.int64]:
+def support(prior: Floats, words: int) -> NDArray[np.int64]:
     """Return the words that are possible at all, or refuse what is no prior."""
     if prior.shape != (words,) or not np.isfinite(prior).all() or (prior < 0).any() or not (prior > 0).any():
         raise OptionError("a prior needs a finite number from 0 on for every word of the vocabulary, and one above 0.")

@@ -25,7 +25,7 @@ from wordveil._mechanisms.laws.law import Effort, Guess, Ids, Law, Memory
 from wordveil._mechanisms.laws.store import keep, kept
 from wordveil._mechanisms.rows import LOG_FLOOR
 from wordveil.parallel import blocks
-from wordveil.progress import Watch, ignore
+from wordveil.progress import Watch, ignore, run_watched
 from wordveil.spaces.hops import SOURCES
 from wordveil.spaces.space import HopSpace
 from wordveil.stats import Estimate
@@ -178,12 +178,21 @@ class ShellLaw(ExactLaw):
     ) -> Floats:
         """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input."""
         words = np.arange(len(self)) if inputs is None else np.asarray(inputs)
-        found = np.empty((len(outputs), len(words)))
-        for part in self._parts(len(outputs)):
-            hops = self._hops.space.hops(np.asarray(outputs)[part])[:, words]
-            found[part] = self._logs[hops] - self._sums_of(words)
-            watch("reading probabilities", part.stop / len(outputs))
+        found, sums = np.empty((len(outputs), len(words))), self._sums_of(words)
+
+        def read(part: slice) -> None:
+            hops = self._hops.space.hops(np.asarray(outputs)[part])
+            np.subtract(self._logs[hops if inputs is None else hops[:, words]], sums, out=found[part])
+
+        run_watched(read, self._parts(len(outputs)), "reading probabilities", watch)
         return found
+
+    def _outcomes(self, ids: Ids, weights: Floats) -> tuple[Floats, float]:
+        # Entropies are known from the shells. Single precision loses nothing that counts: no weight is above 1.
+        chances, sizes = self.profile(ids)
+        own = (weights * np.exp(-self._sums_of(ids))).astype(np.float32)
+        mixture = own @ np.exp(self._logs).astype(np.float32)[self._hops.space.hops(np.asarray(ids))]
+        return mixture.astype(np.float64), float(weights @ (sizes * scipy.special.entr(chances)).sum(axis=1))
 
     def _weights(self, outputs: Ids, inputs: Ids, prior: Floats) -> NDArray[np.float32]:  # noqa: ARG002 - see `Law`
         # Looked up instead of exponentiated. Scaled by each output's nearest input, so that nothing vanishes where all
