@@ -19,7 +19,7 @@ from wordveil.errors import WordveilError
 __all__ = ["KINDS", "CacheRoom"]
 
 #: What the names of entries begin with: of each kind of thing that is cached, wherever it is made.
-KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibration", "hearst")
+KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibration", "hearst", "reading")
 
 _SWITCH = "WORDVEIL_CACHE_SIZE"
 _DEFAULT = 2048
