@@ -79,10 +79,10 @@ class Places:
         veiled = self.veiled
         return np.concatenate([self.ids[None], self.others])[:, veiled].T
 
-    def span(self, place: int) -> tuple[int, int]:
-        """Return where a word of the first text stands in it, in characters."""
-        ends = list(accumulate(map(len, self.pieces[0][: 2 * place + 2])))
-        return ends[-2], ends[-1]
+    def spans(self) -> list[tuple[int, int]]:
+        """Return where the veiled words of the first text stand in it, in characters."""
+        ends = list(accumulate(map(len, self.pieces[0])))
+        return [(ends[2 * place], ends[2 * place + 1]) for place in self.veiled.tolist() if place < self.starts[1]]
 
     def write(self, words: Iterable[str], guarantee: Guarantee, case: str = "sentence") -> list[Release]:
         """Put other words into the veiled places and return each text so, with where its words were replaced.

@@ -260,8 +260,8 @@ class Reader:
         words, chances = self._kind.posterior(places, min(top, len(self.mechanism.space)), watch)
         vocabulary = self.mechanism.space.vocabulary
         return [
-            Place(*places.span(place), tuple(vocabulary.take(row)), tuple(values.tolist()))
-            for place, row, values in zip(places.veiled.tolist(), words, chances, strict=True)
+            Place(*span, tuple(vocabulary.take(row)), tuple(values.tolist()))
+            for span, row, values in zip(places.spans(), words, chances, strict=True)
         ]
 
     def best(self, text: Text, *, others: Sequence[Text] = (), watch: Watch = ignore) -> str:
