@@ -192,8 +192,8 @@ class ReadVeiled(_OfTexts):
         The name of the mechanism that veiled them.
     options : dict, optional
         Options of the mechanism.
-    space : str or Path
-        The name of a bundled space, or an embedding file.
+    space : str or Path, optional
+        The name of a bundled space, or an embedding file; ``glove-50k`` or what the report says if not given.
     select : {"content", "all"}
         Which words were veiled.
     kind : {"population", "table"}
@@ -201,7 +201,8 @@ class ReadVeiled(_OfTexts):
     prior : {"space", "uniform"}, path or array
         How likely words are by public knowledge; see `wordveil.Reader`.
     report : dict, str or Path, optional
-        The report of the release, which then says the mechanism, its options, ε, space and selection instead.
+        The report of the release, which then says the mechanism, its options, ε and selection: the parameters
+        for these are not looked at.
 
     Attributes
     ----------
@@ -228,7 +229,7 @@ class ReadVeiled(_OfTexts):
         *,
         mechanism: str = "graph",
         options: dict[str, Any] | None = None,
-        space: str | Path = "glove-50k",
+        space: str | Path | None = None,
         select: str = "content",
         kind: str = "population",
         prior: Any = "space",
@@ -255,10 +256,12 @@ class ReadVeiled(_OfTexts):
         """
         cells = self._check(X, reset=True)
         if self.report is None:
-            made = make_mechanism(self.mechanism, load_space(self.space), epsilon=self.epsilon, **(self.options or {}))
+            space = load_space("glove-50k" if self.space is None else self.space)
+            made = make_mechanism(self.mechanism, space, epsilon=self.epsilon, **(self.options or {}))
             reader = Reader(made, kind=self.kind, prior=self.prior, select=self.select)
         else:
-            reader = Reader.of_report(self.report, kind=self.kind, prior=self.prior)
+            opened = None if self.space is None else load_space(self.space)
+            reader = Reader.of_report(self.report, space=opened, kind=self.kind, prior=self.prior)
         self.reader_ = reader.fit(cells.ravel().tolist())
         return self
 

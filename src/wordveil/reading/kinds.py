@@ -332,8 +332,8 @@ def _cached_means(basis: Basis, prior: Floats, watch: Watch) -> Vectors:
 
     if not type(mechanism).__module__.startswith("wordveil."):  # two of somebody's own may have one name and options
         return law.posterior_mean(basis.vectors, prior, watch=watch)
-    key = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-    means = cached_arrays(f"reading-{_VERSION}-{key}", fill, "means")[0]
+    key = json.dumps(told, sort_keys=True).encode()
+    means = cached_arrays(f"reading-{_VERSION}-{hashlib.sha256(key).hexdigest()}", fill, "means")[0]
     if means.shape != basis.vectors.shape or means.dtype != np.float32:
         raise FileError("the cached table of a reader does not fit its space; delete it from the cache.")
     return means
