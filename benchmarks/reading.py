@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,13 +36,11 @@ def timed(what: str, target: str, work: Callable[[], Found], words: int = 0) -> 
     found = work()
     clock, processor = time.perf_counter() - clock, time.process_time() - processor
     rate = f"{words / clock:>12,.0f} words/s ({words / processor:,.0f} a processor second)" if words else ""
-    print(
-        f"{what:<44}{clock:>8.2f} s {processor:>8.2f} s of processor {rate} peak {peak_memory():,.0f} MB  [{target}]"
-    )
+    print(f"{what:<44}{clock:>8.2f} s {processor:>8.2f} s of processor {rate} peak {peak_memory():,.0f} MB  [{target}]")
     return found
 
 
-def release(mechanism: wordveil.Mechanism, words: int) -> list[str]:
+def release(mechanism: wordveil.Mechanism[Any], words: int) -> list[str]:
     """Veil made-up texts whose words are as frequent as in the space, a third of them function words."""
     generator = np.random.default_rng(0)
     chances = np.exp(log_prior(mechanism.space, "frequency"))
@@ -52,7 +50,7 @@ def release(mechanism: wordveil.Mechanism, words: int) -> list[str]:
     return [one.text for one in wordveil.Veil(mechanism, seed=0).many(texts)]
 
 
-def speeches(mechanism: wordveil.Mechanism, words: int) -> list[str]:
+def speeches(mechanism: wordveil.Mechanism[Any], words: int) -> list[str]:
     """Veil the bundled speeches, over and over until there are so many words."""
     path = Path(wordveil.__file__).parent / "data" / "sotu" / "addresses.csv"
     with path.open(encoding="utf-8", newline="") as file:

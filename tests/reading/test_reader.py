@@ -74,7 +74,7 @@ def test_the_posterior_is_what_bayes_says(
     name: str, epsilon: float, seed: int, impossible: int, drawn: list[int]
 ) -> None:
     made = mechanism(name, SPACE, epsilon=epsilon)
-    rows = np.stack([made.probabilities(word) for word in range(WORDS)])
+    rows = made.law().rows(np.arange(WORDS))
     prior = np.random.default_rng(seed).dirichlet(np.full(WORDS, 0.3))
     prior[np.random.default_rng(seed).permutation(WORDS)[:impossible]] = 0.0
     reader = Reader(made, prior=prior, select="all")
@@ -90,7 +90,7 @@ def test_the_posterior_is_what_bayes_says(
 @given(st.lists(st.lists(st.integers(0, WORDS - 1), min_size=3, max_size=3), min_size=2, max_size=4))
 def test_draws_of_one_text_add_up(draws: list[list[int]]) -> None:
     made = mechanism("graph", SPACE, epsilon=2.0)
-    rows = np.stack([made.probabilities(word) for word in range(WORDS)])
+    rows = made.law().rows(np.arange(WORDS))
     reader = Reader(made, select="all")
     text, *others = map(text_of, draws)
     found = whole(reader, text, others)
@@ -146,7 +146,7 @@ def test_a_population_is_learnt_from_its_release() -> None:
         reader.transform(["zqa"])
     reader.fit(texts[:500], watch=lambda what, share: told.append((what, share)))
     assert told[-1][1] == 1.0
-    rows = np.stack([made.probabilities(word) for word in range(WORDS)])
+    rows = made.law().rows(np.arange(WORDS))
     fresh = np.bincount(outputs[10_000:], minlength=WORDS)
 
     def likelihood(prior: Floats) -> float:
