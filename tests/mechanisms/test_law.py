@@ -148,6 +148,27 @@ def test_frequencies_are_found_again_from_counts(name: str) -> None:
     assert (impossible[10:] == 0).all()
 
 
+@settings(deadline=None, max_examples=40)
+@given(
+    name=st.sampled_from(sorted(EXACT)),
+    epsilon=st.sampled_from([0.1, 3.0, 40.0]),
+    seed=st.integers(0, 999),
+    missing=st.integers(0, WORDS - 1),
+    seen=st.integers(1, WORDS),
+)
+def test_a_round_on_counts_is_what_bayes_says(name: str, epsilon: float, seed: int, missing: int, seen: int) -> None:
+    law, table = law_named(name, epsilon)
+    prior = some_prior(seed, missing)
+    prior /= prior.sum()
+    counts = np.zeros(WORDS)
+    counts[np.random.default_rng(seed).permutation(WORDS)[:seen]] = 7.0
+    joint = prior[:, None] * table
+    possible = counts * (joint.sum(axis=0) > 1e-30)  # what hardly any word gives is not seen
+    if possible.any():
+        behind = (joint / np.maximum(joint.sum(axis=0), 1e-300)) @ (possible / possible.sum())
+        assert law.explain_counts(possible, prior, rounds=1) == pytest.approx(behind, rel=1e-4, abs=1e-9)
+
+
 def test_what_makes_no_sense_is_refused() -> None:
     law, _ = law_named("graph")
     for prior in (np.zeros(WORDS), np.ones(WORDS - 1), np.full(WORDS, np.nan), -np.ones(WORDS)):

@@ -180,6 +180,26 @@ class RowLaw(ExactLaw):
         run_watched(read, self._parts(len(words)), "reading probabilities", watch)
         return found
 
+    def posterior_mean(
+        self, vectors: NDArray[np.floating[Any]], prior: Floats, outputs: Ids | None = None, watch: Watch = ignore
+    ) -> NDArray[np.float32]:
+        """Return the mean vector of the word behind an output, in one pass over the rows: a column takes as long."""
+        inputs = support(prior, len(self))
+        chosen = slice(None) if outputs is None else np.asarray(outputs)
+        table = np.concatenate([vectors[inputs], np.ones((len(inputs), 1))], axis=1) * prior[inputs, None]
+        sums = np.zeros((len(self) if outputs is None else len(outputs), table.shape[1]))
+        lock = threading.Lock()
+
+        def work(part: slice) -> None:
+            some = self.rows(inputs[part])[:, chosen].T @ table[part]
+            with lock:
+                np.add(sums, some, out=sums)
+
+        run_watched(work, self._parts(len(inputs)), "reading", watch)
+        nobody = sums[:, -1] == 0.0
+        sums[nobody] = table.sum(axis=0)  # what no word gives says nothing
+        return (sums[:, :-1] / sums[:, -1:]).astype(np.float32)
+
     def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
         """Go once through some inputs, and find all that is to be known of them."""
         words = np.asarray(inputs, dtype=np.int64)

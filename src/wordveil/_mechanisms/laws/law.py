@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism
 
-__all__ = ["Effort", "Figures", "Guess", "Law", "Memory", "Question", "sample", "support"]
+__all__ = ["Effort", "Figures", "Guess", "Law", "Memory", "Question", "SeenColumns", "sample", "support"]
 
 Ids = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -443,7 +443,7 @@ class Law(ABC):
             raise OptionError("counts and start need a number for every word of the vocabulary, and some above 0.")
         outputs, inputs = np.flatnonzero(counts), support(prior, len(self))
         own, shares = prior[inputs] / prior[inputs].sum(), counts[outputs] / counts.sum()
-        matrix = _Columns(self, outputs, inputs, own)
+        matrix = self._seen(outputs, inputs, own)
         for number in range(rounds):
             moved = own * matrix.gain(own, shares)
             change = float(np.abs(moved - own).sum())
@@ -523,6 +523,10 @@ class Law(ABC):
             Told how far it is.
         """
 
+    def _seen(self, outputs: Ids, inputs: Ids, prior: Floats) -> SeenColumns:
+        """Return the columns of outputs that were seen, in whichever form the rounds of `explain_counts` need."""
+        return _Columns(self, outputs, inputs, prior)
+
     def _parts(self, count: int, width: int | None = None) -> Sequence[slice]:
         return list(blocks(count, max(1, _CELLS // max(1, width or len(self)))))
 
@@ -532,6 +536,21 @@ class Law(ABC):
         with np.errstate(divide="ignore"):
             logs -= (logs + np.log(prior)).max(axis=1, keepdims=True)
         return np.exp(np.minimum(logs, 80.0), out=logs).astype(np.float32)
+
+
+class SeenColumns(Protocol):
+    """The columns of the outputs that were seen."""
+
+    def gain(self, prior: Floats, shares: Floats) -> Floats:
+        """Return for every input how much likelier it makes what was seen than the prior as a whole does.
+
+        Parameters
+        ----------
+        prior : array of float
+            How likely each input is, summing to 1.
+        shares : array of float
+            How often each of the outputs was seen, summing to 1.
+        """
 
 
 class _Columns:
