@@ -49,6 +49,7 @@ NEEDS = {
     "docs/spark.md": ("pyspark", "pandas"),
     "docs/csv-column.md": ("pandas",),
     "docs/adapters.md": ("pandas", "sklearn", "datasets", "presidio_anonymizer"),
+    "docs/reading.md": ("sklearn",),
 }
 
 _FENCE = re.compile(
