@@ -27,6 +27,7 @@ from wordveil._mechanisms import MECHANISMS
 from wordveil.cli.commands import app
 
 ROOT = Path(__file__).parent.parent
+PACKAGES = Path(wordveil.__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 RUN = ("python", "pycon", "sh", "console")
 SHOWN_ONLY = ("text", "json", "yaml", "toml")
@@ -219,7 +220,8 @@ def test_each_command_that_is_shown_or_spoken_of_is_there(page: str, options: di
             assert used <= options[name], command
         elif first == "python" and words[0] == "-m":
             module = words[1].replace(".", "/")
-            assert (ROOT / f"{module}.py").exists() or (ROOT / module / "__main__.py").exists(), command
+            places = (ROOT / f"{module}.py", *(root / module / "__main__.py" for root in (ROOT, PACKAGES)))
+            assert any(place.exists() for place in places), command
         elif first == "python":
             assert (ROOT / words[0]).exists(), command
 
