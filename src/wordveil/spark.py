@@ -31,7 +31,7 @@ from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
 from wordveil.io.report import missing_promise
-from wordveil.lac.bounds import check_threshold, sample_size
+from wordveil.lac.bounds import check_rate, check_threshold, sample_size
 from wordveil.noise import Entropy
 from wordveil.spaces import load_space
 from wordveil.text import Veil
@@ -205,8 +205,7 @@ def subsample(frame: DataFrame, rate: float, *, store: str, drop: Sequence[str] 
     drop : sequence of str
         The columns that link a row to a user.
     """
-    if not 0.0 < rate <= 1.0:
-        raise OptionError("`rate` must be above 0 and at most 1.")
+    check_rate(rate)
     keyed = _keyed(frame, store, drop)
     return keyed.orderBy(*_KEYS).limit(sample_size(rate, keyed.count())).drop(*_KEYS)
 
