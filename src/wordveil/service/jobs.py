@@ -32,9 +32,7 @@ class Jobs:
     """Runs calibrations one after the other."""
 
     def __init__(self, folder: Path, most: int, timeout: float) -> None:
-        self._timeout = timeout
-        self._folder = folder
-        self._most = most
+        self._folder, self._most, self._timeout = folder, most, timeout
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._turn = asyncio.Lock()
 
@@ -71,13 +69,16 @@ class Jobs:
     async def _run(self, name: str, request: dict[str, Any]) -> None:
         path = self._folder / f"{name}.json"
         async with self._turn:
-            # With the class: the process imports what wordveil has, not what a program of its own has registered.
+            # The new process knows only wordveil's own mechanisms, so the class goes along.
             work = (request, path, MECHANISMS[request["mechanism"]])
             process = multiprocessing.get_context("spawn").Process(target=_calibrate, args=work, daemon=True)
             try:
                 await asyncio.to_thread(process.start)
             except (AttributeError, pickle.PicklingError):  # a class inside a function cannot be found again
-                _write(path, _failed(name, "the mechanism cannot be calibrated here: its class is not in a module."))
+                _write(
+                    path,
+                    _failed(name, "this mechanism cannot be calibrated: its class is not in a module."),
+                )
                 return
             until = time.monotonic() + self._timeout
             try:
