@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
 from wordveil.audit.verdict import Evidence
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
 from wordveil.parallel import blocks, run
 from wordveil.spaces.space import Ids
 
@@ -80,17 +80,8 @@ def _largest_gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
 def exact_deltas(made: Mechanism[Any], held: Guarantee, pairs: NDArray[np.int64]) -> list[Evidence]:
     """Return the pair with the largest exact δ, and the δ at the largest distance covered, where the mechanism has it.
 
-    Parameters
-    ----------
-    made : Mechanism
-        What is audited.
-    held : Guarantee
-        The (ε, δ) guarantee or claim to test.
-    pairs : array of shape (pairs, 2)
-        Pairs of words that it covers.
+    `held` is the (ε, δ) guarantee or claim to test, and `pairs`, a row each, are words that it covers.
     """
-    if held.notion is not Notion.APPROXIMATE:
-        return []
     space, words = made.space, made.space.vocabulary
     found = []
     for left, right in pairs[:: max(1, len(pairs) // _MOST_PAIRS)].tolist():
