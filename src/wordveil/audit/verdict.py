@@ -154,7 +154,7 @@ def list_mechanisms() -> list[dict[str, Any]]:
             "family": kind.family,
             "promises": kind.in_brief,
             "source": kind.source,
-            "audit": audited[name]["verdict"] if name in audited else "not part of wordveil; audit it yourself",
+            "audit": audited[name]["verdict"] if name in audited else "not audited",
             "claim": audited[name]["claim_verdict"] if name in audited else "",
             "options": option_names(kind),
         }
