@@ -112,8 +112,7 @@ main(["explain", "sea", "-e", "3"])
 
 @SHELL
 @pytest.mark.parametrize(
-    "command",
-    [["audit", "--all"], ["calibrate", "-m", "laplace"], ["match", "-m", "graph", "-e", "1", "-m", "ring"]],
+    "command", [["audit", "--all"], ["calibrate", "-m", "laplace"], ["match", "-m", "graph", "-e", "1", "-m", "ring"]]
 )
 def test_ctrl_c_at_work(command: list[str]) -> None:
     """The signal comes when the space is opened, after the command has begun."""

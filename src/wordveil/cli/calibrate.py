@@ -76,9 +76,7 @@ def calibrate(
     near_loss: Annotated[
         float | None,
         typer.Option(
-            "--near-loss",
-            metavar="X",
-            help="Target: an output changes the odds between similar words by at most e^X.",
+            "--near-loss", metavar="X", help="Target: an output changes the odds between similar words by at most e^X."
         ),
     ] = None,
     share: Annotated[

@@ -60,9 +60,7 @@ for command in (
 
 
 @app.callback(invoke_without_command=True)
-def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
-) -> None:
+def _root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     if version:
         from wordveil import __version__
 

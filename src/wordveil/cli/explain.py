@@ -7,16 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wordveil.cli.options import (
-    Epsilon,
-    Json,
-    MechanismName,
-    Normalise,
-    Options,
-    SpaceName,
-    build_mechanism,
-    stdout,
-)
+from wordveil.cli.options import Epsilon, Json, MechanismName, Normalise, Options, SpaceName, build_mechanism, stdout
 
 __all__ = ["register"]
 
@@ -70,8 +61,7 @@ def _show(facts: dict[str, Any]) -> None:
     console = stdout()
     how = "exact probabilities" if facts["exact"] else f"estimated from {facts['draws']:,} draws"
     console.print(
-        f"[bold]{escape(facts['word'])}[/] under {facts['mechanism']}, ε = {facts['epsilon']:g} ({how})",
-        soft_wrap=True,
+        f"[bold]{escape(facts['word'])}[/] under {facts['mechanism']}, ε = {facts['epsilon']:g} ({how})", soft_wrap=True
     )
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right")

@@ -47,24 +47,16 @@ MechanismName = Annotated[
 ]
 Epsilon = Annotated[
     float | None,
-    typer.Option(
-        "--epsilon",
-        "-e",
-        help="Privacy loss per unit of the mechanism's distance; smaller is more private.",
-    ),
+    typer.Option("--epsilon", "-e", help="Privacy loss per unit of the mechanism's distance; smaller is more private."),
 ]
 SpaceName = Annotated[
-    str,
-    typer.Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file."),
+    str, typer.Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file.")
 ]
 Normalise = Annotated[bool, typer.Option("--normalise", help="Scale the space's vectors to length 1.")]
 Options = Annotated[
     list[str] | None,
     typer.Option(
-        "--option",
-        "-O",
-        metavar="NAME=VALUE",
-        help="An option of the mechanism, such as k=5; may be repeated.",
+        "--option", "-O", metavar="NAME=VALUE", help="An option of the mechanism, such as k=5; may be repeated."
     ),
 ]
 Seed = Annotated[
@@ -72,8 +64,7 @@ Seed = Annotated[
     typer.Option("--seed", min=0, help="Random seed, for experiments only: the output carries no guarantee."),
 ]
 MechanismsAtOnce = Annotated[
-    int,
-    typer.Option("--workers", min=1, help="How many mechanisms to measure at once, each in its own process."),
+    int, typer.Option("--workers", min=1, help="How many mechanisms to measure at once, each in its own process.")
 ]
 NoiseEngine = Annotated[str, typer.Option("--engine", help="Where noise is drawn: local, or gpu for a CUDA device.")]
 

@@ -50,8 +50,7 @@ def privatize(
     ] = None,
     *,
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="A file or folder; standard output by default."),
+        str | None, typer.Option("--output", "-o", metavar="OUT", help="A file or folder; standard output by default.")
     ] = None,
     epsilon: Epsilon = None,
     mechanism: MechanismName = "graph",
@@ -129,15 +128,12 @@ def privatize(
     resume: Annotated[bool, typer.Option("--resume", help="Continue a job that was stopped, if there is one.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output, finished or not.")] = False,
     encoding_errors: Annotated[
-        str,
-        typer.Option("--encoding-errors", help="Bytes that are not UTF-8: strict (refuse) or replace (by U+FFFD)."),
+        str, typer.Option("--encoding-errors", help="Bytes that are not UTF-8: strict (refuse) or replace (by U+FFFD).")
     ] = "strict",
     batch_words: Annotated[
         int,
         typer.Option(
-            "--batch-words",
-            min=1,
-            help="About how many words to process at a time; a crash loses no more than that.",
+            "--batch-words", min=1, help="About how many words to process at a time; a crash loses no more than that."
         ),
     ] = 1 << 18,
     workers: Annotated[

@@ -125,7 +125,7 @@ class Geometry:
             f"ε = 1, a promise of ε per {self.unit} allows a factor of e^{nearest:.3g} between the two; a factor of e "
             f"needs ε = {1 / nearest:.2g}."
             if nearest > 0
-            else "For half of the words another word lies at the same place; no ε can tell the two apart.",
+            else "For half of the words another word lies at the same place; no ε can tell the two apart."
         ]
         if nearest > 0:
             said.append(
@@ -152,12 +152,7 @@ class Geometry:
 
 
 def geometry_of(
-    space: Space,
-    *,
-    words: int = 5000,
-    graphs: tuple[int, ...] = (10,),
-    seed: int = 0,
-    watch: Watch = ignore,
+    space: Space, *, words: int = 5000, graphs: tuple[int, ...] = (10,), seed: int = 0, watch: Watch = ignore
 ) -> Geometry:
     """Measure the shape of a space.
 

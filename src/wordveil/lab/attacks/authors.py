@@ -256,12 +256,7 @@ class Koppel:
     name = "koppel"
 
     def __init__(
-        self,
-        features: int = 100_000,
-        times: int = 100,
-        share: float = 0.4,
-        threshold: float = 0.0,
-        seed: int = 0,
+        self, features: int = 100_000, times: int = 100, share: float = 0.4, threshold: float = 0.0, seed: int = 0
     ) -> None:
         needs("sklearn", "tasks", "this attack")
         if features < 1 or times < 1 or not 0.0 < share <= 1.0:
@@ -333,10 +328,7 @@ class CharacterSvm:
         if len(self.authors) < 2:
             raise InputError("attribution needs texts by at least two authors.")
         self._vectors = TfidfVectorizer(
-            analyzer="char",
-            ngram_range=(self.shortest, self.longest),
-            max_features=self.features,
-            sublinear_tf=True,
+            analyzer="char", ngram_range=(self.shortest, self.longest), max_features=self.features, sublinear_tf=True
         )
         try:
             vectors = self._vectors.fit_transform(texts)
