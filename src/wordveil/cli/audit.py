@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from wordveil.cli.options import (
     Epsilon,
@@ -34,26 +35,23 @@ def audit(
     epsilon: Epsilon = None,
     mechanism: MechanismName = "graph",
     space: Annotated[
-        str | None,
-        typer.Option("--space", "-s", help="A bundled space or the path of an embedding; glove-50k by default."),
+        str | None, Option("--space", "-s", help="A bundled space or the path of an embedding; glove-50k by default.")
     ] = None,
     normalise: Normalise = False,
     option: Options = None,
     everything: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--all",
             help="Audit every mechanism that fits the space. Without --epsilon, each at 1 above the smallest ε it "
             "accepts; without --space, each on the first bundled space that fits it.",
         ),
     ] = False,
-    words: Annotated[int, typer.Option("--words", min=2, help="How many words to audit.")] = 200,
-    draws: Annotated[int, typer.Option("--draws", min=1000, help="How many draws to measure each event on.")] = 60_000,
-    pairs: Annotated[int, typer.Option("--pairs", min=1, help="How many pairs of each kind to sample.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the choice of words and pairs.")] = 0,
-    repeat: Annotated[
-        bool, typer.Option("--repeat", help="Seed the draws too, to get the same figures every time.")
-    ] = False,
+    words: Annotated[int, Option(min=2, help="How many words to audit.")] = 200,
+    draws: Annotated[int, Option(min=1000, help="How many draws to measure each event on.")] = 60_000,
+    pairs: Annotated[int, Option(min=1, help="How many pairs of each kind to sample.")] = 1,
+    seed: Annotated[int, Option(min=0, help="Random seed for the choice of words and pairs.")] = 0,
+    repeat: Annotated[bool, Option("--repeat", help="Seed the draws too, to get the same figures every time.")] = False,
     as_json: Json = False,
 ) -> None:
     """Measure how much a mechanism really reveals, and compare it with what the mechanism promises.

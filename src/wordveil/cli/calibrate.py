@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import (
@@ -32,7 +33,7 @@ __all__ = ["Quiet", "number_of_words", "register"]
 _PICTURES = ("histograms", "averages", "panels")
 _MOST_DIGITS = 18  # more words than any vocabulary has, and still a number that arrays know
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -47,80 +48,54 @@ def calibrate(
     option: Options = None,
     epsilon: Annotated[
         list[float] | None,
-        typer.Option("--epsilon", "-e", help="An ε to measure; may be repeated. By default, a useful range."),
+        Option("--epsilon", "-e", help="An ε to measure; may be repeated. By default, a useful range."),
     ] = None,
     stays: Annotated[
-        float | None, typer.Option("--stays", metavar="P", help="Target: no word stays unchanged more often than this.")
+        float | None, Option(metavar="P", help="Target: no word stays unchanged more often than this.")
     ] = None,
-    stays_mean: Annotated[
-        float | None, typer.Option("--stays-mean", metavar="P", help="Target: the same, on average over words.")
-    ] = None,
+    stays_mean: Annotated[float | None, Option(metavar="P", help="Target: the same, on average over words.")] = None,
     alternatives: Annotated[
-        float | None,
-        typer.Option("--alternatives", metavar="N", help="Target: every word has at least this many distinct outputs."),
+        float | None, Option(metavar="N", help="Target: every word has at least this many distinct outputs.")
     ] = None,
     adversary: Annotated[
         float | None,
-        typer.Option(
-            "--adversary",
-            metavar="P",
-            help="Target: an attacker who looks at one word at a time guesses right at most this often.",
+        Option(
+            metavar="P", help="Target: an attacker who looks at one word at a time guesses right at most this often."
         ),
     ] = None,
     adversary_frequency: Annotated[
-        float | None,
-        typer.Option(
-            "--adversary-frequency", metavar="P", help="Target: the same, if the attacker knows word frequencies."
-        ),
+        float | None, Option(metavar="P", help="Target: the same, if the attacker knows word frequencies.")
     ] = None,
     near_loss: Annotated[
         float | None,
-        typer.Option(
-            "--near-loss", metavar="X", help="Target: an output changes the odds between similar words by at most e^X."
-        ),
+        Option(metavar="X", help="Target: an output changes the odds between similar words by at most e^X."),
     ] = None,
     share: Annotated[
-        float,
-        typer.Option("--share", help="The share of words that must meet --stays, --alternatives and --near-loss."),
+        float, Option(help="The share of words that must meet --stays, --alternatives and --near-loss.")
     ] = 1.0,
     words: Annotated[
-        str | None,
-        typer.Option("--words", help="How many words to measure, or all; by default, as many as can be done quickly."),
+        str | None, Option(help="How many words to measure, or all; by default, as many as can be done quickly.")
     ] = None,
-    draws: Annotated[
-        int, typer.Option("--draws", min=2, help="The number of draws in which distinct outputs are counted.")
-    ] = 1000,
-    eta: Annotated[
-        float, typer.Option("--eta", help="The probability mass that the smallest set of outputs may leave out.")
-    ] = 0.05,
-    gamma: Annotated[
-        float, typer.Option("--gamma", help="Inputs within this factor of the likeliest count as plausible.")
-    ] = 2.0,
-    adversary_words: Annotated[
-        int, typer.Option("--adversary-words", min=1, help="The most words that the attacker chooses among.")
-    ] = 50_000,
-    points: Annotated[int, typer.Option("--points", min=2, help="How many ε to measure if none is given.")] = 10,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the words and draws.")] = 0,
+    draws: Annotated[int, Option(min=2, help="The number of draws in which distinct outputs are counted.")] = 1000,
+    eta: Annotated[float, Option(help="The probability mass that the smallest set of outputs may leave out.")] = 0.05,
+    gamma: Annotated[float, Option(help="Inputs within this factor of the likeliest count as plausible.")] = 2.0,
+    adversary_words: Annotated[int, Option(min=1, help="The most words that the attacker chooses among.")] = 50_000,
+    points: Annotated[int, Option(min=2, help="How many ε to measure if none is given.")] = 10,
+    seed: Annotated[int, Option(min=0, help="Random seed for the words and draws.")] = 0,
     word: Annotated[
-        list[str] | None, typer.Option("--word", "-w", help="A word to show example replacements for; may be repeated.")
+        list[str] | None, Option("--word", "-w", help="A word to show example replacements for; may be repeated.")
     ] = None,
     figures: Annotated[
-        Path | None,
-        typer.Option("--figures", metavar="NAME", help="Write plots: NAME.png or NAME.svg gives NAME-histograms, …"),
+        Path | None, Option(metavar="NAME", help="Write plots: NAME.png or NAME.svg gives NAME-histograms, …")
     ] = None,
     compare: Annotated[
-        list[Path] | None,
-        typer.Option("--compare", metavar="FILE", help="An earlier --output to plot beside this one; may be repeated."),
+        list[Path] | None, Option(metavar="FILE", help="An earlier --output to plot beside this one; may be repeated.")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained HTML report.")
-    ] = None,
+    html: Annotated[Path | None, Option(metavar="FILE", help="Write a self-contained HTML report.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write everything as JSON to this file.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write everything as JSON to this file.")
     ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", help="local, or gpu (CUDA) for mechanisms that add noise.")
-    ] = "local",
+    engine: Annotated[str, Option(help="local, or gpu (CUDA) for mechanisms that add noise.")] = "local",
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,

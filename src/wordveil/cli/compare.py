@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
@@ -29,10 +30,10 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    data: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The folder of data sets.")],
+    data: Annotated[Path, Option(metavar="FOLDER", help="The folder of data sets.")],
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--mechanism",
             "-m",
             metavar="NAME[:OPTION=VALUE,…][@SPACE]",
@@ -40,40 +41,32 @@ def compare(
         ),
     ] = None,
     task: Annotated[
-        list[str] | None, typer.Option("--task", "-t", help="A task; may be repeated. Default: trec6, mr and cr.")
+        list[str] | None, Option("--task", "-t", help="A task; may be repeated. Default: trec6, mr and cr.")
     ] = None,
     level: Annotated[
         list[float] | None,
-        typer.Option(
-            "--level", metavar="P", help="A success of the attacker; may be repeated. Default: .05 .1 .25 .4."
-        ),
+        Option(metavar="P", help="A success of the attacker; may be repeated. Default: .05 .1 .25 .4."),
     ] = None,
     prior: Annotated[
-        str, typer.Option("--prior", help="What the attacker knows about word frequencies: text, uniform or both.")
+        str, Option(help="What the attacker knows about word frequencies: text, uniform or both.")
     ] = "text",
-    space: Annotated[
-        str, typer.Option("--space", "-s", help="The space of mechanisms that do not name one.")
-    ] = "glove-50k",
+    space: Annotated[str, Option("--space", "-s", help="The space of mechanisms that do not name one.")] = "glove-50k",
     words: Annotated[
-        int, typer.Option("--words", min=10, help="How many of the most frequent words to use; fewer are faster.")
+        int, Option(min=10, help="How many of the most frequent words to use; fewer are faster.")
     ] = 20_000,
-    select: Annotated[str, typer.Option("--select", help="Which words are veiled: all, or content words.")] = "all",
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often each task is done.")] = 2,
+    select: Annotated[str, Option(help="Which words are veiled: all, or content words.")] = "all",
+    repeats: Annotated[int, Option(min=1, help="How often each task is done.")] = 2,
     draws: Annotated[
-        int, typer.Option("--draws", min=1000, help="Draws the attacker learns from where probabilities are not known.")
+        int, Option(min=1000, help="Draws the attacker learns from where probabilities are not known.")
     ] = 150_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Use few examples and draws, for a first look in minutes.")
-    ] = False,
+    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
+    quick: Annotated[bool, Option("--quick", help="Use few examples and draws, for a first look in minutes.")] = False,
     workers: MechanismsAtOnce = 1,
     engine: NoiseEngine = "local",
-    figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the frontier to this .png or .svg file.")
-    ] = None,
+    figure: Annotated[Path | None, Option(metavar="FILE", help="Draw the frontier to this .png or .svg file.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write JSON to this file, updated after each mechanism."),
+        Option("--output", "-o", metavar="FILE", help="Write JSON to this file, updated after each mechanism."),
     ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,

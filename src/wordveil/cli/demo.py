@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from wordveil.cli.files import Overwrite, check_writable
 from wordveil.cli.options import (
@@ -46,12 +47,9 @@ def demo(
     normalise: Normalise = False,
     option: Options = None,
     seed: Seed = None,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", help="Also write the table as a picture to this SVG file.")
-    ] = None,
+    svg: Annotated[Path | None, Option(help="Also write the table as a picture to this SVG file.")] = None,
     save: Annotated[
-        Path | None,
-        typer.Option("--save", help="Only write the sample data to this CSV file, to try other commands on."),
+        Path | None, Option(help="Only write the sample data to this CSV file, to try other commands on.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:

@@ -6,6 +6,7 @@ import json
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from wordveil.cli.options import Epsilon, Json, MechanismName, Normalise, Options, SpaceName, build_mechanism, stdout
 
@@ -20,13 +21,13 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    word: Annotated[str, typer.Argument(help="A word of the space.")],
+    word: Annotated[str, Argument(help="A word of the space.")],
     epsilon: Epsilon = None,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
     option: Options = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="The number of outputs to show.")] = 15,
+    top: Annotated[int, Option(min=1, help="The number of outputs to show.")] = 15,
     as_json: Json = False,
 ) -> None:
     """Show what a word may become: its likeliest outputs, its chance of staying, and how widely it is spread.

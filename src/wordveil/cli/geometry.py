@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from wordveil.cli.calibrate import Quiet, number_of_words
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
@@ -25,23 +26,18 @@ def register(app: typer.Typer) -> None:
 
 
 def geometry(
-    space: Annotated[str, typer.Argument(help="A bundled space or the path of an embedding file.")] = "glove-50k",
+    space: Annotated[str, Argument(help="A bundled space or the path of an embedding file.")] = "glove-50k",
     normalise: Normalise = False,
-    words: Annotated[
-        str, typer.Option("--words", help="How many words to measure distances on, drawn at random, or all.")
-    ] = "5000",
+    words: Annotated[str, Option(help="How many words to measure distances on, drawn at random, or all.")] = "5000",
     k: Annotated[
         list[int] | None,
-        typer.Option(
-            "--k",
-            min=0,
-            help="The k of a neighbour graph to measure (0: the spanning tree); may be repeated. Default: 10.",
+        Option(
+            min=0, help="The k of a neighbour graph to measure (0: the spanning tree); may be repeated. Default: 10."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed of the choice of words.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed of the choice of words.")] = 0,
     figure: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="NAME", help="Draw NAME.png or NAME.svg, and NAME-growth beside it."),
+        Path | None, Option(metavar="NAME", help="Draw NAME.png or NAME.svg, and NAME-growth beside it.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import (
@@ -38,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 def lac(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="promise or simulate.")],
+    task: Annotated[str, Argument(metavar="TASK", help="promise or simulate.")],
     epsilon: Epsilon = None,
     mechanism: MechanismName = "exponential",
     space: SpaceName = "glove-50k",
@@ -46,34 +47,23 @@ def lac(
     option: Options = None,
     records: Annotated[
         list[int] | None,
-        typer.Option(
-            "--records", "-n", min=1, help="Number of users, or of records of one shape and label; repeatable."
-        ),
+        Option("--records", "-n", min=1, help="Number of users, or of records of one shape and label; repeatable."),
     ] = None,
-    delta: Annotated[float, typer.Option("--delta", help="The δ that may be spent on a user.")] = 1e-6,
-    per_user: Annotated[int, typer.Option("--per-user", min=1, help="How many records one user may give.")] = 1,
+    delta: Annotated[float, Option(help="The δ that may be spent on a user.")] = 1e-6,
+    per_user: Annotated[int, Option(min=1, help="How many records one user may give.")] = 1,
     record_words: Annotated[
-        int | None, typer.Option("--record-words", min=1, help="promise: how many words to veil in a record at most.")
+        int | None, Option(min=1, help="promise: how many words to veil in a record at most.")
     ] = None,
-    sample: Annotated[
-        float | None, typer.Option("--sample", metavar="Q", help="promise: sample this share of the records.")
-    ] = None,
-    no_shuffle: Annotated[bool, typer.Option("--no-shuffle", help="promise: do not shuffle.")] = False,
-    threshold: Annotated[
-        int | None, typer.Option("--threshold", metavar="K", help="promise: suppress texts that occur less often.")
-    ] = None,
+    sample: Annotated[float | None, Option(metavar="Q", help="promise: sample this share of the records.")] = None,
+    no_shuffle: Annotated[bool, Option("--no-shuffle", help="promise: do not shuffle.")] = False,
+    threshold: Annotated[int | None, Option(metavar="K", help="promise: suppress texts that occur less often.")] = None,
     threshold_rate: Annotated[
-        float, typer.Option("--threshold-rate", metavar="β", help="promise: sample at this rate before the threshold.")
+        float, Option(metavar="β", help="promise: sample at this rate before the threshold.")
     ] = 0.1,
     words: Annotated[
-        int | None,
-        typer.Option(
-            "--words", min=2, max=4000, help="simulate: how many of the space's first words users choose from."
-        ),
+        int | None, Option(min=2, max=4000, help="simulate: how many of the space's first words users choose from.")
     ] = None,
-    figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE", help="simulate: draw a figure, .png or .svg.")
-    ] = None,
+    figure: Annotated[Path | None, Option(metavar="FILE", help="simulate: draw a figure, .png or .svg.")] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:

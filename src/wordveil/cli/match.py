@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from wordveil.cli.calibrate import Quiet, number_of_words
 from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, stdout
@@ -28,38 +29,34 @@ def register(app: typer.Typer) -> None:
 
 def match(
     mechanism: Annotated[
-        list[str] | None,
-        typer.Option("--mechanism", "-m", help="The known mechanism first, then each one to match to it."),
+        list[str] | None, Option("--mechanism", "-m", help="The known mechanism first, then each one to match to it.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The ε of the first mechanism.")] = None,
+    epsilon: Annotated[float | None, Option("--epsilon", "-e", help="The ε of the first mechanism.")] = None,
     by: Annotated[
         str,
-        typer.Option(
-            "--by",
+        Option(
             help="What to make equal: worst or mean, how often the worst or the average word stays unchanged (N_w); "
             "adversary, how often an attacker who looks at one word at a time guesses right; adversary-frequency, the "
-            "same if they know word frequencies.",
+            "same if they know word frequencies."
         ),
     ] = "worst",
     space: Annotated[
         list[str] | None,
-        typer.Option("--space", "-s", help="One space for all mechanisms, or one for each, in the same order."),
+        Option("--space", "-s", help="One space for all mechanisms, or one for each, in the same order."),
     ] = None,
     normalise: Normalise = False,
     option: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--option",
             "-O",
             metavar="NUMBER:NAME=VALUE",
             help="An option of one mechanism, such as 2:k=5 for the second.",
         ),
     ] = None,
-    words: Annotated[str, typer.Option("--words", help="How many words to measure, or all.")] = "2000",
-    adversary_words: Annotated[
-        int, typer.Option("--adversary-words", min=1, help="The most words that the attacker chooses among.")
-    ] = 50_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the words and draws.")] = 0,
+    words: Annotated[str, Option(help="How many words to measure, or all.")] = "2000",
+    adversary_words: Annotated[int, Option(min=1, help="The most words that the attacker chooses among.")] = 50_000,
+    seed: Annotated[int, Option(min=0, help="Random seed for the words and draws.")] = 0,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from wordveil.errors import FileError, OptionError
 
@@ -43,30 +43,27 @@ __all__ = [
 ]
 
 MechanismName = Annotated[
-    str, typer.Option("--mechanism", "-m", help="How words are replaced; `wordveil mechanisms` lists them.")
+    str, Option("--mechanism", "-m", help="How words are replaced; `wordveil mechanisms` lists them.")
 ]
 Epsilon = Annotated[
     float | None,
-    typer.Option("--epsilon", "-e", help="Privacy loss per unit of the mechanism's distance; smaller is more private."),
+    Option("--epsilon", "-e", help="Privacy loss per unit of the mechanism's distance; smaller is more private."),
 ]
 SpaceName = Annotated[
-    str, typer.Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file.")
+    str, Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file.")
 ]
-Normalise = Annotated[bool, typer.Option("--normalise", help="Scale the space's vectors to length 1.")]
+Normalise = Annotated[bool, Option("--normalise", help="Scale the space's vectors to length 1.")]
 Options = Annotated[
     list[str] | None,
-    typer.Option(
-        "--option", "-O", metavar="NAME=VALUE", help="An option of the mechanism, such as k=5; may be repeated."
-    ),
+    Option("--option", "-O", metavar="NAME=VALUE", help="An option of the mechanism, such as k=5; may be repeated."),
 ]
 Seed = Annotated[
-    int | None,
-    typer.Option("--seed", min=0, help="Random seed, for experiments only: the output carries no guarantee."),
+    int | None, Option("--seed", min=0, help="Random seed, for experiments only: the output carries no guarantee.")
 ]
 MechanismsAtOnce = Annotated[
-    int, typer.Option("--workers", min=1, help="How many mechanisms to measure at once, each in its own process.")
+    int, Option("--workers", min=1, help="How many mechanisms to measure at once, each in its own process.")
 ]
-NoiseEngine = Annotated[str, typer.Option("--engine", help="Where noise is drawn: local, or gpu for a CUDA device.")]
+NoiseEngine = Annotated[str, Option("--engine", help="Where noise is drawn: local, or gpu for a CUDA device.")]
 
 
 def check_can_print(is_wanted: bool = True) -> bool:
@@ -77,7 +74,7 @@ def check_can_print(is_wanted: bool = True) -> bool:
 
 
 # Every command that has it prints, either JSON or a table.
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.", callback=check_can_print)]
+Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.", callback=check_can_print)]
 
 
 def stdout() -> Console:

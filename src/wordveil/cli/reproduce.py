@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import check_no_input
@@ -28,25 +29,23 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     name: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME…", help="Tables and figures; --list shows their names.")
+        list[str] | None, Argument(metavar="NAME…", help="Tables and figures; --list shows their names.")
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", metavar="FOLDER", help="The folder of data sets.")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List what can be reproduced, and stop.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Reproduce everything.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Use fewer words, examples and repetitions.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
+    data: Annotated[Path | None, Option(metavar="FOLDER", help="The folder of data sets.")] = None,
+    listed: Annotated[bool, Option("--list", help="List what can be reproduced, and stop.")] = False,
+    everything: Annotated[bool, Option("--all", help="Reproduce everything.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Use fewer words, examples and repetitions.")] = False,
+    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Write NAME.json and NAME.png to this folder."),
+        Path | None, Option("--output", "-o", metavar="FOLDER", help="Write NAME.json and NAME.png to this folder.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Let a quick run replace the results of a full run in --output.")
+        bool, Option("--replace", help="Let a quick run replace the results of a full run in --output.")
     ] = False,
     workers: MechanismsAtOnce = 1,
     engine: NoiseEngine = "local",
     page: Annotated[
-        Path | None,
-        typer.Option("--page", metavar="FILE", help="Write a Markdown page of all results in the folder --output."),
+        Path | None, Option(metavar="FILE", help="Write a Markdown page of all results in the folder --output.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,

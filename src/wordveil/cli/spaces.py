@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument
 
 from wordveil.cli.options import Json, stdout, while_at_work
 
@@ -19,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def spaces(
-    space: Annotated[str | None, typer.Argument(help="A bundled space or an embedding file to describe.")] = None,
+    space: Annotated[str | None, Argument(help="A bundled space or an embedding file to describe.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the bundled spaces, or describe one space or embedding file.

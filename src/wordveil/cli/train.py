@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from wordveil.cli.options import Json, on_terminal, stdout, while_at_work
 from wordveil.cli.progress import ProgressBar
@@ -31,78 +32,51 @@ def register(app: typer.Typer) -> None:
 def train(
     source: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="PAIRS", help="Lines of child, tab, parent and optionally tab, count; plain or gzipped."
-        ),
+        Argument(metavar="PAIRS", help="Lines of child, tab, parent and optionally tab, count; plain or gzipped."),
     ] = None,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Write the space to this folder.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Write the space to this folder.")],
     wordnet: Annotated[
-        Path | None, typer.Option("--wordnet", metavar="FOLDER", help="Take the pairs from WordNet's database files.")
+        Path | None, Option(metavar="FOLDER", help="Take the pairs from WordNet's database files.")
     ] = None,
-    nodes: Annotated[
-        str, typer.Option("--nodes", help="With --wordnet: words (in their commonest meaning) or synsets.")
-    ] = "words",
-    part: Annotated[
-        list[str] | None, typer.Option("--part", help="With --wordnet: noun or verb. Default: both.")
-    ] = None,
-    root: Annotated[
-        str | None, typer.Option("--root", help="Keep only this node and those below it, such as mammal.n.01.")
-    ] = None,
+    nodes: Annotated[str, Option(help="With --wordnet: words (in their commonest meaning) or synsets.")] = "words",
+    part: Annotated[list[str] | None, Option(help="With --wordnet: noun or verb. Default: both.")] = None,
+    root: Annotated[str | None, Option(help="Keep only this node and those below it, such as mammal.n.01.")] = None,
     vocabulary: Annotated[
-        str | None,
-        typer.Option("--vocabulary", help="Keep only the words of this space, or of a file with a word on each line."),
+        str | None, Option(help="Keep only the words of this space, or of a file with a word on each line.")
     ] = None,
-    min_count: Annotated[float, typer.Option("--min-count", help="Leave out pairs seen less often than this.")] = 0.0,
-    min_links: Annotated[int, typer.Option("--min-links", min=0, help="Leave out nodes in fewer pairs than this.")] = 0,
+    min_count: Annotated[float, Option(help="Leave out pairs seen less often than this.")] = 0.0,
+    min_links: Annotated[int, Option(min=0, help="Leave out nodes in fewer pairs than this.")] = 0,
     stop_words: Annotated[
-        bool, typer.Option("--stop-words/--no-stop-words", help="Include function words, or leave them out.")
+        bool, Option("--stop-words/--no-stop-words", help="Include function words, or leave them out.")
     ] = False,
     closure: Annotated[
-        bool, typer.Option("--closure", help="Add the pairs that follow: a kind of a kind is a kind.")
+        bool, Option("--closure", help="Add the pairs that follow: a kind of a kind is a kind.")
     ] = False,
-    sharpness: Annotated[
-        float, typer.Option("--sharpness", help="How much a unit of distance counts; a sharper space is smaller.")
-    ] = 1.0,
-    weighted: Annotated[bool, typer.Option("--weighted", help="Draw pairs in proportion to their counts.")] = False,
-    dim: Annotated[int, typer.Option("--dim", "-d", help="How many dimensions.")] = 10,
+    sharpness: Annotated[float, Option(help="How much a unit of distance counts; a sharper space is smaller.")] = 1.0,
+    weighted: Annotated[bool, Option("--weighted", help="Draw pairs in proportion to their counts.")] = False,
+    dim: Annotated[int, Option("--dim", "-d", help="How many dimensions.")] = 10,
     geometry: Annotated[
-        str,
-        typer.Option(
-            "--geometry", help="lorentz or poincare (the same space, computed differently), or euclidean to compare."
-        ),
+        str, Option(help="lorentz or poincare (the same space, computed differently), or euclidean to compare.")
     ] = "lorentz",
-    epochs: Annotated[int, typer.Option("--epochs", help="How often every pair is seen.")] = 200,
-    negatives: Annotated[
-        int, typer.Option("--negatives", help="How many random nodes each pair is compared with.")
-    ] = 50,
-    rate: Annotated[float, typer.Option("--rate", help="The learning rate.")] = 0.3,
-    burn_in: Annotated[
-        int, typer.Option("--burn-in", help="How many epochs at the start run at a tenth of the rate.")
-    ] = 10,
-    batch: Annotated[
-        int | None, typer.Option("--batch", help="Pairs per step. Default: chosen by the number of pairs.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto (cuda if there is a device).")] = "auto",
-    evaluate_every: Annotated[
-        int, typer.Option("--evaluate-every", min=1, help="Report the mean rank every so many epochs.")
-    ] = 20,
+    epochs: Annotated[int, Option(help="How often every pair is seen.")] = 200,
+    negatives: Annotated[int, Option(help="How many random nodes each pair is compared with.")] = 50,
+    rate: Annotated[float, Option(help="The learning rate.")] = 0.3,
+    burn_in: Annotated[int, Option(help="How many epochs at the start run at a tenth of the rate.")] = 10,
+    batch: Annotated[int | None, Option(help="Pairs per step. Default: chosen by the number of pairs.")] = None,
+    seed: Annotated[int, Option(help="Random seed.")] = 0,
+    device: Annotated[str, Option(help="cpu, cuda, or auto (cuda if there is a device).")] = "auto",
+    evaluate_every: Annotated[int, Option(min=1, help="Report the mean rank every so many epochs.")] = 20,
     sample: Annotated[
         int | None,
-        typer.Option(
-            "--sample",
-            min=1,
-            help=f"How many nodes the final figures are measured on. Default: at most {_MOST_NODES:,}.",
-        ),
+        Option(min=1, help=f"How many nodes the final figures are measured on. Default: at most {_MOST_NODES:,}."),
     ] = None,
     hyperlex: Annotated[
-        Path | None,
-        typer.Option("--hyperlex", metavar="FILE", help="Also report the correlation with these human ratings."),
+        Path | None, Option(metavar="FILE", help="Also report the correlation with these human ratings.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a training that was stopped.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the content of the folder.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    resume: Annotated[bool, Option("--resume", help="Continue a training that was stopped.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the content of the folder.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Show no progress.")] = False,
     as_json: Json = False,
 ) -> None:
     """Learn a hyperbolic space from IS-A pairs, and report how well it preserves them.

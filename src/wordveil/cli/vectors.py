@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from wordveil.cli.files import Overwrite, check_writable
 from wordveil.cli.options import (
@@ -32,8 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def vectors(
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The file to write; its suffix sets the format (.npz, .txt, .bin, …)."),
+        Path, Option("--output", "-o", help="The file to write; its suffix sets the format (.npz, .txt, .bin, …).")
     ],
     epsilon: Epsilon = None,
     mechanism: MechanismName = "gaussian",
@@ -41,7 +41,7 @@ def vectors(
     normalise: Normalise = False,
     option: Options = None,
     grid: Annotated[
-        float, typer.Option("--grid", min=0.0, help="Round every coordinate to a multiple of this; 0 for no rounding.")
+        float, Option(min=0.0, help="Round every coordinate to a multiple of this; 0 for no rounding.")
     ] = 2.0**-10,
     seed: Seed = None,
     overwrite: Overwrite = False,

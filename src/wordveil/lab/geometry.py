@@ -35,48 +35,21 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Geometry:
-    """What was measured of a space.
-
-    Attributes
-    ----------
-    space : dict
-        What space it is.
-    unit : str
-        The unit of its distance.
-    dimension : int or None
-        How many coordinates a point has.
-    words : int
-        On how many words distances were measured.
-    neighbours : list of int
-        Which neighbours.
-    distances : array of shape (neighbours, percentiles)
-        The distance to each of them.
-    reaches : list of float
-        Radii, as multiples of a word's distance to its nearest word.
-    balls : array of float
-        The median number of words within each.
-    growth : float
-        By what factor the number of words within a radius grows with each unit, between the 10th and 1000th neighbour.
-    intrinsic : float
-        The intrinsic dimension around the median word (maximum likelihood, Levina & Bickel 2004).
-    listed : array of int
-        For every word, how many words count it among their ten nearest.
-    hops : dict
-        For each k of a neighbour graph, how many of a word's ten most similar words are within 1, 2 and 3 hops, on
-        average.
-    """
+    """What was measured of a space."""
 
     space: dict[str, Any]
-    unit: str
-    dimension: int | None
-    words: int
+    unit: str  # the unit of its distance
+    dimension: int | None  # how many coordinates a point has
+    words: int  # on how many words distances were measured
     neighbours: list[int]
-    distances: NDArray[np.float64]
-    reaches: list[float]
-    balls: NDArray[np.float64]
+    distances: NDArray[np.float64]  # the distance to each of them
+    reaches: list[float]  # radii, as multiples of a word's distance to its nearest word
+    balls: NDArray[np.float64]  # the median number of words within each
+    # by what factor the number of words within a radius grows with each unit, from the 10th to the 1000th neighbour
     growth: float
-    intrinsic: float
-    listed: NDArray[np.int64]
+    intrinsic: float  # the intrinsic dimension around the median word (maximum likelihood, Levina & Bickel 2004)
+    listed: NDArray[np.int64]  # for every word, how many words count it among their ten nearest
+    # for each k of a neighbour graph, how many of a word's ten most similar words are within 1, 2 and 3 hops
     hops: dict[int, list[float]]
 
     @property
@@ -156,18 +129,7 @@ def geometry_of(
 ) -> Geometry:
     """Measure the shape of a space.
 
-    Parameters
-    ----------
-    space : Space
-        The words and their distance.
-    words : int
-        On how many words, drawn at random, to measure distances; 0 for all.
-    graphs : tuple of int
-        The k of the neighbour graphs to look at, for a space of vectors.
-    seed : int
-        Random seed of the choice of words.
-    watch : callable, optional
-        Told how far the work has got.
+    Distances are measured on `words` drawn at random, all if 0; `graphs` are the k of the neighbour graphs to look at.
     """
     ids = sample(len(space), words or len(space), seed)
     distances, counts, intrinsic = _around(space, ids, watch)

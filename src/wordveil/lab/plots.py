@@ -44,15 +44,8 @@ _SEED = 3
 def draw_density(law: str, epsilons: Sequence[float], dimension: int = 1) -> Figure:
     """Draw the density of the noise, a curve for each ε.
 
-    Parameters
-    ----------
-    law : {"icdm19", "hyperbolic"}
-        The paper's noise: in one dimension over the interval from -1 to 1 (its Fig. 3), in more over the length. Or
-        the noise of the mechanism `hyperbolic`, over the hyperbolic distance from the word.
-    epsilons : sequence of float
-        The values of ε.
-    dimension : int
-        The number of dimensions of the space.
+    The law ``icdm19`` is the paper's noise, in one dimension over the interval from -1 to 1 (its Fig. 3), in more over
+    the length; ``hyperbolic`` is that of our mechanism, over the hyperbolic distance from the word.
     """
     if law not in LAWS:
         raise OptionError(f"unknown law {law!r}; choose from {', '.join(LAWS)}.")
@@ -108,19 +101,8 @@ def draw_disk(
 ) -> Figure:
     """Draw the words of a two-dimensional space.
 
-    Parameters
-    ----------
-    space : PoincareSpace
-        The words, and the steps of their hierarchy, which are drawn as geodesics.
-    cloud : str, optional
-        Also draw noisy points of this word, as the mechanism `hyperbolic` makes them, coloured by whether the word
-        is still the nearest one.
-    epsilon : float
-        The mechanism's epsilon.
-    draws : int
-        How many noisy points.
-    entropy : Entropy, optional
-        Where the noise comes from.
+    The steps of the hierarchy are drawn as geodesics, and noisy points of the word `cloud`, as the mechanism
+    `hyperbolic` makes them, coloured by whether the word is still the nearest one.
     """
     from matplotlib.patches import Circle  # noqa: PLC0415 - an extra, and slow to import
 
@@ -220,16 +202,7 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> float:
 def family(space: PoincareSpace, words: Sequence[str], *, below: str | None = None, most: int = 60) -> list[int]:
     """Return the ids of some words and of everything they are kinds of.
 
-    Parameters
-    ----------
-    space : PoincareSpace
-        The words, with the steps of their hierarchy.
-    words : sequence of str
-        The words to start from.
-    below : str, optional
-        Also take kinds of this word: the more general first, then the more frequent.
-    most : int
-        How many of those to take at most.
+    At most `most` kinds of the word `below` are taken: the more general first, then the more frequent.
     """
     if space.is_a is None:
         raise SpaceError("this space has no hierarchy of words; train one with `wordveil train`.")

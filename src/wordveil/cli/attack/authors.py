@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from wordveil.cli.attack.shared import (
     AuthorColumn,
@@ -38,22 +38,16 @@ __all__ = ["authors"]
 
 
 def authors(
-    table: Annotated[Path, typer.Argument(help="A table with a column of texts and one of their authors.")],
+    table: Annotated[Path, Argument(help="A table with a column of texts and one of their authors.")],
     epsilon: Epsilons = None,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
     option: Options = None,
-    unknown: Annotated[
-        Path | None, typer.Option("--unknown", help="The texts to attribute, if they are in a table of their own.")
-    ] = None,
-    share: Annotated[
-        float, typer.Option("--share", help="The share of each author's texts to set aside and attribute.")
-    ] = 0.25,
-    method: Annotated[list[str] | None, typer.Option("--method", help="koppel or svm. Default: both.")] = None,
-    threshold: Annotated[
-        float, typer.Option("--threshold", min=0.0, max=1.0, help="Koppel: name an author only above this score.")
-    ] = 0.0,
+    unknown: Annotated[Path | None, Option(help="The texts to attribute, if they are in a table of their own.")] = None,
+    share: Annotated[float, Option(help="The share of each author's texts to set aside and attribute.")] = 0.25,
+    method: Annotated[list[str] | None, Option(help="koppel or svm. Default: both.")] = None,
+    threshold: Annotated[float, Option(min=0.0, max=1.0, help="Koppel: name an author only above this score.")] = 0.0,
     column: TextColumn = "text",
     author_column: AuthorColumn = "author",
     select: Select = "content",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from wordveil.cli.attack.shared import (
     Epsilons,
@@ -38,11 +38,10 @@ def vectors(
     normalise: Normalise = False,
     option: Options = None,
     released: Annotated[
-        Path | None,
-        typer.Option("--released", help="Attack this file of noisy vectors, from `wordveil vectors`, not fresh ones."),
+        Path | None, Option(help="Attack this file of noisy vectors, from `wordveil vectors`, not fresh ones.")
     ] = None,
-    words: Annotated[int, typer.Option("--words", min=1, help="How many of the most frequent words to try.")] = 2000,
-    neighbours: Annotated[int, typer.Option("--neighbours", min=1, help="How many near words to look at.")] = 10,
+    words: Annotated[int, Option(min=1, help="How many of the most frequent words to try.")] = 2000,
+    neighbours: Annotated[int, Option(min=1, help="How many near words to look at.")] = 10,
     seed: Seed = None,
     figure: Figure = None,
     overwrite: Overwrite = False,

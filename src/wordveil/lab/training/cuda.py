@@ -30,15 +30,7 @@ def cuda_is_there() -> bool:
 
 
 class CudaSteps(Steps):
-    """Training steps on a CUDA device.
-
-    Parameters
-    ----------
-    shape, points, pairs, negatives, sharpness, weighted
-        As for `Steps`.
-    device : str
-        What PyTorch calls the device.
-    """
+    """Training steps on a CUDA device."""
 
     def __init__(
         self,
