@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +15,8 @@ from wordveil.cli.options import (
     Options,
     check_epsilon,
     parse_options,
+    print_facts,
+    print_table,
     stderr,
     stdout,
 )
@@ -23,12 +24,7 @@ from wordveil.cli.options import (
 if TYPE_CHECKING:
     from wordveil.audit import Verdict
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("audit")(audit)
+__all__ = ["audit"]
 
 
 def audit(
@@ -65,7 +61,7 @@ def audit(
 
       wordveil audit --all --json
 
-      wordveil audit --mechanism laplace --epsilon 1 --words 50 --draws 200000
+      wordveil audit --mechanism laplace --epsilon 4 --words 50 --draws 200000
     """
     from wordveil._mechanisms import MECHANISMS
     from wordveil.audit import Auditor
@@ -93,7 +89,7 @@ def audit(
                 skipped.append((name, reason))
     if as_json:
         facts = [verdict.to_dict() for verdict in verdicts]
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
     else:
         _show(verdicts, skipped)
     if any(verdict.verdict == "broken" for verdict in verdicts):
@@ -113,27 +109,24 @@ def _try(auditor: Any, name: str, space: Any, epsilon: float | None) -> tuple[Ve
 
 
 def _show(verdicts: list[Verdict], skipped: list[tuple[str, str]]) -> None:
-    from rich.table import Table
-
-    console = stdout()
-    table = Table(
-        title="Audit (an honest mechanism is found broken with probability at most 1e-6)", title_justify="left"
-    )
-    for heading in ("mechanism", "promise", "verdict", "paper's claim", "allowed", "found", "by"):
-        table.add_column(heading, overflow="fold")
+    headings = ("mechanism", "promise", "verdict", "paper's claim", "allowed", "found", "by")
     colours = {"holds": "green", "broken": "red", "no promise": "yellow", "not refuted": "green", "": "white"}
+    rows = []
     for verdict in verdicts:
         worst = verdict.worst
         sign = "=" if worst and worst.exact else "≥"
-        table.add_row(
-            f"{verdict.mechanism['mechanism']}, ε = {verdict.mechanism['epsilon']:g}",
-            verdict.guarantee.formula(),
-            f"[{colours[verdict.verdict]}]{verdict.verdict}[/]",
-            f"[{colours[verdict.claim_verdict]}]{verdict.claim_verdict or '-'}[/]",
-            f"{worst.quantity} ≤ {worst.allowed:.3g}" if worst else "-",
-            f"{sign} {worst.measured:.3g}" if worst else "-",
-            f"{worst.left} / {worst.right} → {worst.output or '-'} ({worst.about})" if worst else "-",
+        rows.append(
+            [
+                f"{verdict.mechanism['mechanism']}, ε = {verdict.mechanism['epsilon']:g}",
+                verdict.guarantee.formula(),
+                f"[{colours[verdict.verdict]}]{verdict.verdict}[/]",
+                f"[{colours[verdict.claim_verdict]}]{verdict.claim_verdict or '-'}[/]",
+                f"{worst.quantity} ≤ {worst.allowed:.3g}" if worst else "-",
+                f"{sign} {worst.measured:.3g}" if worst else "-",
+                f"{worst.left} / {worst.right} → {worst.output or '-'} ({worst.about})" if worst else "-",
+            ]
         )
-    console.print(table)
+    title = "Audit (an honest mechanism is found broken with probability at most 1e-6)"
+    print_table(title, headings, rows, left=len(headings))
     for name, reason in skipped:
-        console.print(f"{name}: skipped; {reason}")
+        stdout().print(f"{name}: skipped; {reason}")

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
@@ -18,6 +17,8 @@ from wordveil.cli.options import (
     SpaceName,
     check_epsilon,
     parse_options,
+    print_facts,
+    print_table,
     stdout,
 )
 from wordveil.cli.progress import ProgressBar
@@ -28,17 +29,12 @@ if TYPE_CHECKING:
     from wordveil.calibration import Calibration, Effort, Target
     from wordveil.calibration.figures import Curve
 
-__all__ = ["Quiet", "number_of_words", "register"]
+__all__ = ["Quiet", "calibrate", "number_of_words"]
 
 _PICTURES = ("histograms", "averages", "panels")
 _MOST_DIGITS = 18  # more words than any vocabulary has, and still a number that arrays know
 
 Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("calibrate")(calibrate)
 
 
 def calibrate(
@@ -148,7 +144,7 @@ def calibrate(
         facts = found.to_dict()
     _write(found, facts, drawn, html, output, others)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
     else:
         _show(found, facts)
 
@@ -214,29 +210,21 @@ def _write(
 def _show(found: Calibration, facts: dict[str, Any]) -> None:
     import numpy as np
     from rich.markup import escape
-    from rich.table import Table
 
     from wordveil.calibration.wording import ATTACKER, near_loss, percent, success
 
-    console = stdout()
-    table = Table(
-        title=f"{facts['mechanism']} on {escape(facts['on']['name'])}",
-        title_justify="left",
-        caption=ATTACKER,
-        caption_justify="left",
-    )
-    for heading in (
+    headings = (
         "ε", "stays\nmean", "stays\nworst", "outputs\nfewest", "outputs\nmedian", "attacker\nuniform",
         "attacker\nfrequency", "near loss\nmedian", "near\nword", "other\nword",
-    ):  # fmt: skip
-        table.add_column(heading, justify="right")
+    )  # fmt: skip
+    rows = []
     for one in found.measurements:
-        table.add_row(
+        cells = (
             f"{one.epsilon:g}", percent(one.stays.mean), percent(one.stays.worst), f"{one.distinct.worst:,.0f}",
             f"{np.median(one.distinct.values):,.0f}", success(one.uniform), success(one.frequency),
             near_loss(one.near_loss), percent(one.near.value), percent(one.far.value),
-            style="bold yellow" if one.epsilon == found.recommended else None,
         )  # fmt: skip
-    console.print(table)
+        rows.append([f"[bold yellow]{cell}[/]" for cell in cells] if one.epsilon == found.recommended else cells)
+    print_table(f"{facts['mechanism']} on {escape(facts['on']['name'])}", headings, rows, left=0, caption=ATTACKER)
     for sentence in (facts["how"], *(facts["advice"] or facts["measurements"][-1]["meaning"])):
-        console.print(escape(sentence), soft_wrap=True)
+        stdout().print(escape(sentence), soft_wrap=True)

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Option
 
 from wordveil.cli.files import Overwrite, check_writable
@@ -28,16 +27,11 @@ if TYPE_CHECKING:
 
     from wordveil.text import Release
 
-__all__ = ["register"]
+__all__ = ["demo"]
 
 _SAMPLE = Path(__file__).parent.parent / "data" / "sotu" / "addresses.csv"
 _SENTENCES = 7
 _FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")  # loaded from another host, which no page of ours may do
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo")(demo)
 
 
 def demo(
@@ -59,7 +53,7 @@ def demo(
 
       wordveil demo
 
-      wordveil demo --epsilon 2 --svg demo.svg
+      wordveil demo --epsilon 4 --svg demo.svg
 
       wordveil demo --save speeches.csv
     """

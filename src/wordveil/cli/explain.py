@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
-import typer
 from typer import Argument, Option
 
-from wordveil.cli.options import Epsilon, Json, MechanismName, Normalise, Options, SpaceName, build_mechanism, stdout
+from wordveil.cli.options import (
+    Epsilon,
+    Json,
+    MechanismName,
+    Normalise,
+    Options,
+    SpaceName,
+    build_mechanism,
+    print_facts,
+    stdout,
+)
 
-__all__ = ["register"]
+__all__ = ["explain"]
 
 _BAR = 40
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explain")(explain)
 
 
 def explain(
@@ -49,7 +52,7 @@ def explain(
     found = Lookup(vocabulary).id(word, key)
     facts = outputs_of(made, vocabulary.id(key) if found is None else found, top)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
     else:
         _show(facts)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Argument, Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
@@ -20,6 +18,8 @@ from wordveil.cli.options import (
     build_mechanism,
     check_epsilon,
     parse_options,
+    print_facts,
+    print_table,
     stdout,
 )
 from wordveil.errors import OptionError
@@ -27,15 +27,10 @@ from wordveil.errors import OptionError
 if TYPE_CHECKING:
     from wordveil.lac import Point, Stage
 
-__all__ = ["register"]
+__all__ = ["lac"]
 
 _TASKS = ("promise", "simulate")
 _WORDS = 200
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("lac")(lac)
 
 
 def lac(
@@ -73,11 +68,11 @@ def lac(
 
     Examples:
 
-      wordveil lac promise --epsilon 1.5 --option clip=6 --records 1000000
+      wordveil lac promise --epsilon 4 --option clip=2 --records 1000000
 
-      wordveil lac promise --epsilon 1.5 --option clip=6 --sample 0.1 --threshold 40
+      wordveil lac promise --epsilon 4 --option clip=2 --sample 0.1 --threshold 40
 
-      wordveil lac simulate --epsilon 1.5 --option clip=6 --figure lac.svg
+      wordveil lac simulate --epsilon 4 --option clip=2 --figure lac.svg
     """
     rate = check_epsilon(epsilon)
     if task not in _TASKS:
@@ -121,7 +116,7 @@ def lac(
         save_figure(points, figure)
     if as_json:
         facts = {"mechanism": mechanism, "epsilon": rate, "options": options, "space": about, "delta": delta}
-        typer.echo(json.dumps({**facts, "points": [point.to_dict() for point in points]}, indent=2))
+        print_facts({**facts, "points": [point.to_dict() for point in points]})
         return
     _show_points(points, f"{mechanism} at ε = {rate:g} on {about}, δ = {delta:g}")
 
@@ -136,7 +131,7 @@ def _show_stages(found: dict[int, list[Stage]], *, as_json: bool) -> None:
             {"records": count, "assumes": Crowd(count).sentence(), "stages": [stage.to_dict() for stage in stages]}
             for count, stages in found.items()
         ]
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
         return
     console = stdout()
     for count, stages in found.items():
@@ -154,9 +149,6 @@ def _show_stages(found: dict[int, list[Stage]], *, as_json: bool) -> None:
 
 
 def _show_points(points: list[Point], title: str) -> None:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
     columns = {
         "users": [f"{point.users:,}" for point in points],
         "ε, untrusted": [f"{point.local_epsilon:.3g}" for point in points],
@@ -165,11 +157,7 @@ def _show_points(points: list[Point], title: str) -> None:
         "error, shuffled": [f"{point.shuffled:.2g}" for point in points],
         "error, local only": [f"{point.local_only:.2g}" for point in points],
     }
-    for heading in columns:
-        table.add_column(heading, justify="right")
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*row)
-    stdout().print(table)
+    print_table(title, list(columns), zip(*columns.values(), strict=True), left=0)
     stdout().print(
         "Every user gives one word and nothing else, so all records have one shape. Errors are total variation "
         "distances of the recovered frequencies (1: nothing is learnt). Local only promises the shuffled ε without a "

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Option
 
 from wordveil.cli.calibrate import Quiet, number_of_words
-from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, stdout
+from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, print_facts, print_table
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.calibration import Meter
 
-__all__ = ["register"]
+__all__ = ["match"]
 
 _NUMBERED = re.compile(r"(\d+):(.*)", re.DOTALL)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("match")(match)
 
 
 def match(
@@ -86,7 +79,7 @@ def match(
         sides += [calibration.match(sides[0], other, by) for other in meters[1:]]
     facts = {"by": by, "known": sides[0].to_dict(), "matched": [one.to_dict() for one in sides[1:]]}
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
     else:
         _show(facts)
 
@@ -128,29 +121,23 @@ def _meters(
 
 def _show(facts: dict[str, Any]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     from wordveil.calibration.wording import ATTACKER, percent
 
-    by_attacker = facts["known"]["adversary"] is not None
-    table = Table(
-        title=f"Equal protection by {facts['by']}",
-        title_justify="left",
-        caption=ATTACKER if by_attacker else None,
-        caption_justify="left",
-    )
-    table.add_column("mechanism", overflow="fold")
-    for heading in ("ε", "stays, worst", "stays, mean", "near loss, median", "attacker right"):
-        table.add_column(heading, justify="right")
+    headings = ("mechanism", "ε", "stays, worst", "stays, mean", "near loss, median", "attacker right")
+    rows = []
     for one in (facts["known"], *facts["matched"]):
         options = ", ".join(f"{key}={value}" for key, value in one["options"].items() if value is not None)
         loss, adversary = one["near_loss_median"], one["adversary"]
-        table.add_row(
-            escape(f"{one['mechanism']} {options}".strip() + f" on {one['space']['name']}"),
-            f"{one['epsilon']:g}",
-            percent(one["stays_worst"]),
-            percent(one["stays_mean"]),
-            "none" if loss is None else f"{'≤ ' if one['near_loss_is_bound'] else ''}{loss:.3g}",
-            "-" if adversary is None else percent(adversary["value"]),
+        rows.append(
+            [
+                escape(f"{one['mechanism']} {options}".strip() + f" on {one['space']['name']}"),
+                f"{one['epsilon']:g}",
+                percent(one["stays_worst"]),
+                percent(one["stays_mean"]),
+                "none" if loss is None else f"{'≤ ' if one['near_loss_is_bound'] else ''}{loss:.3g}",
+                "-" if adversary is None else percent(adversary["value"]),
+            ]
         )
-    stdout().print(table)
+    caption = None if facts["known"]["adversary"] is None else ATTACKER
+    print_table(f"Equal protection by {facts['by']}", headings, rows, caption=caption)

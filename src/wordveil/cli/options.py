@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Option
 
 from wordveil.errors import FileError, OptionError
@@ -37,6 +40,8 @@ __all__ = [
     "check_epsilon",
     "on_terminal",
     "parse_options",
+    "print_facts",
+    "print_table",
     "stderr",
     "stdout",
     "while_at_work",
@@ -83,6 +88,25 @@ def stdout() -> Console:
 
     check_can_print()
     return Console(highlight=False, width=None if sys.stdout.isatty() else 140)  # a file has no width of its own
+
+
+def print_facts(facts: Any) -> None:
+    """Print results as JSON."""
+    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+
+
+def print_table(
+    title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, caption: str | None = None
+) -> None:
+    """Print results as a table, whose first `left` columns are text and whose others are figures."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    for place, heading in enumerate(headings):
+        table.add_column(heading, overflow="fold", justify="left" if place < left else "right")
+    for row in rows:
+        table.add_row(*row)
+    stdout().print(table)
 
 
 def stderr() -> Console:

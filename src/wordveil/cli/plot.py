@@ -12,19 +12,14 @@ from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Seed, while_at_work
 from wordveil.errors import SpaceError
 
-__all__ = ["register"]
+__all__ = ["app"]
 
-_app = typer.Typer(no_args_is_help=True, help="Draw pictures of hyperbolic space and its noise, as PNG or SVG.")
+app = typer.Typer(no_args_is_help=True, help="Draw pictures of hyperbolic space and its noise, as PNG or SVG.")
 
 Output = Annotated[Path, Option("--output", "-o", metavar="FILE", help="The picture to write: .png or .svg.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.add_typer(_app, name="plot")
-
-
-@_app.command("disk")
+@app.command("disk")
 def disk(
     words: Annotated[list[str] | None, Argument(help="Words to draw, with everything they are kinds of.")] = None,
     *,
@@ -48,7 +43,7 @@ def disk(
 
       wordveil plot disk --below music --most 40 -o music.png
 
-      wordveil plot disk ohio texas paris techno jazz --cloud ohio --epsilon 1.5 -o cloud.png
+      wordveil plot disk ohio texas paris techno jazz --cloud ohio --epsilon 4 -o cloud.png
     """
     from wordveil.extras import save
     from wordveil.lab.plots import draw_disk, family, in_two_dimensions
@@ -66,7 +61,7 @@ def disk(
         save(draw_disk(flat, cloud=cloud, epsilon=epsilon, draws=draws, entropy=Entropy(seed)), output)
 
 
-@_app.command("density")
+@app.command("density")
 def density(
     *,
     output: Output,
@@ -83,7 +78,7 @@ def density(
 
       wordveil plot density -o density.svg
 
-      wordveil plot density --law hyperbolic --dimension 5 -e 4.5 -e 6 -e 10 -o ours.svg
+      wordveil plot density --law hyperbolic --dimension 3 -e 3 -e 4 -e 6 -o ours.svg
     """
     from wordveil.extras import save
     from wordveil.lab.plots import draw_density

@@ -33,15 +33,10 @@ if TYPE_CHECKING:
     from wordveil.io import FileJob, Plan, Reading, StreamJob, Tally, Veils
     from wordveil.text import RareWords, Veil
 
-__all__ = ["register"]
+__all__ = ["privatize"]
 
 _STREAM = "-"
 _BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("privatize")(privatize)
 
 
 def privatize(

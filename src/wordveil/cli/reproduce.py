@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Argument, Option
 
 from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import check_no_input
-from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, stderr, stdout
+from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 
@@ -19,12 +17,7 @@ if TYPE_CHECKING:
     from wordveil.lab.experiments.page import ResultFolder
     from wordveil.lab.experiments.run import Result
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reproduce")(reproduce)
+__all__ = ["reproduce"]
 
 
 def reproduce(
@@ -103,7 +96,7 @@ def reproduce(
 
         write_page(page, folder)
     if as_json:
-        typer.echo(json.dumps(done[0] if len(done) == 1 else done, indent=2, ensure_ascii=False))
+        print_facts(done[0] if len(done) == 1 else done)
     elif len(done) > 1:
         stdout().print(f"{len(done)} experiments took {sum(one['seconds'] for one in done):,.0f} s.")
 
@@ -123,25 +116,19 @@ def _folder(output: Path | None, page: Path | None, data: Path | None) -> Result
 
 
 def _list(as_json: bool) -> None:
-    from rich.table import Table
-
     from wordveil.lab.experiments.registry import EXPERIMENTS
 
     if as_json:
         facts = [{**vars(one), "paper": one.paper} for one in EXPERIMENTS.values()]
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
         return
-    table = Table(title="Tables and figures", title_justify="left")
-    for heading in ("name", "what it shows", "paper", "data"):
-        table.add_column(heading, overflow="fold")
-    for one in EXPERIMENTS.values():
-        table.add_row(one.name, one.title, one.paper, "--data" if one.needs_data else "-")
-    stdout().print(table)
+    headings = ("name", "what it shows", "paper", "data")
+    rows = [(one.name, one.title, one.paper, "--data" if one.needs_data else "-") for one in EXPERIMENTS.values()]
+    print_table("Tables and figures", headings, rows, left=len(headings))
 
 
 def _show(result: Result, facts: dict[str, Any]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     from wordveil.lab.experiments.run import written
 
@@ -150,11 +137,7 @@ def _show(result: Result, facts: dict[str, Any]) -> None:
     if result.changed:
         console.print(escape(f"Changed: {result.changed}"), soft_wrap=True)
     for one in result.tables:
-        table = Table(title=escape(one.title), title_justify="left")
-        for place, heading in enumerate(one.columns):
-            table.add_column(escape(heading), overflow="fold", justify="left" if place == 0 else "right")
-        for row in one.rows:
-            table.add_row(*(escape(written(cell)) for cell in row))
-        console.print(table)
+        rows = [[escape(written(cell)) for cell in row] for row in one.rows]
+        print_table(escape(one.title), [escape(heading) for heading in one.columns], rows)
     console.print(escape(result.reading), soft_wrap=True)
     console.print(f"Took {facts['seconds']:,.1f} s; seed {facts['seed']}.")

@@ -20,12 +20,7 @@ from wordveil.extras import needs
 if TYPE_CHECKING:
     from wordveil.service import Settings
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve")(serve)
+__all__ = ["serve"]
 
 
 def serve(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -11,22 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from wordveil.cli.options import Json, on_terminal, stdout, while_at_work
+from wordveil.cli.options import Json, on_terminal, print_facts, stdout, while_at_work
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 
 if TYPE_CHECKING:
     from wordveil.lab.training import Pairs, Progress, Trained, WordNet
 
-__all__ = ["register"]
+__all__ = ["train"]
 
 _CHECKPOINT = "checkpoint.npz"
 _MOST_NODES = 20_000  # in a larger hierarchy only a sample of nodes is reconstructed at the end
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("train")(train)
 
 
 def train(
@@ -89,8 +83,9 @@ def train(
 
       wordveil train --wordnet /usr/share/wordnet -o nouns --nodes synsets --part noun --dim 5 --epochs 1000
     """
-    from wordveil.lab.training import Training, WordNet, write_forms, write_trained
+    from wordveil.lab.training import Training, WordNet, read_pairs, write_forms, write_trained
     from wordveil.lab.training import train as learn
+    from wordveil.text import stop_words as function_words
 
     if (source is None) == (wordnet is None):
         raise OptionError("name either a file of pairs or --wordnet FOLDER.")
@@ -99,9 +94,15 @@ def train(
     opened = None if wordnet is None else WordNet(wordnet)
     with while_at_work("reading the pairs…"):
         kept = None if vocabulary is None else _vocabulary(vocabulary)
-        left_out = () if stop_words else _stop_words()
+        left_out = () if stop_words else function_words()
         if opened is None:
-            pairs = _from_file(source, kept, left_out, min_count, min_links, closure=closure)
+            pairs = read_pairs(Path(str(source))).filtered(
+                min_count=min_count,
+                vocabulary=None if kept is None else frozenset(kept),
+                leave_out=left_out,
+                min_links=min_links,
+            )
+            pairs = pairs.closed() if closure and len(pairs) else pairs
         else:
             pairs = _from_wordnet(opened, nodes, part or ["noun", "verb"], kept, left_out)
         pairs = pairs if root is None else pairs.below(root)
@@ -124,7 +125,7 @@ def train(
         write_forms(output, opened)
     (output / _CHECKPOINT).unlink()
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        print_facts(facts)
     else:
         _show(facts, output)
 
@@ -156,29 +157,6 @@ def _vocabulary(name: str) -> list[str]:
         raise FileError(
             f"cannot read the words of {name}; name a bundled space or a file with a word on each line."
         ) from None
-
-
-def _stop_words() -> Collection[str]:
-    from wordveil.text import stop_words
-
-    return stop_words()
-
-
-def _from_file(
-    source: Path | None,
-    vocabulary: list[str] | None,
-    left_out: Collection[str],
-    min_count: float,
-    min_links: int,
-    *,
-    closure: bool,
-) -> Pairs:
-    from wordveil.lab.training import read_pairs
-
-    kept = None if vocabulary is None else frozenset(vocabulary)
-    pairs = read_pairs(Path(str(source)))
-    pairs = pairs.filtered(min_count=min_count, vocabulary=kept, leave_out=left_out, min_links=min_links)
-    return pairs.closed() if closure and len(pairs) else pairs
 
 
 def _from_wordnet(
@@ -237,24 +215,19 @@ def _hyperlex(trained: Trained, pairs: Pairs, wordnet: WordNet | None, path: Pat
 
 
 def _show(facts: dict[str, Any], output: Path) -> None:
-    console = stdout()
-    console.print(
+    said = [
         f"{facts['words']:,} words in {facts['dimension']} dimensions ({facts['geometry']}), {facts['epochs']:,} "
         f"epochs over {facts['pairs']:,} pairs in {facts['seconds']:.1f} s on {facts['device']}.",
-        soft_wrap=True,
-    )
-    console.print(
         f"Reconstruction of {facts['reconstructed_nodes']:,} nodes: mean rank {facts['mean_rank']:.2f}, "
         f"mean average precision {facts['mean_average_precision']:.3f}.",
-        soft_wrap=True,
-    )
+    ]
     if "hyperlex" in facts:
         rated = facts["hyperlex"]
-        console.print(
-            f"HyperLex: Spearman's ρ {rated['spearman']:.3f} on {rated['covered']:,} of {rated['pairs']:,} pairs.",
-            soft_wrap=True,
+        said.append(
+            f"HyperLex: Spearman's ρ {rated['spearman']:.3f} on {rated['covered']:,} of {rated['pairs']:,} pairs."
         )
-    console.print(f"Written to {output}.", markup=False, soft_wrap=True)
+    for sentence in (*said, f"Written to {output}."):
+        stdout().print(sentence, markup=False, soft_wrap=True)
 
 
 class _Watch(ProgressBar):

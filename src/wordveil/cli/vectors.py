@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Option
 
 from wordveil.cli.files import Overwrite, check_writable
@@ -23,12 +22,7 @@ from wordveil.cli.options import (
 )
 from wordveil.errors import OptionError
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("vectors")(vectors)
+__all__ = ["vectors"]
 
 
 def vectors(
@@ -59,7 +53,7 @@ def vectors(
 
       wordveil vectors --mechanism gaussian --epsilon 4 -o noisy.npz
 
-      wordveil vectors --mechanism nadp --epsilon 1 --option join=true -o noisy.txt
+      wordveil vectors --mechanism nadp --epsilon 4 --option join=true -o noisy.txt
     """
     import numpy as np
 
@@ -72,18 +66,12 @@ def vectors(
     if not math.isfinite(grid):
         raise OptionError("--grid must be a finite number, 0 or above.")
     made = build_mechanism(mechanism, epsilon, space, normalise, option)
-    perturb = getattr(made, "perturb", None)
-    if perturb is None:
-        raise OptionError(
-            f"the mechanism {mechanism} draws words without making noisy vectors; choose laplace or gaussian."
-        )
     entropy = Entropy(seed)
-    noisy = np.empty((len(made.space), made.space.dimension), dtype=np.float32)
     with while_at_work("drawing noise…"):
-        for part in blocks(len(noisy), 1 << 14):
-            noisy[part] = perturb(np.arange(part.start, part.stop), entropy)
-            if grid:
-                noisy[part] = np.round(noisy[part] / grid) * grid
+        parts = [np.arange(part.start, part.stop) for part in blocks(len(made.space), 1 << 14)]
+        noisy = np.concatenate([made.perturb(ids, entropy).astype(np.float32) for ids in parts])
+        if grid:
+            noisy = np.round(noisy / grid) * grid
         write_vectors(output, made.space.vocabulary.words, noisy)
     promise = made.guarantee if entropy.secure else made.guarantee.void("A seed was given.")
     if not grid:

@@ -222,10 +222,8 @@ def draw_distances(geometry: Geometry) -> Figure:
     for column, percentile in enumerate(PERCENTILES):
         label = f"{percentile}th percentile"
         axes.plot(geometry.neighbours, geometry.distances[:, column], marker="o", markersize=3, label=label)
-    axes.set_xscale("log")
-    axes.set_xlabel("k-th nearest word")
-    axes.set_ylabel(f"distance, in {_plural(geometry.unit)}")
-    axes.set_title(geometry.space["name"])
+    distance = f"distance, in {_plural(geometry.unit)}"
+    axes.set(xscale="log", xlabel="k-th nearest word", ylabel=distance, title=geometry.space["name"])
     axes.legend(fontsize="small")
     return figure
 
@@ -236,11 +234,8 @@ def draw_growth(geometry: Geometry) -> Figure:
     figure = new_figure(9.0, 3.6)
     balls, hubs = figure.subplots(1, 2)
     balls.plot(geometry.reaches, np.maximum(geometry.balls, 0.5), marker="o")
-    balls.set_yscale("log")
-    balls.set_xlabel("radius, as a multiple of the distance to the nearest word")
-    balls.set_ylabel("words within it (median)")
+    radius = "radius, as a multiple of the distance to the nearest word"
+    balls.set(yscale="log", xlabel=radius, ylabel="words within it (median)")
     hubs.hist(geometry.listed, bins=_BINS, color="tab:green")
-    hubs.set_yscale("log")
-    hubs.set_xlabel("words that have it among their ten nearest")
-    hubs.set_ylabel("words")
+    hubs.set(yscale="log", xlabel="words that have it among their ten nearest", ylabel="words")
     return figure

@@ -62,12 +62,12 @@ def draw_density(law: str, epsilons: Sequence[float], dimension: int = 1) -> Fig
             raise OptionError(f"the noise at ε = {epsilon:g} is too narrow or too wide to draw; try another epsilon.")
         axes.plot(x, density, label=f"ε = {epsilon:g}")
     if law == "hyperbolic":
-        axes.set_xlabel(f"hyperbolic distance from the word, in {dimension} dimensions")
+        across = f"hyperbolic distance from the word, in {dimension} dimensions"
     elif dimension == 1:
-        axes.set_xlabel("x, the noise in one dimension")
+        across = "x, the noise in one dimension"
     else:
-        axes.set_xlabel(f"‖x‖, the length of the noise in {dimension} dimensions")
-    axes.set_ylabel("density")
+        across = f"‖x‖, the length of the noise in {dimension} dimensions"
+    axes.set(xlabel=across, ylabel="density")
     axes.set_ylim(bottom=0.0)
     axes.grid(alpha=0.3)
     axes.legend()
@@ -108,10 +108,8 @@ def draw_disk(
 
     figure = new_figure(_INCHES, _INCHES)
     axes = figure.subplots()
-    axes.set_aspect("equal")
+    axes.set(aspect="equal", xlim=(-_MARGIN, _MARGIN), ylim=(-_MARGIN, _MARGIN))
     axes.set_axis_off()
-    axes.set_xlim(-_MARGIN, _MARGIN)
-    axes.set_ylim(-_MARGIN, _MARGIN)
     axes.add_patch(Circle((0.0, 0.0), 1.0, facecolor="0.985", edgecolor="0.3", lw=1.0))
     ball = space.ball(np.arange(len(space)))
     if space.is_a is not None and len(space.is_a):
@@ -123,14 +121,8 @@ def draw_disk(
     order = np.argsort(space.radii, kind="stable")
     sizes = np.clip(11.0 - 0.9 * (space.radii - space.radii.min()), 5.5, 11.0)
     axes.scatter(ball.x[:, 0], ball.x[:, 1], s=1.2 * sizes, color="#c2452d", zorder=4, lw=0)
-    texts = space.vocabulary.take(order)
-    _put_labels(
-        axes,
-        np.asarray(ball.x[order], dtype=np.float64),
-        texts,
-        sizes[order].tolist(),
-        72.0 * _INCHES / (2.0 * _MARGIN),
-    )
+    places, texts = np.asarray(ball.x[order], dtype=np.float64), space.vocabulary.take(order)
+    _put_labels(axes, places, texts, sizes[order].tolist(), 72.0 * _INCHES / (2.0 * _MARGIN))
     return figure
 
 

@@ -55,7 +55,7 @@ def vectors(
 
     Examples:
 
-      wordveil attack vectors --mechanism gaussian --epsilon 1 --epsilon 4
+      wordveil attack vectors --mechanism gaussian --epsilon 4 --epsilon 10
 
       wordveil attack vectors --released noisy.npz --figure overlap.svg
     """

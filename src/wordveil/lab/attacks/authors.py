@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,23 +67,6 @@ class Corpus:
     def _take(self, chosen: NDArray[np.bool_]) -> Corpus:
         places = np.flatnonzero(chosen).tolist()
         return Corpus([self.texts[place] for place in places], [self.authors[place] for place in places])
-
-
-class Attributor(Protocol):
-    """What tells authors apart; `Koppel` and `CharacterSvm` do."""
-
-    name: str
-    authors: list[str]  # the authors it knows, in the order of the scores
-
-    @property
-    def threshold(self) -> float | None:
-        """The score above which an author is named."""
-
-    def fit(self, texts: Sequence[str], authors: Sequence[str]) -> Any:
-        """Learn from known texts."""
-
-    def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return a score for each text (row) and author (column)."""
 
 
 @dataclass(frozen=True)
@@ -265,3 +248,7 @@ class CharacterSvm:
         """Return each author's (column) distance from the boundary, for each text (row)."""
         found = self._machine.decision_function(self._vectors.transform(texts))
         return np.stack([-found, found], axis=1) if found.ndim == 1 else np.asarray(found)
+
+
+#: What tells authors apart; its `authors` are in the order of the columns of its `scores`.
+Attributor: TypeAlias = Koppel | CharacterSvm

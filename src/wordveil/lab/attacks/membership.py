@@ -24,8 +24,7 @@ from wordveil.stats import Estimate, plain
 from wordveil.text import tokenise
 
 __all__ = [
-    "AUDITS", "PLANS", "Lexicon", "Membership", "MembershipAuditor", "WordModel", "WordModelSize", "attack_membership",
-    "rank_features",
+    "AUDITS", "PLANS", "Lexicon", "Membership", "MembershipAuditor", "WordModel", "WordModelSize", "rank_features",
 ]  # fmt: skip
 
 #: What the attacker has: a model of clean texts; a model of veiled texts, with shadow models of clean ones; a model of
@@ -65,22 +64,6 @@ class _Person:
 
     original: Sequence[str]
     released: Sequence[str]
-
-
-def attack_membership(
-    corpus: Corpus,
-    veil: Veiling | None = None,
-    *,
-    plans: Sequence[str] = PLANS,
-    asked: str | Sequence[str] = "original",
-    shadows: int = 4,
-    size: WordModelSize | None = None,
-    seed: int = 0,
-    watch: Watch = ignore,
-) -> list[Membership]:
-    """Train a model on the texts of some people, and tell who they were."""
-    auditor = MembershipAuditor(corpus, shadows=shadows, size=size, seed=seed, watch=watch)
-    return auditor.attack(veil, plans=plans, asked=asked)
 
 
 class MembershipAuditor:

@@ -322,11 +322,10 @@ def draw_frontier(frontier: Frontier, prior: str) -> Figure:
         if known:
             loss.plot(*zip(*known, strict=True), **style)
     knows = "knows word frequencies" if prior == "text" else "takes all words for equally likely"
-    success.set_xlabel(f"the best guess of a word is right (attacker {knows})")
-    success.set_ylabel("utility: share of the way from random words to clean text")
+    utility = "utility: share of the way from random words to clean text"
+    success.set(xlabel=f"the best guess of a word is right (attacker {knows})", ylabel=utility)
     success.set_xlim(left=0.0)
-    loss.set_xscale("log")
-    loss.set_xlabel("near loss: largest log-ratio to a similar word, median")
+    loss.set(xscale="log", xlabel="near loss: largest log-ratio to a similar word, median")
     for axes in (success, loss):
         axes.grid(alpha=0.3)
     success.legend(fontsize="small")

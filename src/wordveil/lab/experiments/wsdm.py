@@ -188,8 +188,7 @@ def fig5(run: Run) -> Result:
             scores = [one.to_dict() for one in found]
             facts.append({"task": task.name, "when": when, "random": bottom.to_dict(), "scores": scores})
         axes.axhline(clean.value, color="0.4", linestyle=":", label="clean")
-        axes.set_title(task.name)
-        axes.set_xlabel("ε")
+        axes.set(title=task.name, xlabel="ε")
         axes.grid(alpha=0.3)
         columns = ("veiled at", "random words", *(f"ε = {epsilon:g}" for epsilon in epsilons))
         title = f"{task.name} ({len(task):,} texts): accuracy, on clean text {clean.value:.3f}"

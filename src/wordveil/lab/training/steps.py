@@ -37,11 +37,10 @@ class Steps(ABC):
         negatives: int = 50,
         sharpness: float = 1.0,
         weighted: bool = False,
+        device: str = "cpu",
     ) -> None:
-        self.shape = shape
-        self.negatives = negatives
-        self.sharpness = sharpness
-        self.weighted = weighted
+        self.shape, self.negatives, self.sharpness = shape, negatives, sharpness
+        self.weighted, self.device = weighted, device
         self._begin(np.asarray(points, dtype=np.float64), pairs)
 
     @abstractmethod

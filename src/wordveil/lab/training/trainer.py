@@ -118,8 +118,9 @@ def train(
     points, begin, seconds = _begin(pairs, training, shape, checkpoint if resume else None)
     kind: type[Steps] = CudaSteps if device == "cuda" else CpuSteps
     steps = kind(
-        shape, points, pairs, negatives=training.negatives, sharpness=training.sharpness, weighted=training.weighted
-    )
+        shape, points, pairs, negatives=training.negatives, sharpness=training.sharpness, weighted=training.weighted,
+        device=device,
+    )  # fmt: skip
     batch = training.batch_for(len(pairs))
     saved = time.monotonic()
     for epoch in range(begin, training.epochs):
