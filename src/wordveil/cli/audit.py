@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from wordveil.cli.options import (
-    Epsilon,
-    Json,
-    MechanismName,
-    Normalise,
-    Options,
-    check_epsilon,
-    parse_options,
-    print_facts,
-    print_table,
-    stderr,
-    stdout,
-)
+from wordveil.cli import options
+from wordveil.cli.options import check_epsilon, parse_options, print_facts, print_table, stderr, stdout
 
 if TYPE_CHECKING:
     from wordveil.audit import Verdict
@@ -28,13 +17,13 @@ __all__ = ["audit"]
 
 
 def audit(
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "graph",
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "graph",
     space: Annotated[
         str | None, Option("--space", "-s", help="A bundled space or the path of an embedding; glove-50k by default.")
     ] = None,
-    normalise: Normalise = False,
-    option: Options = None,
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     everything: Annotated[
         bool,
         Option(
@@ -48,7 +37,7 @@ def audit(
     pairs: Annotated[int, Option(min=1, help="How many pairs of each kind to sample.")] = 1,
     seed: Annotated[int, Option(min=0, help="Random seed for the choice of words and pairs.")] = 0,
     repeat: Annotated[bool, Option("--repeat", help="Seed the draws too, to get the same figures every time.")] = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Measure how much a mechanism really reveals, and compare it with what the mechanism promises.
 

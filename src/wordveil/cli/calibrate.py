@@ -8,19 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import (
-    Json,
-    MechanismName,
-    Normalise,
-    Options,
-    SpaceName,
-    check_epsilon,
-    parse_options,
-    print_facts,
-    print_table,
-    stdout,
-)
+from wordveil.cli.options import check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 from wordveil.extras import check_can_draw, needs
@@ -38,10 +28,10 @@ Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
 
 
 def calibrate(
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    mechanism: options.MechanismName = "graph",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     epsilon: Annotated[
         list[float] | None,
         Option("--epsilon", "-e", help="An ε to measure; may be repeated. By default, a useful range."),
@@ -93,7 +83,7 @@ def calibrate(
     ] = None,
     engine: Annotated[str, Option(help="local, or gpu (CUDA) for mechanisms that add noise.")] = "local",
     overwrite: Overwrite = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Explain what ε means, or find the largest ε that meets your targets.

@@ -72,7 +72,7 @@ def compare(
     texts still are, as a share of the way from random words to clean text, with 95% intervals. Tasks are trained and
     tested on veiled text. On a full run, mechanisms with noise take minutes each.
 
-    For example:
+    Examples:
 
       wordveil compare --data FOLDER --quick
 

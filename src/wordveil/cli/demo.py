@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import (
-    Epsilon,
-    MechanismName,
-    Normalise,
-    Options,
-    Seed,
-    SpaceName,
-    build_mechanism,
-    check_can_print,
-)
+from wordveil.cli.options import build_mechanism, check_can_print
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -35,12 +27,12 @@ _FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")  # loaded from another host, wh
 
 
 def demo(
-    epsilon: Epsilon = 4.0,
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
-    seed: Seed = None,
+    epsilon: options.Epsilon = 4.0,
+    mechanism: options.MechanismName = "graph",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
+    seed: options.Seed = None,
     svg: Annotated[Path | None, Option(help="Also write the table as a picture to this SVG file.")] = None,
     save: Annotated[
         Path | None, Option(help="Only write the sample data to this CSV file, to try other commands on.")

@@ -6,17 +6,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli.options import (
-    Epsilon,
-    Json,
-    MechanismName,
-    Normalise,
-    Options,
-    SpaceName,
-    build_mechanism,
-    print_facts,
-    stdout,
-)
+from wordveil.cli import options
+from wordveil.cli.options import build_mechanism, print_facts, stdout
 
 __all__ = ["explain"]
 
@@ -25,13 +16,13 @@ _BAR = 40
 
 def explain(
     word: Annotated[str, Argument(help="A word of the space.")],
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "graph",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     top: Annotated[int, Option(min=1, help="The number of outputs to show.")] = 15,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Show what a word may become: its likeliest outputs, its chance of staying, and how widely it is spread.
 

@@ -40,7 +40,7 @@ def geometry(
 
     Prints how far words are from their neighbours, which words are hubs, and how fast balls grow.
 
-    For example:
+    Examples:
 
       wordveil geometry glove-50k
 

@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import (
-    Epsilon,
-    Json,
-    MechanismName,
-    Normalise,
-    Options,
-    SpaceName,
-    build_mechanism,
-    check_epsilon,
-    parse_options,
-    print_facts,
-    print_table,
-    stdout,
-)
+from wordveil.cli.options import build_mechanism, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
@@ -35,11 +23,11 @@ _WORDS = 200
 
 def lac(
     task: Annotated[str, Argument(metavar="TASK", help="promise or simulate.")],
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "exponential",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "exponential",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     records: Annotated[
         list[int] | None,
         Option("--records", "-n", min=1, help="Number of users, or of records of one shape and label; repeatable."),
@@ -60,7 +48,7 @@ def lac(
     ] = None,
     figure: Annotated[Path | None, Option(metavar="FILE", help="simulate: draw a figure, .png or .svg.")] = None,
     overwrite: Overwrite = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Show what mixing many users' records is worth: in privacy (promise), and in accuracy too (simulate).
 
@@ -102,11 +90,11 @@ def lac(
     from wordveil.lac.simulation import DECADES, save_figure, simulate
     from wordveil.spaces import load_space
 
-    opened, options = load_space(space, normalise=normalise), parse_options(option)
+    opened, chosen = load_space(space, normalise=normalise), parse_options(option)
     first = opened.restrict(np.arange(min(words or _WORDS, len(opened))))
     about = f"the first {len(first)} words of {opened.name}"
     points = simulate(
-        lambda tried: make_mechanism(mechanism, first, epsilon=tried, **options),
+        lambda tried: make_mechanism(mechanism, first, epsilon=tried, **chosen),
         rate,
         users=records or DECADES,
         delta=delta,
@@ -115,7 +103,7 @@ def lac(
     if figure is not None:
         save_figure(points, figure)
     if as_json:
-        facts = {"mechanism": mechanism, "epsilon": rate, "options": options, "space": about, "delta": delta}
+        facts = {"mechanism": mechanism, "epsilon": rate, "options": chosen, "space": about, "delta": delta}
         print_facts({**facts, "points": [point.to_dict() for point in points]})
         return
     _show_points(points, f"{mechanism} at ε = {rate:g} on {about}, δ = {delta:g}")

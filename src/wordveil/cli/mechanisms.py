@@ -12,7 +12,7 @@ def mechanisms(as_json: Json = False) -> None:
 
     `wordveil audit --all` repeats the audit.
 
-    Example:
+    Examples:
 
       wordveil mechanisms --json
     """

@@ -28,24 +28,10 @@ _NO_OPTIONS = {"epsilon": "epsilon", "space": "space", "name": "mechanism"}
 _MOST_DIGITS = 300  # Python refuses to read much longer ones, and no option has any
 
 __all__ = [
-    "Epsilon",
-    "Json",
-    "MechanismName",
-    "Normalise",
-    "Options",
-    "Seed",
-    "SpaceName",
-    "build_mechanism",
-    "check_can_print",
-    "check_epsilon",
-    "on_terminal",
-    "parse_options",
-    "print_facts",
-    "print_table",
-    "stderr",
-    "stdout",
-    "while_at_work",
-]
+    "Epsilon", "Json", "MechanismName", "Normalise", "Options", "Seed", "SpaceName", "build_mechanism",
+    "check_can_print", "check_epsilon", "on_terminal", "parse_options", "print_facts", "print_table", "stderr",
+    "stdout", "while_at_work",
+]  # fmt: skip
 
 MechanismName = Annotated[
     str, Option("--mechanism", "-m", help="How words are replaced; `wordveil mechanisms` lists them.")

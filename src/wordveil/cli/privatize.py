@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 import typer
 from typer import Argument, Option
 
+from wordveil.cli import options
 from wordveil.cli.files import check_no_input, check_writable
-from wordveil.cli.options import (
-    Epsilon,
-    MechanismName,
-    Normalise,
-    Options,
-    Seed,
-    SpaceName,
-    build_mechanism,
-    check_epsilon,
-    parse_options,
-)
+from wordveil.cli.options import build_mechanism, check_epsilon, parse_options
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, InputError, OptionError, UnprovenError
 
@@ -47,11 +38,11 @@ def privatize(
     output: Annotated[
         str | None, Option("--output", "-o", metavar="OUT", help="A file or folder; standard output by default.")
     ] = None,
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "graph",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     column: Annotated[
         list[str] | None,
         Option("--column", "-c", help="A column or key to veil (a.b for a nested key); may be repeated."),
@@ -91,7 +82,7 @@ def privatize(
     case: Annotated[
         str, Option(help="Capital letters: sentence (by position), lower, or copy (reveals them).")
     ] = "sentence",
-    seed: Seed = None,
+    seed: options.Seed = None,
     unproven: Annotated[
         bool, Option("--unproven", help="Allow a mechanism that does not protect every word, for experiments.")
     ] = False,

@@ -45,7 +45,7 @@ def reproduce(
 ) -> None:
     """Reproduce a table or figure of a paper, beside the paper's own numbers.
 
-    For example:
+    Examples:
 
       wordveil reproduce --list
 

@@ -75,7 +75,7 @@ def train(
 ) -> None:
     """Learn a hyperbolic space from IS-A pairs, and report how well it preserves them.
 
-    For example:
+    Examples:
 
       wordveil train pairs.tsv -o my-space --dim 10 --closure
 

@@ -8,18 +8,9 @@ from typing import Annotated
 
 from typer import Option
 
+from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import (
-    Epsilon,
-    MechanismName,
-    Normalise,
-    Options,
-    Seed,
-    SpaceName,
-    build_mechanism,
-    stderr,
-    while_at_work,
-)
+from wordveil.cli.options import build_mechanism, stderr, while_at_work
 from wordveil.errors import OptionError
 
 __all__ = ["vectors"]
@@ -29,15 +20,15 @@ def vectors(
     output: Annotated[
         Path, Option("--output", "-o", help="The file to write; its suffix sets the format (.npz, .txt, .bin, …).")
     ],
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "gaussian",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "gaussian",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     grid: Annotated[
         float, Option(min=0.0, help="Round every coordinate to a multiple of this; 0 for no rounding.")
     ] = 2.0**-10,
-    seed: Seed = None,
+    seed: options.Seed = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write an embedding file with one noisy vector for every word (noise mechanisms only).

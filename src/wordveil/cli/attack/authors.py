@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import (
-    AuthorColumn,
-    Epsilons,
-    Figure,
-    Seed,
-    Select,
-    TextColumn,
     as_share,
     check_figure,
     draw,
@@ -39,7 +34,7 @@ __all__ = ["authors"]
 
 def authors(
     table: Annotated[Path, Argument(help="A table with a column of texts and one of their authors.")],
-    epsilon: Epsilons = None,
+    epsilon: shared.Epsilons = None,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
@@ -48,11 +43,11 @@ def authors(
     share: Annotated[float, Option(help="The share of each author's texts to set aside and attribute.")] = 0.25,
     method: Annotated[list[str] | None, Option(help="koppel or svm. Default: both.")] = None,
     threshold: Annotated[float, Option(min=0.0, max=1.0, help="Koppel: name an author only above this score.")] = 0.0,
-    column: TextColumn = "text",
-    author_column: AuthorColumn = "author",
-    select: Select = "content",
-    seed: Seed = None,
-    figure: Figure = None,
+    column: shared.TextColumn = "text",
+    author_column: shared.AuthorColumn = "author",
+    select: shared.Select = "content",
+    seed: shared.Seed = None,
+    figure: shared.Figure = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,

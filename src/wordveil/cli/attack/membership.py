@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import (
-    AuthorColumn,
-    Epsilons,
-    Seed,
-    Select,
-    TextColumn,
     as_number,
     as_share,
     epsilons_of,
@@ -41,7 +37,7 @@ _SCRAMBLERS = ("versatile-semantic", "versatile-statistical", "incognito", "inco
 
 def membership(
     table: Annotated[Path, Argument(help="A table with a column of texts and one of who wrote them.")],
-    epsilon: Epsilons = None,
+    epsilon: shared.Epsilons = None,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
@@ -57,10 +53,10 @@ def membership(
     shadows: Annotated[int, Option(min=1, help="How many shadow models the auditor trains.")] = 4,
     epochs: Annotated[int, Option(min=1, help="How often a model sees its texts.")] = 20,
     words: Annotated[int, Option(min=1, help="How many words a model knows.")] = 5000,
-    column: TextColumn = "text",
-    author_column: AuthorColumn = "author",
-    select: Select = "content",
-    seed: Seed = None,
+    column: shared.TextColumn = "text",
+    author_column: shared.AuthorColumn = "author",
+    select: shared.Select = "content",
+    seed: shared.Seed = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from wordveil.cli.attack.shared import (
-    Epsilons,
-    Figure,
-    Seed,
-    as_number,
-    as_share,
-    check_figure,
-    epsilons_of,
-    maker_of,
-    print_json,
-    print_table,
-)
+from wordveil.cli.attack import shared
+from wordveil.cli.attack.shared import as_number, as_share, check_figure, epsilons_of, maker_of, print_json, print_table
 from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
@@ -32,7 +22,7 @@ __all__ = ["vectors"]
 
 
 def vectors(
-    epsilon: Epsilons = None,
+    epsilon: shared.Epsilons = None,
     mechanism: MechanismName = "laplace",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
@@ -42,8 +32,8 @@ def vectors(
     ] = None,
     words: Annotated[int, Option(min=1, help="How many of the most frequent words to try.")] = 2000,
     neighbours: Annotated[int, Option(min=1, help="How many near words to look at.")] = 10,
-    seed: Seed = None,
-    figure: Figure = None,
+    seed: shared.Seed = None,
+    figure: shared.Figure = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,

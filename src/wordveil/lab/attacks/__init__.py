@@ -10,15 +10,6 @@ from wordveil.lab.attacks.membership import Membership, MembershipAuditor, WordM
 from wordveil.lab.attacks.scramblers import Incognito, Versatile
 
 __all__ = [
-    "Attribution",
-    "CharacterSvm",
-    "Corpus",
-    "Incognito",
-    "Koppel",
-    "Membership",
-    "MembershipAuditor",
-    "Versatile",
-    "WordModelSize",
-    "attack_authors",
-    "attribute",
-]
+    "Attribution", "CharacterSvm", "Corpus", "Incognito", "Koppel", "Membership", "MembershipAuditor", "Versatile",
+    "WordModelSize", "attack_authors", "attribute",
+]  # fmt: skip
