@@ -16,7 +16,7 @@ from wordveil.errors import FileError, OptionError
 from wordveil.extras import check_can_draw, needs
 
 if TYPE_CHECKING:
-    from wordveil.calibration import Calibration, Effort, Target
+    from wordveil.calibration import Calibration
     from wordveil.calibration.figures import Curve
 
 __all__ = ["Quiet", "calibrate", "number_of_words"]
@@ -124,7 +124,10 @@ def calibrate(
         check_can_draw()
         needs("jinja2", "plots", "an HTML report")
     others = [_curve(path) for path in compare or []]
-    _check_targets(targets, share, settings)
+    if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
+        raise OptionError("--share must lie above 0 and be at most 1.")
+    if alternatives is not None and alternatives > draws:
+        raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
     opened = on_engine(load_space(space, normalise=normalise), engine)
     make = calibration.maker(mechanism, opened, **parse_options(option))
     with ProgressBar("calibrating", quiet=quiet) as progress:
@@ -137,14 +140,6 @@ def calibrate(
         print_facts(facts)
     else:
         _show(found, facts)
-
-
-def _check_targets(targets: list[Target], share: float, settings: Effort) -> None:
-    if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
-        raise OptionError("--share must lie above 0 and be at most 1.")
-    for target in targets:
-        if target.kind == "alternatives" and target.bound > settings.draws:
-            raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
 
 
 def number_of_words(words: str | None) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -11,9 +11,6 @@ from wordveil.cli.calibrate import Quiet, number_of_words
 from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, print_facts, print_table
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
-
-if TYPE_CHECKING:
-    from wordveil.calibration import Meter
 
 __all__ = ["match"]
 
@@ -64,6 +61,7 @@ def match(
       wordveil match -m graph -e 4 -m graph --option 2:k=5 --by mean
     """
     from wordveil import calibration
+    from wordveil.spaces import load_space
 
     names = mechanism or []
     if len(names) < 2:
@@ -71,10 +69,18 @@ def match(
     known = check_epsilon(epsilon)
     if by not in calibration.MATCHED:
         raise OptionError(f"unknown --by {by!r}; choose one of {', '.join(calibration.MATCHED)}.")
-    spaces = _spaces(space or ["glove-50k"], len(names))
+    spaces = space or ["glove-50k"]
+    if len(spaces) not in (1, len(names)):
+        raise OptionError(f"--space is needed once, or {len(names)} times: one for each mechanism.")
+    spaces = spaces * len(names) if len(spaces) == 1 else spaces
     settings = calibration.Effort(words=number_of_words(words), adversary_words=adversary_words, seed=seed)
     with ProgressBar("matching", quiet=quiet) as progress:
-        meters = _meters(names, spaces, normalise, _options(option or [], len(names)), settings, progress)
+        watch = progress.watch
+        opened = {place: load_space(place, normalise=normalise) for place in dict.fromkeys(spaces)}
+        meters = [
+            calibration.meter_for(calibration.maker(name, opened[place], **chosen), opened[place], settings, watch)
+            for name, place, chosen in zip(names, spaces, _options(option or [], len(names)), strict=True)
+        ]
         sides = [calibration.side(meters[0], known, by)]
         sides += [calibration.match(sides[0], other, by) for other in meters[1:]]
     facts = {"by": by, "known": sides[0].to_dict(), "matched": [one.to_dict() for one in sides[1:]]}
@@ -82,12 +88,6 @@ def match(
         print_facts(facts)
     else:
         _show(facts)
-
-
-def _spaces(given: list[str], count: int) -> list[str]:
-    if len(given) not in (1, count):
-        raise OptionError(f"--space is needed once, or {count} times: one for each mechanism.")
-    return given * count if len(given) == 1 else given
 
 
 def _options(given: list[str], count: int) -> list[dict[str, Any]]:
@@ -99,24 +99,6 @@ def _options(given: list[str], count: int) -> list[dict[str, Any]]:
             raise OptionError(f"an --option must look like 2:k=5, with the mechanism's number from 1 to {count}.")
         sorted_[int(numbered[1]) - 1].append(numbered[2])
     return [parse_options(options) for options in sorted_]
-
-
-def _meters(
-    names: list[str],
-    spaces: list[str],
-    normalise: bool,
-    options: list[dict[str, Any]],
-    settings: Any,
-    progress: ProgressBar,
-) -> list[Meter]:
-    from wordveil import calibration
-    from wordveil.spaces import load_space
-
-    opened = {name: load_space(name, normalise=normalise) for name in dict.fromkeys(spaces)}
-    return [
-        calibration.meter_for(calibration.maker(name, opened[space], **chosen), opened[space], settings, progress.watch)
-        for name, space, chosen in zip(names, spaces, options, strict=True)
-    ]
 
 
 def _show(facts: dict[str, Any]) -> None:

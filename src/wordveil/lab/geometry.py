@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import skew
 
 from wordveil._mechanisms.laws import sample
 from wordveil.extras import check_can_draw, new_figure
@@ -55,9 +56,7 @@ class Geometry:
     @property
     def skewness(self) -> float:
         """Hubness: the skewness of how often words are among the ten nearest of others; 0 without hubs."""
-        centred = self.listed - self.listed.mean()
-        spread = float(np.sqrt(np.square(centred).mean()))
-        return float((centred**3).mean() / spread**3) if spread > 0 else 0.0
+        return float(skew(self.listed)) if np.ptp(self.listed) else 0.0
 
     def to_dict(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return it as plain values, with the words that are hubs by name."""
@@ -151,7 +150,9 @@ def geometry_of(
         growth=growth,
         intrinsic=intrinsic,
         listed=_listed(space, watch),
-        hops={k: _similar_hops(space, k, ids[:1000], watch) for k in graphs} if _has_graphs(space) else {},
+        hops={k: _similar_hops(space, k, ids[:1000], watch) for k in graphs}
+        if isinstance(space, EuclideanSpace) and len(space) > 1
+        else {},
     )
 
 
@@ -159,10 +160,6 @@ def _plural(unit: str) -> str:
     """Return the plural of a unit: hops, units of distance."""
     head, space, rest = unit.partition(" ")
     return f"{head}s{space}{rest}"
-
-
-def _has_graphs(space: Space) -> bool:
-    return isinstance(space, EuclideanSpace) and len(space) > 1
 
 
 def _around(space: Space, ids: NDArray[np.int64], watch: Watch) -> tuple[NDArray[Any], NDArray[np.float64], float]:
@@ -203,10 +200,8 @@ def _listed(space: Space, watch: Watch) -> NDArray[np.int64]:
     return cached_arrays(f"hubness-{_LISTED}-{space.checksum}", fill, "listed")[0]
 
 
-def _similar_hops(space: Space, k: int, ids: NDArray[np.int64], watch: Watch) -> list[float]:
+def _similar_hops(space: EuclideanSpace, k: int, ids: NDArray[np.int64], watch: Watch) -> list[float]:
     """Return how many of the ten most similar words are within 1, 2, 3 hops on the neighbour graph, on average."""
-    if not isinstance(space, EuclideanSpace):
-        return []
     watch(f"looking at the neighbour graph with k = {k}", 0.0)
     graph = GraphSpace.of(space, k)
     near, _ = space.similar(ids, _LISTED)

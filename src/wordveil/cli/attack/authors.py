@@ -26,7 +26,6 @@ from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
-    from wordveil.lab.attacks import Corpus
     from wordveil.stats import Estimate
 
 __all__ = ["authors"]
@@ -72,7 +71,10 @@ def authors(
     curves: dict[str, list[Estimate]] = {}
     with ProgressBar("attacking", quiet=quiet) as progress:
         _, make = maker_of(mechanism, space, normalise, option)
-        known, asked = _corpora(table, unknown, column, author_column, share, seed or 0)
+        known = read_corpus(table, column, author_column)
+        known, asked = (
+            known.split(share, seed or 0) if unknown is None else (known, read_corpus(unknown, column, author_column))
+        )
         for rate in rates:
             veil = veiling(make(rate), select, seed)
             kinds = ("clean", "static", "adaptive") if rate == rates[0] else ("static", "adaptive")
@@ -109,10 +111,3 @@ def _attributor(name: str, threshold: float, seed: int) -> Any:
     if name == "svm":
         return CharacterSvm(seed=seed)
     raise OptionError("--method must be koppel or svm.")
-
-
-def _corpora(
-    table: Path, unknown: Path | None, column: str, author_column: str, share: float, seed: int
-) -> tuple[Corpus, Corpus]:
-    whole = read_corpus(table, column, author_column)
-    return whole.split(share, seed) if unknown is None else (whole, read_corpus(unknown, column, author_column))
