@@ -20,16 +20,11 @@ if TYPE_CHECKING:
     from wordveil.reading import Reader
     from wordveil.text import Document
 
-__all__ = ["register"]
+__all__ = ["read"]
 
 _GUESS = "The text is a guess at the original, word by word, and not the original: do not quote it as such."
 _NO_TABLE = "the records of the input have no common columns and types; write vectors to .npz instead."
 _VECTORS = (".npz", ".parquet", ".pq")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("read")(read)
 
 
 def read(
