@@ -16,7 +16,9 @@ from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, InputError, OptionError
 
 if TYPE_CHECKING:
-    from wordveil.io import Block, Piece, Reading
+    from wordveil.io import Reading
+    from wordveil.io.formats import Block
+    from wordveil.io.inputs import Piece
     from wordveil.reading import Reader
     from wordveil.text import Document
 
