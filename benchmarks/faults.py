@@ -63,19 +63,7 @@ class Found:
 
 
 class Job:
-    """A real ``wordveil privatize`` on a file of records that are all alike.
-
-    Parameters
-    ----------
-    folder : Path
-        Where everything lies.
-    form : {"csv", "jsonl", "parquet"}
-        The format.
-    records : int
-        How many records there are.
-    workers : int
-        How many processes veil.
-    """
+    """A real ``wordveil privatize`` on a file of records that are all alike."""
 
     def __init__(self, folder: Path, form: str, records: int, workers: int = 1) -> None:
         self.folder, self.form, self.records = folder, form, records
@@ -224,23 +212,7 @@ def _arrow_records(path: Path, *, whole: bool) -> Iterator[tuple[int, str]]:
 
 
 def kills(form: str, workers: int, count: int, records: int, seed: int, folder: Path) -> Found:
-    """Kill a job, and each resume of it, at random moments; begin another when it gets through.
-
-    Parameters
-    ----------
-    form : str
-        The format.
-    workers : int
-        How many processes veil.
-    count : int
-        How many kills in all.
-    records : int
-        How many records a job has.
-    seed : int
-        For the moments.
-    folder : Path
-        Where the jobs lie.
-    """
+    """Kill a job, and each resume of it, at random moments; begin another when it gets through."""
     chance = random.Random(seed)  # noqa: S311 - for moments, not for privacy
     found, done, number = Found(), 0, 0
     longest = math.inf
@@ -413,17 +385,7 @@ def terminated(form: str, folder: Path, records: int) -> Found:
 
 
 def stopped_service(workers: int, folder: Path, rounds: int = 5) -> Found:
-    """Send SIGTERM to a service under load, after one second, two, and so on.
-
-    Parameters
-    ----------
-    workers : int
-        How many processes answer.
-    folder : Path
-        For its ledgers and its space.
-    rounds : int
-        How many times.
-    """
+    """Send SIGTERM to a service under load, after one second, two, and so on."""
     found = Found()
     for number in range(rounds):
         place = folder / str(number)

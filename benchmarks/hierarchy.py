@@ -22,14 +22,7 @@ Draws = NDArray[np.int64]
 class Relations:
     """How replacements are related to words in WordNet, and how similar they are.
 
-    Parameters
-    ----------
-    wordnet : WordNet
-        The hierarchy.
-    words : list of str
-        The words, by id.
-    vectors : EuclideanSpace
-        Where the cosines come from; it must have all the words.
+    The cosines come from `vectors`, which must have all the words.
     """
 
     def __init__(self, wordnet: WordNet, words: list[str], vectors: EuclideanSpace) -> None:

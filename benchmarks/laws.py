@@ -14,12 +14,7 @@ _RARE = 20  # an output seen less often in both samples together is counted amon
 def same_law(ids: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
     """Return the p-value of a χ² test of the hypothesis that two samples of outputs have one law for every input word.
 
-    Parameters
-    ----------
-    ids : array of int
-        The input word of each draw.
-    left, right : array of int
-        The two outputs of each draw.
+    `ids` has the input word of each draw, `left` and `right` the two outputs.
     """
     statistic, freedom = 0.0, 0
     words = int(max(left.max(), right.max())) + 1

@@ -16,24 +16,12 @@ __all__ = ["Outcome", "at_rate", "flat_out"]
 
 @dataclass
 class Outcome:
-    """What came back.
+    """What came back."""
 
-    Attributes
-    ----------
-    seconds : float
-        How long it took in all.
-    times : list of float
-        How long each good answer took, from when it was due.
-    refused : int
-        Answers 503 that say when to come back.
-    errors : int
-        Anything else: another status, a 503 without Retry-After, a connection that broke.
-    """
-
-    seconds: float = 0.0
-    times: list[float] = field(default_factory=list)
-    refused: int = 0
-    errors: int = 0
+    seconds: float = 0.0  # how long it took in all
+    times: list[float] = field(default_factory=list)  # how long each good answer took, from when it was due
+    refused: int = 0  # answers 503 that say when to come back
+    errors: int = 0  # anything else: another status, a 503 without Retry-After, a connection that broke
 
     @property
     def rate(self) -> float:

@@ -35,8 +35,7 @@ def convict(mutant: Mutant) -> Verdict:
     """Audit a mutant at the small size that the suite uses."""
     kind, options = mutant.kind, mutant.options
     return Auditor(words=60, draws=20_000, repeat=True).examine(
-        kind(_space(mutant.space), mutant.epsilon, **options),
-        lambda smaller: kind(smaller, mutant.epsilon, **options),
+        kind(_space(mutant.space), mutant.epsilon, **options), lambda smaller: kind(smaller, mutant.epsilon, **options)
     )
 
 

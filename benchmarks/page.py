@@ -184,10 +184,7 @@ def _gpu(facts: dict[str, Any]) -> str:
             ["float32 matrix product, 8192³", f"{drawn['f32_matrix_tflops']:,.0f} TFLOP/s"],
             ["512 answers the same as in double precision", "yes" if drawn["exact_on_512"] else "NO"],
             ["calibration of laplace, 10,000 words × 1,000 draws × 10 ε", f"{learnt['seconds']:.1f} s"],
-            [
-                "χ² of draws there and here, p-values",
-                ", ".join(f"{name} {value:.3f}" for name, value in law.items()),
-            ],
+            ["χ² of draws there and here, p-values", ", ".join(f"{name} {value:.3f}" for name, value in law.items())],
             [
                 f"the smallest of these {len(law)}, times {len(law)} (Bonferroni)",
                 f"{min(1.0, len(law) * min(law.values())):.3f}",

@@ -32,49 +32,20 @@ _BUDGET = 1e9
 
 @dataclass
 class Stopped:
-    """What came of the requests of one run.
-
-    Attributes
-    ----------
-    answers : list of str
-        The veiled texts.
-    charged : int
-        How many requests the ledger knows of.
-    outcomes : Counter
-        How often each other outcome was met: a status, or how the connection ended.
-    seconds : float
-        How long the service took to stop.
-    code : int
-        What it ended with.
-    told : str
-        What it said.
-    """
+    """What came of the requests of one run."""
 
     answers: list[str] = field(default_factory=list)
-    charged: int = 0
+    charged: int = 0  # how many requests the ledger knows of
     outcomes: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-    code: int = 0
-    told: str = ""
+    seconds: float = 0.0  # how long the service took to stop
+    code: int = 0  # what it ended with
+    told: str = ""  # what it said
 
 
 def stop_under_load(folder: Path, space: Path, text: str, drawn: int, workers: int, after: float) -> Stopped:
     """Start a service, let many callers at it, and stop it while they go on.
 
-    Parameters
-    ----------
-    folder : Path
-        For its ledger.
-    space : Path
-        The embedding file that it serves.
-    text : str
-        What the callers send.
-    drawn : int
-        How many words of it are drawn.
-    workers : int
-        How many processes answer.
-    after : float
-        Seconds under load before the signal.
+    `drawn` is how many words of `text` are drawn, `after` how many seconds under load come before the signal.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -32,15 +32,7 @@ _ROUNDS = 10  # of retrofitting
 
 @dataclass(frozen=True)
 class Entry:
-    """A candidate that can be made.
-
-    Attributes
-    ----------
-    family, label : str
-        Of which kind it is, and what it is called in tables.
-    make : callable
-        Makes it.
-    """
+    """A candidate that can be made."""
 
     family: str
     label: str
@@ -48,15 +40,7 @@ class Entry:
 
 
 def entries(*, wordnet: bool, quick: bool = False) -> list[Entry]:
-    """List the candidates: the default, the one before it, then those of each family.
-
-    Parameters
-    ----------
-    wordnet : bool
-        Whether there is a WordNet to take synonyms from.
-    quick : bool
-        Whether the first of each family is enough.
-    """
+    """List the candidates: the default, the one before it, then those of each family."""
     everyone = [
         Entry("neighbour graphs", DEFAULT, _hops(_nearest(10))),
         Entry("neighbour graphs", FORMER, _hops(_nearest(3), first=1.0)),

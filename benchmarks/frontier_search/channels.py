@@ -23,17 +23,10 @@ class Candidate:
 
     The promise is ε·d(w,w') wherever the cost changes by no more than the distance d between two inputs; that holds
     for every cost made from a metric by `free`.
-
-    Attributes
-    ----------
-    cost : tensor of shape (words, words)
-        A row for each input.
-    log_prior : tensor of shape (words,), optional
-        Over outputs; uniform if not given.
     """
 
-    cost: Tensor
-    log_prior: Tensor | None = None
+    cost: Tensor  # a row for each input
+    log_prior: Tensor | None = None  # over outputs; uniform if not given
 
     @classmethod
     def free(cls, distance: Tensor, offset: float, log_prior: Tensor | None = None) -> Candidate:
@@ -79,11 +72,6 @@ class Sampler:
 
     The sums along each row go from 0 to 1; those of row w, raised by w, go from w to w + 1. So all of them together
     rise, and one search in them finds a draw of any row, to about 1e-11 of its probability at 50,000 words.
-
-    Parameters
-    ----------
-    channel : tensor of shape (words, words)
-        The probabilities.
     """
 
     def __init__(self, channel: Tensor) -> None:

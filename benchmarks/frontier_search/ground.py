@@ -25,21 +25,11 @@ _LISTED = 100
 
 @dataclass(frozen=True)
 class Ground:
-    """The words that candidates are made from.
+    """The words that candidates are made from."""
 
-    Attributes
-    ----------
-    space : EuclideanSpace
-        The words, frequent ones first, and their vectors.
-    device : str
-        Where the dense matrices live: ``cuda`` or ``cpu``.
-    wordnet : Path, optional
-        The folder of WordNet's database files; without it there are no synonyms.
-    """
-
-    space: EuclideanSpace
-    device: str
-    wordnet: Path | None = None
+    space: EuclideanSpace  # the words, frequent ones first, and their vectors
+    device: str  # where the dense matrices live: ``cuda`` or ``cpu``
+    wordnet: Path | None = None  # the folder of WordNet's database files; without it there are no synonyms
 
     def __len__(self) -> int:
         return len(self.space)

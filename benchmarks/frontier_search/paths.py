@@ -19,17 +19,8 @@ _BLOCK = 1024
 def shortest_paths(words: int, pairs: Edges, lengths: NDArray[np.float64], device: str) -> Tensor:
     """Return the length of the shortest way between every two words of a connected graph.
 
-    Parameters
-    ----------
-    words : int
-        How many words there are.
-    pairs : array of shape (edges, 2)
-        The edges, each once.
-    lengths : array of float
-        How long each edge is.
-    device : str
-        Where the matrix is wanted. On a CUDA device the algorithm of Bellman and Ford finds it for all words at once,
-        on the processor that of Dijkstra, or wordveil's own search where every edge is one hop.
+    `pairs` has each edge once. On a CUDA device the algorithm of Bellman and Ford finds it for all words at once, on
+    the processor that of Dijkstra, or wordveil's own search where every edge is one hop.
     """
     ends = np.concatenate([pairs, pairs[:, ::-1]])
     graph = coo_array((np.tile(lengths, 2), (ends[:, 0], ends[:, 1])), shape=(words, words)).tocsr()

@@ -42,15 +42,7 @@ class _Column:
 
 
 class Scorer:
-    """Does tasks with the texts that a channel leaves.
-
-    Parameters
-    ----------
-    ground : Ground
-        The words and their vectors.
-    tasks : sequence of Task
-        Tasks of classes.
-    """
+    """Does tasks with the texts that a channel leaves."""
 
     def __init__(self, ground: Ground, tasks: Sequence[Task]) -> None:
         self.tasks = tasks
@@ -88,15 +80,7 @@ class Scorer:
         return self._drawn(anything, repeats, seed)
 
     def veiled(self, channel: Tensor, repeats: int, seed: int) -> list[Outcome]:
-        """Do the tasks with every word drawn from a channel, in training and in testing.
-
-        Parameters
-        ----------
-        channel : tensor of shape (words, words)
-            The probabilities.
-        repeats, seed : int
-            How often to draw, learn and test anew, and with which random numbers.
-        """
+        """Do the tasks with every word drawn from a channel, in training and in testing."""
         return self._drawn(Sampler(channel), repeats, seed)
 
     def _drawn(self, replace: Draw, repeats: int, seed: int) -> list[Outcome]:

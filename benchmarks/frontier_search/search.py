@@ -30,38 +30,19 @@ _BEST = 3
 
 @dataclass(frozen=True)
 class Row:
-    """One candidate at one level of the adversary's success.
-
-    Attributes
-    ----------
-    family, label : str
-        The candidate.
-    level, epsilon : float
-        The success that was asked for, and the ε at which it is reached.
-    uniform : float
-        The success of an adversary who takes all words for equally likely.
-    kept : float
-        The share of the texts' words that stay what they are.
-    near_loss : float
-        The median over words of the largest log-ratio between a word and its ten most similar words.
-    share : float
-        How far utility is on the way from random words to clean text, in the mean over the tasks.
-    gain : Estimate, optional
-        How much more that is than the default's, with a 95% interval over texts and draws; None for the default.
-    shares : dict
-        The share of each task.
-    """
+    """One candidate at one level of the adversary's success."""
 
     family: str
     label: str
     level: float
     epsilon: float
-    uniform: float
-    kept: float
-    near_loss: float
-    share: float
+    uniform: float  # the success of an adversary who takes all words for equally likely
+    kept: float  # the share of the texts' words that stay what they are
+    near_loss: float  # the median over words of the largest log-ratio between a word and its ten most similar words
+    share: float  # how far utility is on the way from random words to clean text, in the mean over the tasks
+    # how much more that is than the default's, with a 95% interval over texts and draws; None for the default
     gain: Estimate | None
-    shares: dict[str, float]
+    shares: dict[str, float]  # the share of each task
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -76,14 +57,7 @@ class Row:
 class Comparison:
     """Compares candidates on some tasks.
 
-    Parameters
-    ----------
-    ground : Ground
-        The words.
-    tasks : sequence of Task
-        What the texts are used for; the adversary knows how often each word occurs in them.
-    repeats, seed : int
-        How often each task is done, and with which random numbers.
+    The attacker knows how often each word occurs in the texts of the tasks.
     """
 
     def __init__(self, ground: Ground, tasks: Sequence[Task], *, repeats: int, seed: int = 0) -> None:
@@ -146,13 +120,7 @@ class Comparison:
 
 
 def leading(rows: Sequence[Row]) -> list[str]:
-    """Return who goes on: the default, the former one, and the best few at no worse near loss and at any.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        What was found at one level.
-    """
+    """Return who goes on: the default, the former one, and the best few at no worse near loss and at any."""
     limit = _NO_WORSE * next(row.near_loss for row in rows if row.label == DEFAULT)
     others = sorted((row for row in rows if row.label not in (DEFAULT, FORMER)), key=lambda row: -row.share)
     fair = [row.label for row in others if row.near_loss <= limit]

@@ -54,7 +54,7 @@ Content = TypeVar("Content")
 DAMAGE = (OSError, ValueError, EOFError)
 
 #: What the names of cache entries begin with, one for each kind of thing that is cached, wherever it is made.
-KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibration", "hearst", "reading")
+KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibration", "hearst", "hubness", "reading")
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _HAS_OWNERS = os.name != "nt"
@@ -141,7 +141,8 @@ class Lock:
 
     Where the system has no such locks (Windows, some network file systems), nothing is held. A forked process lets go
     at once: a worker must not hold the lock longer than its parent, which alone writes, or a job that was killed could
-    not be resumed until its workers have noticed.
+    not be resumed until its workers have noticed. (The library filelock was declined: it locks a file beside the one
+    that is meant, which would have to be looked after too, and knows nothing of forks.)
     """
 
     def __init__(self, path: Path) -> None:
@@ -192,12 +193,8 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
     that fill it at once both end with a good one. Where the cache cannot be written, or holds something under that name
     that is not to be used, a temporary folder serves this process.
 
-    Parameters
-    ----------
-    key : str
-        A name that says everything the content depends on; letters, digits, ``-`` and ``.`` only.
-    fill : callable
-        Writes the content into the empty folder it is given.
+    The key says everything that the content depends on, in letters, digits, ``-`` and ``.`` only; `fill` writes the
+    content into the empty folder it is given.
     """
     there = found(key)
     if there is not None:

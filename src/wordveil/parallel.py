@@ -154,16 +154,9 @@ def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Res
 
 
 def run(work: Callable[[Item], Result], items: Iterable[Item], done: Callable[[], None] | None = None) -> list[Result]:
-    """Apply `work` to every item on all cores and return the results in order.
+    """Apply `work` to every item on all cores and return the results in order; `done` is called after each.
 
-    Parameters
-    ----------
-    work : callable
-        What to do with one item; it should spend its time in numpy, which lets other threads run.
-    items : iterable
-        The items, taken all at once.
-    done : callable, optional
-        Called after each finished item, to move a progress bar.
+    The work should spend its time in numpy, which lets other threads run.
     """
     items = list(items)
     results: list[Result] = []

@@ -1,4 +1,4 @@
-"""Rounding that never makes a figure look better than it is."""
+"""Rounding that never makes a figure look better than it is; without numpy, since the client loads it."""
 
 from __future__ import annotations
 

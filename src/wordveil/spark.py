@@ -21,17 +21,17 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from wordveil._mechanisms import MECHANISMS, Mechanism
+from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
-from wordveil.io.report import missing_promise
-from wordveil.lac.bounds import check_threshold, sample_size
+from wordveil.io import format_named, missing_promise
+from wordveil.lac.bounds import check_rate, check_threshold, sample_size
 from wordveil.noise import Entropy
 from wordveil.spaces import load_space
 from wordveil.text import Veil
@@ -86,8 +86,6 @@ def privatize(
     tell : callable
         Called with one sentence if something is not promised; by default it becomes a warning.
     """
-    if mechanism not in MECHANISMS:
-        raise OptionError(f"unknown mechanism {mechanism!r}; choose one of {', '.join(MECHANISMS)}.")
     if select in ("spans", "words", "rare"):
         raise OptionError("on Spark, `select` must be all, content or marked.")
     _check_columns(frame, columns, of_strings=True)
@@ -128,18 +126,19 @@ def privatize_files(source: str, store: str, columns: Sequence[str], form: str, 
     needs("pyspark", "spark", "Spark")
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
 
+    format_named(form)  # refuses what there is not
     if bool(columns) == (form == "text"):
         raise OptionError("`columns` must name the columns to veil, and none for plain text.")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     read = SparkSession.builder.appName("wordveil").getOrCreate().read
-    if form == "text":
-        privatize(read.text(source), ["value"], store=store, **how)
-    elif form in ("csv", "tsv"):
-        privatize(_read_table(read, source, "," if form == "csv" else "\t"), columns, store=store, **how)
-    elif form == "jsonl":
-        privatize(_read_json(read, source), columns, store=store, **how)
-    else:
-        privatize(read.parquet(source), columns, store=store, **how)
+    readers: dict[str, Callable[[str], DataFrame]] = {
+        "text": read.text,
+        "csv": partial(_read_table, read, separator=","),
+        "tsv": partial(_read_table, read, separator="\t"),
+        "jsonl": partial(_read_json, read),
+        "parquet": read.parquet,
+    }
+    privatize(readers[form](source), columns or ["value"], store=store, **how)
 
 
 def _read_json(read: Any, source: str) -> DataFrame:
@@ -205,8 +204,7 @@ def subsample(frame: DataFrame, rate: float, *, store: str, drop: Sequence[str] 
     drop : sequence of str
         The columns that link a row to a user.
     """
-    if not 0.0 < rate <= 1.0:
-        raise OptionError("`rate` must be above 0 and at most 1.")
+    check_rate(rate)
     keyed = _keyed(frame, store, drop)
     return keyed.orderBy(*_KEYS).limit(sample_size(rate, keyed.count())).drop(*_KEYS)
 

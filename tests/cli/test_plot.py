@@ -104,7 +104,7 @@ def test_density_curves_enclose_one(folder: Path, capsys: pytest.CaptureFixture[
     ("arguments", "told"),
     [
         (["disk", "dog", "-o", "disk.gif"], "must end in"),
-        (["disk", "dog", "-o", "nowhere/disk.png"], "is not there"),
+        (["disk", "dog", "-o", "nowhere/disk.png"], "nowhere"),
         (["disk", "dog", "--space", "glove-50k", "-o", "disk.png"], "Poincaré space"),
         (["density", "-o", "d.svg", "--law", "normal"], "icdm19, hyperbolic"),
         (["density", "-o", "d.svg", "-e", "0"], "above 0"),

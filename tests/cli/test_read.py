@@ -142,7 +142,6 @@ def test_mistakes_get_one_sentence_and_leave_no_file(run: Run) -> None:
         ["veiled-in.csv", "-o", "new.npz", "--column", "n", *options],
         ["veiled-in.csv", "-o", "new.npz", *options, "--epsilon", "3"],
         ["veiled-in.csv", "-o", "new.npz", *options, "--reader", "nothing"],
-        ["veiled-in.csv", "-o", "new.npz", *options, "--reader", "context"],
         ["veiled-in.csv", "-o", "new.npz", *options, "--prior", "missing.txt"],
         ["veiled-in.csv", "-o", "new.npz", *options, "--select", "marked"],
         ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "other.json"],

@@ -392,7 +392,6 @@ def test_wrong_options_and_texts() -> None:
     made = mechanism("graph", SPACE, epsilon=2.0)
     wrong: list[dict[str, Any]] = [
         {"kind": "nothing"},
-        {"kind": "context"},
         {"prior": np.ones(3)},
         {"prior": np.zeros(WORDS)},
         {"prior": np.full(WORDS, np.nan)},

@@ -286,7 +286,7 @@ def test_counts_add_up() -> None:
     total = Counts(words=3, drawn=2, left_alone=1) + Counts(words=1, outside=1)
     assert total == Counts(words=4, drawn=2, left_alone=1, outside=1)
     assert total.veiled == 3
-    assert Counts.from_dict(total.to_dict()) == total
+    assert Counts(**total.to_dict()) == total
 
 
 def test_a_long_line(graph: Graph) -> None:

@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism, mechanism
 from wordveil._mechanisms.base import nearest_pairs
-from wordveil.audit.draws import draws_follow_law, fresh_draws, noise_follows_law
-from wordveil.audit.exact import allowed_loss, exact_deltas, exact_losses
+from wordveil.audit.exact import (
+    allowed_loss,
+    draws_follow_law,
+    exact_deltas,
+    exact_losses,
+    fresh_draws,
+    noise_follows_law,
+)
 from wordveil.audit.sampled import Sampling, choose_pairs, choose_words, compare_points, compare_words, search_pairs
 from wordveil.audit.verdict import Evidence, Verdict
 from wordveil.errors import OptionError
@@ -96,8 +102,8 @@ class Auditor:
             made.describe(),
             made.guarantee,
             made.claim,
-            sorted(found, key=_by_strength),
-            sorted(on_claim, key=_by_strength),
+            sorted(found, key=lambda evidence: -evidence.share),
+            sorted(on_claim, key=lambda evidence: -evidence.share),
             self.error,
             time.perf_counter() - started,
         )
@@ -158,10 +164,6 @@ class Auditor:
                 if small.searches_points:
                     found.append(compare_points(small, pair, loss, f"noisy points, {where}, {kind}", sampling))
         return found
-
-
-def _by_strength(evidence: Evidence) -> float:
-    return -evidence.share
 
 
 def audit(name: str, space: Space, *, epsilon: float, **options: Any) -> Verdict:

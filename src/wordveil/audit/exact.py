@@ -1,21 +1,38 @@
-"""Audits of mechanisms whose law is known: the loss, or δ, of pairs of words without sampling error."""
+"""Audits of what a mechanism states: the loss, or δ, of pairs of words without sampling error, and tests of its draws.
+
+A guarantee with room to spare hides noise that is somewhat too small; the law does not. So draws are tested against the
+law that the mechanism states. And the right law is worth nothing when the same random numbers come again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
 from wordveil.audit.verdict import Evidence
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.guarantee import Guarantee
+from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
 from wordveil.spaces.space import Ids
+from wordveil.stats import upper_bound
 
-__all__ = ["allowed_loss", "exact_deltas", "exact_losses"]
+__all__ = [
+    "allowed_loss",
+    "draws_follow_law",
+    "exact_deltas",
+    "exact_losses",
+    "fresh_draws",
+    "noise_follows_law",
+]
 
 _MOST_PAIRS = 500  # whose δ is computed
+_FRESH_WORDS = 8
+_FRESH_DRAWS = 256  # of each, compared place by place
 
 
 def allowed_loss(made: Mechanism[Any], held: Guarantee, left: Ids, right: Ids) -> NDArray[np.float64]:
@@ -80,17 +97,8 @@ def _largest_gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
 def exact_deltas(made: Mechanism[Any], held: Guarantee, pairs: NDArray[np.int64]) -> list[Evidence]:
     """Return the pair with the largest exact δ, and the δ at the largest distance covered, where the mechanism has it.
 
-    Parameters
-    ----------
-    made : Mechanism
-        What is audited.
-    held : Guarantee
-        The (ε, δ) guarantee or claim to test.
-    pairs : array of shape (pairs, 2)
-        Pairs of words that it covers.
+    `held` is the (ε, δ) guarantee or claim to test, and `pairs`, a row each, are words that it covers.
     """
-    if held.notion is not Notion.APPROXIMATE:
-        return []
     space, words = made.space, made.space.vocabulary
     found = []
     for left, right in pairs[:: max(1, len(pairs) // _MOST_PAIRS)].tolist():
@@ -108,4 +116,74 @@ def exact_deltas(made: Mechanism[Any], held: Guarantee, pairs: NDArray[np.int64]
         found.append(
             Evidence(about, words[0], words[0], edge[0], held.delta, edge[1], "delta", "a half-space", exact=True)
         )
+    return found
+
+
+def draws_follow_law(
+    made: Mechanism[Any], ids: NDArray[np.int64], draws: int, error: float, entropy: Entropy
+) -> list[Evidence]:
+    """Test that draws follow the exact probabilities, for several words.
+
+    Exact binomial tests of the likeliest outputs, one by one and summed up from the likeliest; the smallest p-value
+    times their number is reported.
+    """
+    found = []
+    for word, chances in zip(ids.tolist(), made.law().rows(ids), strict=True):
+        counts = np.bincount(made.draw(np.full(draws, word), entropy), minlength=len(chances))
+        order = np.argsort(-chances, kind="stable")[:200]
+        stated = np.concatenate([chances[order], np.cumsum(chances[order])]).clip(0.0, 1.0)
+        seen = np.concatenate([counts[order], np.cumsum(counts[order])])
+        tails = np.minimum(scipy.stats.binom.cdf(seen, draws, stated), scipy.stats.binom.sf(seen - 1, draws, stated))
+        chance = float(min(1.0, 2.0 * tails.min() * len(tails)))
+        name = made.space.vocabulary[word]
+        found.append(Evidence.of_test("draws against the stated law", name, error / len(ids), chance))
+    return found
+
+
+def noise_follows_law(
+    made: Mechanism[Any], ids: NDArray[np.int64], draws: int, error: float, entropy: Entropy
+) -> list[Evidence]:
+    """Test that noise has the stated length and, where that is known, no direction of its own (Kolmogorov-Smirnov).
+
+    Its parts are looked at along a few fixed directions.
+    """
+    noisy = np.array([word for word in ids.tolist() if made.radius_law(word) is not None], dtype=np.int64)
+    chosen = noisy[:: max(1, len(noisy) // 3)][:3]
+    found = []
+    for word in chosen.tolist():
+        place = np.full(draws, word)
+        points, radius, projection = made.perturb(place, entropy), made.radius_law(word), made.projection_law(word)
+        chances = [scipy.stats.kstest(np.asarray(made.space.apart(points, place), dtype=np.float64), radius).pvalue]
+        if projection is not None:
+            offsets = np.asarray(points, dtype=np.float64) - made.space.points(place)
+            axes = np.random.default_rng(0).normal(size=(offsets.shape[1], 3))
+            axes = np.concatenate([axes / np.linalg.norm(axes, axis=0), np.eye(len(axes))[:, :1]], axis=1)
+            chances += [scipy.stats.kstest(offsets @ axis, projection).pvalue for axis in axes.T]
+        chance = float(min(1.0, min(chances) * len(chances)))
+        name = made.space.vocabulary[word]
+        found.append(Evidence.of_test("noise against the stated law", name, error / len(chosen), chance))
+    return found
+
+
+def fresh_draws(made: Mechanism[Any], ids: NDArray[np.int64], error: float, entropy: Entropy) -> list[Evidence]:
+    """Draw for the same words twice, with the entropy given and with none, and compare place by place.
+
+    Two runs that agree everywhere are an accident with at most the probability that is reported: that of the likeliest
+    output of each word, bounded from above with confidence, to the power of the number of draws.
+    """
+    chosen = ids[:: max(1, len(ids) // _FRESH_WORDS)][:_FRESH_WORDS]
+    place = np.repeat(chosen, _FRESH_DRAWS)
+    ways: dict[str, Callable[[], NDArray[np.int64]]] = {
+        "drawn twice from one stream": lambda: made.draw(place, entropy),
+        "drawn twice without a stream": lambda: made.draw(place),
+    }
+    found = []
+    for about, draw in ways.items():
+        first, second = draw(), draw()
+        chance = 1.0
+        if np.array_equal(first, second):
+            counts = [np.unique(row, return_counts=True)[1].max() for row in first.reshape(len(chosen), _FRESH_DRAWS)]
+            likeliest = upper_bound(counts, _FRESH_DRAWS, error / (4 * len(chosen)))
+            chance = min(1.0, float(np.prod(likeliest**_FRESH_DRAWS)) + error / 4)
+        found.append(Evidence.of_test(about, made.space.vocabulary[int(chosen[0])], error / 2, chance))
     return found

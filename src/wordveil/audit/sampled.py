@@ -29,21 +29,11 @@ Pair = tuple[int, int]
 
 
 class Sampling(NamedTuple):
-    """How a pair is sampled.
+    """How a pair is sampled."""
 
-    Attributes
-    ----------
-    chosen_on, measured_on : int
-        How many draws of each word choose the event, and how many measure it.
-    error : float
-        The probability that the bound is wrong.
-    entropy : Entropy
-        Source of randomness.
-    """
-
-    chosen_on: int
-    measured_on: int
-    error: float
+    chosen_on: int  # draws of each word that choose the event
+    measured_on: int  # and that measure it
+    error: float  # the probability that the bound is wrong
     entropy: Entropy
 
 
@@ -201,15 +191,7 @@ def _tell_apart(
 
 
 def _best_threshold(left: list[NDArray[np.float64]], right: list[NDArray[np.float64]], error: float) -> _Event:
-    """Choose the event that tells two samples apart best, over statistics and thresholds.
-
-    Parameters
-    ----------
-    left, right : list of arrays
-        For each statistic its values on the samples of either side.
-    error : float
-        Used for the bound by which events are compared.
-    """
+    """Choose the event that tells two samples apart best, over statistics, with an array of values each, and cuts."""
     best, top = _Event(0, np.inf, at_least=True), -np.inf
     for number, samples in enumerate(zip(left, right, strict=True)):
         ours, theirs = map(np.sort, samples)

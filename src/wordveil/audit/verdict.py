@@ -154,9 +154,7 @@ def list_mechanisms() -> list[dict[str, Any]]:
             "family": kind.family,
             "promises": kind.in_brief,
             "source": kind.source,
-            "audit": audited[name]["verdict"]
-            if name in audited
-            else "only by the test suite; it needs a space of your own",
+            "audit": audited[name]["verdict"] if name in audited else "not audited",
             "claim": audited[name]["claim_verdict"] if name in audited else "",
             "options": option_names(kind),
         }

@@ -2,59 +2,42 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
-from wordveil.cli.options import (
-    Epsilon,
-    Json,
-    MechanismName,
-    Normalise,
-    Options,
-    check_epsilon,
-    parse_options,
-    stderr,
-    stdout,
-)
+from wordveil.cli import options
+from wordveil.cli.options import check_epsilon, parse_options, print_facts, print_table, stderr, stdout
 
 if TYPE_CHECKING:
     from wordveil.audit import Verdict
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("audit")(audit)
+__all__ = ["audit"]
 
 
 def audit(
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "graph",
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "graph",
     space: Annotated[
-        str | None,
-        typer.Option("--space", "-s", help="A bundled space or the path of an embedding; glove-50k by default."),
+        str | None, Option("--space", "-s", help="A bundled space or the path of an embedding; glove-50k by default.")
     ] = None,
-    normalise: Normalise = False,
-    option: Options = None,
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     everything: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--all",
             help="Audit every mechanism that fits the space. Without --epsilon, each at 1 above the smallest ε it "
             "accepts; without --space, each on the first bundled space that fits it.",
         ),
     ] = False,
-    words: Annotated[int, typer.Option("--words", min=2, help="How many words to audit.")] = 200,
-    draws: Annotated[int, typer.Option("--draws", min=1000, help="How many draws to measure each event on.")] = 60_000,
-    pairs: Annotated[int, typer.Option("--pairs", min=1, help="How many pairs of each kind to sample.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the choice of words and pairs.")] = 0,
-    repeat: Annotated[
-        bool, typer.Option("--repeat", help="Seed the draws too, to get the same figures every time.")
-    ] = False,
-    as_json: Json = False,
+    words: Annotated[int, Option(min=2, help="How many words to audit.")] = 200,
+    draws: Annotated[int, Option(min=1000, help="How many draws to measure each event on.")] = 60_000,
+    pairs: Annotated[int, Option(min=1, help="How many pairs of each kind to sample.")] = 1,
+    seed: Annotated[int, Option(min=0, help="Random seed for the choice of words and pairs.")] = 0,
+    repeat: Annotated[bool, Option("--repeat", help="Seed the draws too, to get the same figures every time.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Measure how much a mechanism really reveals, and compare it with what the mechanism promises.
 
@@ -67,7 +50,7 @@ def audit(
 
       wordveil audit --all --json
 
-      wordveil audit --mechanism laplace --epsilon 1 --words 50 --draws 200000
+      wordveil audit --mechanism laplace --epsilon 4 --words 50 --draws 200000
     """
     from wordveil._mechanisms import MECHANISMS
     from wordveil.audit import Auditor
@@ -95,7 +78,7 @@ def audit(
                 skipped.append((name, reason))
     if as_json:
         facts = [verdict.to_dict() for verdict in verdicts]
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
     else:
         _show(verdicts, skipped)
     if any(verdict.verdict == "broken" for verdict in verdicts):
@@ -115,27 +98,24 @@ def _try(auditor: Any, name: str, space: Any, epsilon: float | None) -> tuple[Ve
 
 
 def _show(verdicts: list[Verdict], skipped: list[tuple[str, str]]) -> None:
-    from rich.table import Table
-
-    console = stdout()
-    table = Table(
-        title="Audit (an honest mechanism is found broken with probability at most 1e-6)", title_justify="left"
-    )
-    for heading in ("mechanism", "promise", "verdict", "paper's claim", "allowed", "found", "by"):
-        table.add_column(heading, overflow="fold")
+    headings = ("mechanism", "promise", "verdict", "paper's claim", "allowed", "found", "by")
     colours = {"holds": "green", "broken": "red", "no promise": "yellow", "not refuted": "green", "": "white"}
+    rows = []
     for verdict in verdicts:
         worst = verdict.worst
         sign = "=" if worst and worst.exact else "≥"
-        table.add_row(
-            f"{verdict.mechanism['mechanism']}, ε = {verdict.mechanism['epsilon']:g}",
-            verdict.guarantee.formula(),
-            f"[{colours[verdict.verdict]}]{verdict.verdict}[/]",
-            f"[{colours[verdict.claim_verdict]}]{verdict.claim_verdict or '-'}[/]",
-            f"{worst.quantity} ≤ {worst.allowed:.3g}" if worst else "-",
-            f"{sign} {worst.measured:.3g}" if worst else "-",
-            f"{worst.left} / {worst.right} → {worst.output or '-'} ({worst.about})" if worst else "-",
+        rows.append(
+            [
+                f"{verdict.mechanism['mechanism']}, ε = {verdict.mechanism['epsilon']:g}",
+                verdict.guarantee.formula(),
+                f"[{colours[verdict.verdict]}]{verdict.verdict}[/]",
+                f"[{colours[verdict.claim_verdict]}]{verdict.claim_verdict or '-'}[/]",
+                f"{worst.quantity} ≤ {worst.allowed:.3g}" if worst else "-",
+                f"{sign} {worst.measured:.3g}" if worst else "-",
+                f"{worst.left} / {worst.right} → {worst.output or '-'} ({worst.about})" if worst else "-",
+            ]
         )
-    console.print(table)
+    title = "Audit (an honest mechanism is found broken with probability at most 1e-6)"
+    print_table(title, headings, rows, left=len(headings))
     for name, reason in skipped:
-        console.print(f"{name}: skipped; {reason}")
+        stdout().print(f"{name}: skipped; {reason}")

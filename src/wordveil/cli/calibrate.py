@@ -6,125 +6,84 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
+from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import (
-    Json,
-    MechanismName,
-    Normalise,
-    Options,
-    SpaceName,
-    check_epsilon,
-    parse_options,
-    stdout,
-)
+from wordveil.cli.options import check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 from wordveil.extras import check_can_draw, needs
 
 if TYPE_CHECKING:
-    from wordveil.calibration import Calibration, Effort, Target
+    from wordveil.calibration import Calibration
     from wordveil.calibration.figures import Curve
 
-__all__ = ["Quiet", "number_of_words", "register"]
+__all__ = ["Quiet", "calibrate", "number_of_words"]
 
 _PICTURES = ("histograms", "averages", "panels")
 _MOST_DIGITS = 18  # more words than any vocabulary has, and still a number that arrays know
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("calibrate")(calibrate)
+Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
 
 
 def calibrate(
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    mechanism: options.MechanismName = "graph",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     epsilon: Annotated[
         list[float] | None,
-        typer.Option("--epsilon", "-e", help="An ε to measure; may be repeated. By default, a useful range."),
+        Option("--epsilon", "-e", help="An ε to measure; may be repeated. By default, a useful range."),
     ] = None,
     stays: Annotated[
-        float | None, typer.Option("--stays", metavar="P", help="Target: no word stays unchanged more often than this.")
+        float | None, Option(metavar="P", help="Target: no word stays unchanged more often than this.")
     ] = None,
-    stays_mean: Annotated[
-        float | None, typer.Option("--stays-mean", metavar="P", help="Target: the same, on average over words.")
-    ] = None,
+    stays_mean: Annotated[float | None, Option(metavar="P", help="Target: the same, on average over words.")] = None,
     alternatives: Annotated[
-        float | None,
-        typer.Option("--alternatives", metavar="N", help="Target: every word has at least this many distinct outputs."),
+        float | None, Option(metavar="N", help="Target: every word has at least this many distinct outputs.")
     ] = None,
     adversary: Annotated[
         float | None,
-        typer.Option(
-            "--adversary",
-            metavar="P",
-            help="Target: an attacker who looks at one word at a time guesses right at most this often.",
+        Option(
+            metavar="P", help="Target: an attacker who looks at one word at a time guesses right at most this often."
         ),
     ] = None,
     adversary_frequency: Annotated[
-        float | None,
-        typer.Option(
-            "--adversary-frequency", metavar="P", help="Target: the same, if the attacker knows word frequencies."
-        ),
+        float | None, Option(metavar="P", help="Target: the same, if the attacker knows word frequencies.")
     ] = None,
     near_loss: Annotated[
         float | None,
-        typer.Option(
-            "--near-loss",
-            metavar="X",
-            help="Target: an output changes the odds between similar words by at most e^X.",
-        ),
+        Option(metavar="X", help="Target: an output changes the odds between similar words by at most e^X."),
     ] = None,
     share: Annotated[
-        float,
-        typer.Option("--share", help="The share of words that must meet --stays, --alternatives and --near-loss."),
+        float, Option(help="The share of words that must meet --stays, --alternatives and --near-loss.")
     ] = 1.0,
     words: Annotated[
-        str | None,
-        typer.Option("--words", help="How many words to measure, or all; by default, as many as can be done quickly."),
+        str | None, Option(help="How many words to measure, or all; by default, as many as can be done quickly.")
     ] = None,
-    draws: Annotated[
-        int, typer.Option("--draws", min=2, help="The number of draws in which distinct outputs are counted.")
-    ] = 1000,
-    eta: Annotated[
-        float, typer.Option("--eta", help="The probability mass that the smallest set of outputs may leave out.")
-    ] = 0.05,
-    gamma: Annotated[
-        float, typer.Option("--gamma", help="Inputs within this factor of the likeliest count as plausible.")
-    ] = 2.0,
-    adversary_words: Annotated[
-        int, typer.Option("--adversary-words", min=1, help="The most words that the attacker chooses among.")
-    ] = 50_000,
-    points: Annotated[int, typer.Option("--points", min=2, help="How many ε to measure if none is given.")] = 10,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the words and draws.")] = 0,
+    draws: Annotated[int, Option(min=2, help="The number of draws in which distinct outputs are counted.")] = 1000,
+    eta: Annotated[float, Option(help="The probability mass that the smallest set of outputs may leave out.")] = 0.05,
+    gamma: Annotated[float, Option(help="Inputs within this factor of the likeliest count as plausible.")] = 2.0,
+    adversary_words: Annotated[int, Option(min=1, help="The most words that the attacker chooses among.")] = 50_000,
+    points: Annotated[int, Option(min=2, help="How many ε to measure if none is given.")] = 10,
+    seed: Annotated[int, Option(min=0, help="Random seed for the words and draws.")] = 0,
     word: Annotated[
-        list[str] | None, typer.Option("--word", "-w", help="A word to show example replacements for; may be repeated.")
+        list[str] | None, Option("--word", "-w", help="A word to show example replacements for; may be repeated.")
     ] = None,
     figures: Annotated[
-        Path | None,
-        typer.Option("--figures", metavar="NAME", help="Write plots: NAME.png or NAME.svg gives NAME-histograms, …"),
+        Path | None, Option(metavar="NAME", help="Write plots: NAME.png or NAME.svg gives NAME-histograms, …")
     ] = None,
     compare: Annotated[
-        list[Path] | None,
-        typer.Option("--compare", metavar="FILE", help="An earlier --output to plot beside this one; may be repeated."),
+        list[Path] | None, Option(metavar="FILE", help="An earlier --output to plot beside this one; may be repeated.")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained HTML report.")
-    ] = None,
+    html: Annotated[Path | None, Option(metavar="FILE", help="Write a self-contained HTML report.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write everything as JSON to this file.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write everything as JSON to this file.")
     ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", help="local, or gpu (CUDA) for mechanisms that add noise.")
-    ] = "local",
+    engine: Annotated[str, Option(help="local, or gpu (CUDA) for mechanisms that add noise.")] = "local",
     overwrite: Overwrite = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Explain what ε means, or find the largest ε that meets your targets.
@@ -165,7 +124,10 @@ def calibrate(
         check_can_draw()
         needs("jinja2", "plots", "an HTML report")
     others = [_curve(path) for path in compare or []]
-    _check_targets(targets, share, settings)
+    if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
+        raise OptionError("--share must lie above 0 and be at most 1.")
+    if alternatives is not None and alternatives > draws:
+        raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
     opened = on_engine(load_space(space, normalise=normalise), engine)
     make = calibration.maker(mechanism, opened, **parse_options(option))
     with ProgressBar("calibrating", quiet=quiet) as progress:
@@ -175,17 +137,9 @@ def calibrate(
         facts = found.to_dict()
     _write(found, facts, drawn, html, output, others)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
     else:
         _show(found, facts)
-
-
-def _check_targets(targets: list[Target], share: float, settings: Effort) -> None:
-    if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
-        raise OptionError("--share must lie above 0 and be at most 1.")
-    for target in targets:
-        if target.kind == "alternatives" and target.bound > settings.draws:
-            raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
 
 
 def number_of_words(words: str | None) -> int | None:
@@ -241,29 +195,21 @@ def _write(
 def _show(found: Calibration, facts: dict[str, Any]) -> None:
     import numpy as np
     from rich.markup import escape
-    from rich.table import Table
 
     from wordveil.calibration.wording import ATTACKER, near_loss, percent, success
 
-    console = stdout()
-    table = Table(
-        title=f"{facts['mechanism']} on {escape(facts['on']['name'])}",
-        title_justify="left",
-        caption=ATTACKER,
-        caption_justify="left",
-    )
-    for heading in (
+    headings = (
         "ε", "stays\nmean", "stays\nworst", "outputs\nfewest", "outputs\nmedian", "attacker\nuniform",
         "attacker\nfrequency", "near loss\nmedian", "near\nword", "other\nword",
-    ):  # fmt: skip
-        table.add_column(heading, justify="right")
+    )  # fmt: skip
+    rows = []
     for one in found.measurements:
-        table.add_row(
+        cells = (
             f"{one.epsilon:g}", percent(one.stays.mean), percent(one.stays.worst), f"{one.distinct.worst:,.0f}",
             f"{np.median(one.distinct.values):,.0f}", success(one.uniform), success(one.frequency),
             near_loss(one.near_loss), percent(one.near.value), percent(one.far.value),
-            style="bold yellow" if one.epsilon == found.recommended else None,
         )  # fmt: skip
-    console.print(table)
+        rows.append([f"[bold yellow]{cell}[/]" for cell in cells] if one.epsilon == found.recommended else cells)
+    print_table(f"{facts['mechanism']} on {escape(facts['on']['name'])}", headings, rows, left=0, caption=ATTACKER)
     for sentence in (facts["how"], *(facts["advice"] or facts["measurements"][-1]["meaning"])):
-        console.print(escape(sentence), soft_wrap=True)
+        stdout().print(escape(sentence), soft_wrap=True)

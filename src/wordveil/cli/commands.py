@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import typer
 
-from wordveil.cli import (
-    attack,
-    audit,
-    calibrate,
-    compare,
-    demo,
-    explain,
-    geometry,
-    lac,
-    match,
-    mechanisms,
-    plot,
-    privatize,
-    read,
-    reproduce,
-    serve,
-    spaces,
-    train,
-    vectors,
-)
+from wordveil.cli import attack, plot
+from wordveil.cli.audit import audit
+from wordveil.cli.calibrate import calibrate
+from wordveil.cli.compare import compare
+from wordveil.cli.demo import demo
+from wordveil.cli.explain import explain
+from wordveil.cli.geometry import geometry
+from wordveil.cli.lac import lac
+from wordveil.cli.match import match
+from wordveil.cli.mechanisms import mechanisms
 from wordveil.cli.options import check_can_print
+from wordveil.cli.privatize import privatize
+from wordveil.cli.read import read
+from wordveil.cli.reproduce import reproduce
+from wordveil.cli.serve import serve
+from wordveil.cli.spaces import spaces
+from wordveil.cli.train import train
+from wordveil.cli.vectors import vectors
 
 __all__ = ["app"]
 
@@ -39,32 +36,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    privatize,
-    read,
-    explain,
-    mechanisms,
-    spaces,
-    calibrate,
-    match,
-    compare,
-    geometry,
-    audit,
-    attack,
-    vectors,
-    train,
-    plot,
-    reproduce,
-    lac,
-    serve,
-    demo,
-):
-    command.register(app)
+    privatize, read, explain, mechanisms, spaces, calibrate, match, compare, geometry, audit, vectors, train, reproduce,
+    lac, serve, demo,
+):  # fmt: skip
+    app.command()(command)
+attack.register(app)
+app.add_typer(plot.app, name="plot")
 
 
 @app.callback(invoke_without_command=True)
-def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
-) -> None:
+def _root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     if version:
         from wordveil import __version__
 

@@ -6,33 +6,28 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, parse_options, stdout
+from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.lab.experiments.comparison import Contender, Frontier, Point
-    from wordveil.spaces import EuclideanSpace, Space
+    from wordveil.spaces import Space
 
-__all__ = ["register"]
+__all__ = ["compare"]
 
 _QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compare")(compare)
-
-
 def compare(
-    data: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The folder of data sets.")],
+    data: Annotated[Path, Option(metavar="FOLDER", help="The folder of data sets.")],
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--mechanism",
             "-m",
             metavar="NAME[:OPTION=VALUE,…][@SPACE]",
@@ -40,40 +35,32 @@ def compare(
         ),
     ] = None,
     task: Annotated[
-        list[str] | None, typer.Option("--task", "-t", help="A task; may be repeated. Default: trec6, mr and cr.")
+        list[str] | None, Option("--task", "-t", help="A task; may be repeated. Default: trec6, mr and cr.")
     ] = None,
     level: Annotated[
         list[float] | None,
-        typer.Option(
-            "--level", metavar="P", help="A success of the attacker; may be repeated. Default: .05 .1 .25 .4."
-        ),
+        Option(metavar="P", help="A success of the attacker; may be repeated. Default: .05 .1 .25 .4."),
     ] = None,
     prior: Annotated[
-        str, typer.Option("--prior", help="What the attacker knows about word frequencies: text, uniform or both.")
+        str, Option(help="What the attacker knows about word frequencies: text, uniform or both.")
     ] = "text",
-    space: Annotated[
-        str, typer.Option("--space", "-s", help="The space of mechanisms that do not name one.")
-    ] = "glove-50k",
+    space: Annotated[str, Option("--space", "-s", help="The space of mechanisms that do not name one.")] = "glove-50k",
     words: Annotated[
-        int, typer.Option("--words", min=10, help="How many of the most frequent words to use; fewer are faster.")
+        int, Option(min=10, help="How many of the most frequent words to use; fewer are faster.")
     ] = 20_000,
-    select: Annotated[str, typer.Option("--select", help="Which words are veiled: all, or content words.")] = "all",
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often each task is done.")] = 2,
+    select: Annotated[str, Option(help="Which words are veiled: all, or content words.")] = "all",
+    repeats: Annotated[int, Option(min=1, help="How often each task is done.")] = 2,
     draws: Annotated[
-        int, typer.Option("--draws", min=1000, help="Draws the attacker learns from where probabilities are not known.")
+        int, Option(min=1000, help="Draws the attacker learns from where probabilities are not known.")
     ] = 150_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Use few examples and draws, for a first look in minutes.")
-    ] = False,
+    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
+    quick: Annotated[bool, Option("--quick", help="Use few examples and draws, for a first look in minutes.")] = False,
     workers: MechanismsAtOnce = 1,
     engine: NoiseEngine = "local",
-    figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the frontier to this .png or .svg file.")
-    ] = None,
+    figure: Annotated[Path | None, Option(metavar="FILE", help="Draw the frontier to this .png or .svg file.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write JSON to this file, updated after each mechanism."),
+        Option("--output", "-o", metavar="FILE", help="Write JSON to this file, updated after each mechanism."),
     ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -85,7 +72,7 @@ def compare(
     texts still are, as a share of the way from random words to clean text, with 95% intervals. Tasks are trained and
     tested on veiled text. On a full run, mechanisms with noise take minutes each.
 
-    For example:
+    Examples:
 
       wordveil compare --data FOLDER --quick
 
@@ -95,14 +82,16 @@ def compare(
 
       wordveil compare --data FOLDER --prior both --workers 2 --output all.json
     """
+    from wordveil._mechanisms.base import needs_vectors
     from wordveil.engines import check_engine
+    from wordveil.extras import save
     from wordveil.files import write_whole
     from wordveil.lab.experiments.attacker import PRIORS
     from wordveil.lab.experiments.comparison import compare as measure
-    from wordveil.lab.experiments.comparison import everyone
+    from wordveil.lab.experiments.comparison import draw_frontier, everyone
     from wordveil.lab.tasks import AveragedVectors, DataFolder, Reader, load_task
     from wordveil.parallel import check_workers
-    from wordveil.spaces import load_space
+    from wordveil.spaces import EuclideanSpace, load_space
 
     priors = PRIORS if prior == "both" else (prior,)
     drawn = pictures_of(figure, *("",) if len(priors) == 1 else priors)
@@ -110,7 +99,9 @@ def compare(
     check_writable(output, *drawn, inputs=(data, space, *filter(None, named)), overwrite=overwrite)
     check_engine(engine)
     check_workers(workers)
-    levels = _levels(level or [0.05, 0.1, 0.25, 0.4])
+    levels = sorted(set(level or [0.05, 0.1, 0.25, 0.4]))
+    if not all(0.0 < one < 1.0 for one in levels):
+        raise OptionError("a --level is a probability between 0 and 1, such as 0.25.")
     if prior not in (*PRIORS, "both"):
         raise OptionError("--prior must be text, uniform or both.")
     if select not in ("all", "content"):
@@ -119,12 +110,13 @@ def compare(
     tasks = [load_task(name, folder) for name in dict.fromkeys(task or ["trec6", "mr", "cr"])]
     if quick:
         tasks, draws, repeats = [one.limited(_QUICK_EXAMPLES) for one in tasks], min(draws, _QUICK_DRAWS), 1
-    opened: dict[str, Space] = {name: _first(load_space(name), words) for name in dict.fromkeys([space])}
+    opened: dict[str, Space] = {space: _first(load_space(space), words)}
     if mechanism:
         contenders = [_contender(given, space, opened, words, engine) for given in mechanism]
     else:
         contenders = everyone(opened[space], engine)
-    reading = opened[space] if _has_vectors(opened[space]) else _first(load_space("glove-50k"), words)
+    has_vectors = isinstance(opened[space], EuclideanSpace)
+    reading = needs_vectors("compare", opened[space] if has_vectors else _first(load_space("glove-50k"), words))
     told = {"seed": seed, "words": words, "select": select, "repeats": repeats, "quick": quick}
 
     def keep(so_far: Frontier) -> None:
@@ -135,7 +127,7 @@ def compare(
         found = measure(
             contenders,
             tasks,
-            AveragedVectors(Reader(_vectors(reading))),
+            AveragedVectors(Reader(reading)),
             levels,
             priors=priors,
             repeats=repeats,
@@ -147,17 +139,11 @@ def compare(
             keep=keep,
         )
     for one, path in zip(priors, drawn, strict=False):  # none, if no picture was asked for
-        _draw(found, one, path)
+        save(draw_frontier(found, one), path)
     if as_json:
-        typer.echo(json.dumps({**told, **found.to_dict()}, indent=2, ensure_ascii=False))
+        print_facts({**told, **found.to_dict()})
     else:
         _show(found)
-
-
-def _levels(given: list[float]) -> list[float]:
-    if not all(0.0 < one < 1.0 for one in given):
-        raise OptionError("a --level is a probability between 0 and 1, such as 0.25.")
-    return sorted(set(given))
 
 
 def _first(space: Space, words: int) -> Space:
@@ -166,18 +152,6 @@ def _first(space: Space, words: int) -> Space:
     from wordveil.spaces import EuclideanSpace
 
     return space.restrict(np.arange(words)) if isinstance(space, EuclideanSpace) and len(space) > words else space
-
-
-def _has_vectors(space: Space) -> bool:
-    from wordveil.spaces import EuclideanSpace
-
-    return isinstance(space, EuclideanSpace)
-
-
-def _vectors(space: Space) -> EuclideanSpace:
-    from wordveil._mechanisms.base import needs_vectors
-
-    return needs_vectors("compare", space)
 
 
 def _contender(given: str, space: str, opened: dict[str, Space], words: int, engine: str) -> Contender:
@@ -194,33 +168,19 @@ def _contender(given: str, space: str, opened: dict[str, Space], words: int, eng
     return entrant(given, name, chosen, opened[where], engine)
 
 
-def _draw(found: Frontier, prior: str, path: Path) -> None:
-    from wordveil.extras import save
-    from wordveil.lab.experiments.comparison import draw_frontier
-
-    save(draw_frontier(found, prior), path)
-
-
 def _show(found: Frontier) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     console = stdout()
     tasks = list(found.bounds)
+    headings = ("mechanism", "ε", "guess right", "words kept", "near loss", "mean share", *tasks)
     for prior in dict.fromkeys(point.prior for point in found.points):
         for level in dict.fromkeys(point.level for point in found.points):
             knows = "word frequencies" if prior == "text" else "no word frequencies"
-            table = Table(
-                title=f"The best guess is right {100 * level:g}% of the time (attacker knows {knows})",
-                title_justify="left",
-            )
-            table.add_column("mechanism", overflow="fold")
-            for heading in ("ε", "guess right", "words kept", "near loss", "mean share", *tasks):
-                table.add_column(heading, justify="right")
+            title = f"The best guess is right {100 * level:g}% of the time (attacker knows {knows})"
             points = [point for point in found.points if point.prior == prior and point.level == level]
-            for point in sorted(points, key=lambda one: -(one.mean_share or -1.0)):
-                table.add_row(escape(point.label), *_cells(point, tasks))
-            console.print(table)
+            best_first = sorted(points, key=lambda one: -(one.mean_share or -1.0))
+            print_table(title, headings, [[escape(point.label), *_cells(point, tasks)] for point in best_first])
         console.print(f"Always guessing the likeliest word is right {100 * found.floors[prior]:.1f}% of the time.")
     for name, (random, clean) in found.bounds.items():
         console.print(f"{escape(name)}: random words {random.value:.3f}, clean text {clean.value:.3f}.")

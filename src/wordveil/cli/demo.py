@@ -8,50 +8,34 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
+from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import (
-    Epsilon,
-    MechanismName,
-    Normalise,
-    Options,
-    Seed,
-    SpaceName,
-    build_mechanism,
-    check_can_print,
-)
+from wordveil.cli.options import build_mechanism, check_can_print
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from wordveil.text import Release
 
-__all__ = ["register"]
+__all__ = ["demo"]
 
 _SAMPLE = Path(__file__).parent.parent / "data" / "sotu" / "addresses.csv"
 _SENTENCES = 7
 _FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")  # loaded from another host, which no page of ours may do
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo")(demo)
-
-
 def demo(
-    epsilon: Epsilon = 4.0,
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
-    seed: Seed = None,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", help="Also write the table as a picture to this SVG file.")
-    ] = None,
+    epsilon: options.Epsilon = 4.0,
+    mechanism: options.MechanismName = "graph",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
+    seed: options.Seed = None,
+    svg: Annotated[Path | None, Option(help="Also write the table as a picture to this SVG file.")] = None,
     save: Annotated[
-        Path | None,
-        typer.Option("--save", help="Only write the sample data to this CSV file, to try other commands on."),
+        Path | None, Option(help="Only write the sample data to this CSV file, to try other commands on.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -61,7 +45,7 @@ def demo(
 
       wordveil demo
 
-      wordveil demo --epsilon 2 --svg demo.svg
+      wordveil demo --epsilon 4 --svg demo.svg
 
       wordveil demo --save speeches.csv
     """

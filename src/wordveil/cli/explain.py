@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from wordveil.cli.options import (
-    Epsilon,
-    Json,
-    MechanismName,
-    Normalise,
-    Options,
-    SpaceName,
-    build_mechanism,
-    stdout,
-)
+from wordveil.cli import options
+from wordveil.cli.options import build_mechanism, print_facts, stdout
 
-__all__ = ["register"]
+__all__ = ["explain"]
 
 _BAR = 40
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explain")(explain)
-
-
 def explain(
-    word: Annotated[str, typer.Argument(help="A word of the space.")],
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="The number of outputs to show.")] = 15,
-    as_json: Json = False,
+    word: Annotated[str, Argument(help="A word of the space.")],
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "graph",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
+    top: Annotated[int, Option(min=1, help="The number of outputs to show.")] = 15,
+    as_json: options.Json = False,
 ) -> None:
     """Show what a word may become: its likeliest outputs, its chance of staying, and how widely it is spread.
 
@@ -57,7 +43,7 @@ def explain(
     found = Lookup(vocabulary).id(word, key)
     facts = outputs_of(made, vocabulary.id(key) if found is None else found, top)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
     else:
         _show(facts)
 
@@ -70,8 +56,7 @@ def _show(facts: dict[str, Any]) -> None:
     console = stdout()
     how = "exact probabilities" if facts["exact"] else f"estimated from {facts['draws']:,} draws"
     console.print(
-        f"[bold]{escape(facts['word'])}[/] under {facts['mechanism']}, ε = {facts['epsilon']:g} ({how})",
-        soft_wrap=True,
+        f"[bold]{escape(facts['word'])}[/] under {facts['mechanism']}, ε = {facts['epsilon']:g} ({how})", soft_wrap=True
     )
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right")

@@ -6,26 +6,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from wordveil.errors import FileError, OptionError
 
 __all__ = ["Overwrite", "check_no_input", "check_writable", "pictures_of"]
 
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace existing files.")]
 
 
 def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = (), overwrite: bool) -> None:
     """Refuse at the beginning what cannot or must not be written at the end.
 
-    Parameters
-    ----------
-    *files : Path, optional
-        The files that the command will write.
-    inputs : iterable of str or Path, optional
-        Everything it was given to read: files, folders, and spaces, which may be the name of a file.
-    overwrite : bool
-        Whether files that are there already may be replaced; an input never.
+    `inputs` is everything the command was given to read, spaces included, which may be the name of a file; no input is
+    ever replaced.
     """
     given = list(inputs)
     written = [path for path in files if path is not None]

@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from wordveil.cli.calibrate import Quiet, number_of_words
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import Json, Normalise, stdout
+from wordveil.cli.options import Json, Normalise, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from wordveil.lab.geometry import Geometry
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("geometry")(geometry)
+__all__ = ["geometry"]
 
 
 def geometry(
-    space: Annotated[str, typer.Argument(help="A bundled space or the path of an embedding file.")] = "glove-50k",
+    space: Annotated[str, Argument(help="A bundled space or the path of an embedding file.")] = "glove-50k",
     normalise: Normalise = False,
-    words: Annotated[
-        str, typer.Option("--words", help="How many words to measure distances on, drawn at random, or all.")
-    ] = "5000",
+    words: Annotated[str, Option(help="How many words to measure distances on, drawn at random, or all.")] = "5000",
     k: Annotated[
         list[int] | None,
-        typer.Option(
-            "--k",
-            min=0,
-            help="The k of a neighbour graph to measure (0: the spanning tree); may be repeated. Default: 10.",
+        Option(
+            min=0, help="The k of a neighbour graph to measure (0: the spanning tree); may be repeated. Default: 10."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed of the choice of words.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed of the choice of words.")] = 0,
     figure: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="NAME", help="Draw NAME.png or NAME.svg, and NAME-growth beside it."),
+        Path | None, Option(metavar="NAME", help="Draw NAME.png or NAME.svg, and NAME-growth beside it.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -51,7 +40,7 @@ def geometry(
 
     Prints how far words are from their neighbours, which words are hubs, and how fast balls grow.
 
-    For example:
+    Examples:
 
       wordveil geometry glove-50k
 
@@ -76,27 +65,20 @@ def geometry(
         save(draw_distances(found), drawn[0])
         save(draw_growth(found), drawn[1])
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
     else:
         _show(found)
 
 
 def _show(found: Geometry) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     from wordveil.lab.geometry import PERCENTILES
 
-    table = Table(
-        title=f"{escape(found.space['name'])}: distance to the k-th nearest word, {found.words:,} words",
-        title_justify="left",
-    )
-    table.add_column("k", justify="right")
-    for percentile in PERCENTILES:
-        table.add_column(f"{percentile}th percentile", justify="right")
-    for k, row in zip(found.neighbours, found.distances, strict=True):
-        table.add_row(f"{k:,}", *(f"{value:.3g}" for value in row))
-    console = stdout()
-    console.print(table)
+    title = f"{escape(found.space['name'])}: distance to the k-th nearest word, {found.words:,} words"
+    rows = [
+        [f"{k:,}", *(f"{value:.3g}" for value in row)] for k, row in zip(found.neighbours, found.distances, strict=True)
+    ]
+    print_table(title, ("k", *(f"{percentile}th percentile" for percentile in PERCENTILES)), rows, left=0)
     for sentence in found.sentences():
-        console.print(escape(sentence), soft_wrap=True)
+        stdout().print(escape(sentence), soft_wrap=True)

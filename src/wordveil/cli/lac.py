@@ -2,80 +2,53 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
+from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import (
-    Epsilon,
-    Json,
-    MechanismName,
-    Normalise,
-    Options,
-    SpaceName,
-    build_mechanism,
-    check_epsilon,
-    parse_options,
-    stdout,
-)
+from wordveil.cli.options import build_mechanism, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.lac import Point, Stage
 
-__all__ = ["register"]
+__all__ = ["lac"]
 
 _TASKS = ("promise", "simulate")
 _WORDS = 200
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("lac")(lac)
-
-
 def lac(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="promise or simulate.")],
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "exponential",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    task: Annotated[str, Argument(metavar="TASK", help="promise or simulate.")],
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "exponential",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     records: Annotated[
         list[int] | None,
-        typer.Option(
-            "--records", "-n", min=1, help="Number of users, or of records of one shape and label; repeatable."
-        ),
+        Option("--records", "-n", min=1, help="Number of users, or of records of one shape and label; repeatable."),
     ] = None,
-    delta: Annotated[float, typer.Option("--delta", help="The δ that may be spent on a user.")] = 1e-6,
-    per_user: Annotated[int, typer.Option("--per-user", min=1, help="How many records one user may give.")] = 1,
+    delta: Annotated[float, Option(help="The δ that may be spent on a user.")] = 1e-6,
+    per_user: Annotated[int, Option(min=1, help="How many records one user may give.")] = 1,
     record_words: Annotated[
-        int | None, typer.Option("--record-words", min=1, help="promise: how many words to veil in a record at most.")
+        int | None, Option(min=1, help="promise: how many words to veil in a record at most.")
     ] = None,
-    sample: Annotated[
-        float | None, typer.Option("--sample", metavar="Q", help="promise: sample this share of the records.")
-    ] = None,
-    no_shuffle: Annotated[bool, typer.Option("--no-shuffle", help="promise: do not shuffle.")] = False,
-    threshold: Annotated[
-        int | None, typer.Option("--threshold", metavar="K", help="promise: suppress texts that occur less often.")
-    ] = None,
+    sample: Annotated[float | None, Option(metavar="Q", help="promise: sample this share of the records.")] = None,
+    no_shuffle: Annotated[bool, Option("--no-shuffle", help="promise: do not shuffle.")] = False,
+    threshold: Annotated[int | None, Option(metavar="K", help="promise: suppress texts that occur less often.")] = None,
     threshold_rate: Annotated[
-        float, typer.Option("--threshold-rate", metavar="β", help="promise: sample at this rate before the threshold.")
+        float, Option(metavar="β", help="promise: sample at this rate before the threshold.")
     ] = 0.1,
     words: Annotated[
-        int | None,
-        typer.Option(
-            "--words", min=2, max=4000, help="simulate: how many of the space's first words users choose from."
-        ),
+        int | None, Option(min=2, max=4000, help="simulate: how many of the space's first words users choose from.")
     ] = None,
-    figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE", help="simulate: draw a figure, .png or .svg.")
-    ] = None,
+    figure: Annotated[Path | None, Option(metavar="FILE", help="simulate: draw a figure, .png or .svg.")] = None,
     overwrite: Overwrite = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Show what mixing many users' records is worth: in privacy (promise), and in accuracy too (simulate).
 
@@ -83,11 +56,11 @@ def lac(
 
     Examples:
 
-      wordveil lac promise --epsilon 1.5 --option clip=6 --records 1000000
+      wordveil lac promise --epsilon 4 --option clip=2 --records 1000000
 
-      wordveil lac promise --epsilon 1.5 --option clip=6 --sample 0.1 --threshold 40
+      wordveil lac promise --epsilon 4 --option clip=2 --sample 0.1 --threshold 40
 
-      wordveil lac simulate --epsilon 1.5 --option clip=6 --figure lac.svg
+      wordveil lac simulate --epsilon 4 --option clip=2 --figure lac.svg
     """
     rate = check_epsilon(epsilon)
     if task not in _TASKS:
@@ -117,11 +90,11 @@ def lac(
     from wordveil.lac.simulation import DECADES, save_figure, simulate
     from wordveil.spaces import load_space
 
-    opened, options = load_space(space, normalise=normalise), parse_options(option)
+    opened, chosen = load_space(space, normalise=normalise), parse_options(option)
     first = opened.restrict(np.arange(min(words or _WORDS, len(opened))))
     about = f"the first {len(first)} words of {opened.name}"
     points = simulate(
-        lambda tried: make_mechanism(mechanism, first, epsilon=tried, **options),
+        lambda tried: make_mechanism(mechanism, first, epsilon=tried, **chosen),
         rate,
         users=records or DECADES,
         delta=delta,
@@ -130,8 +103,8 @@ def lac(
     if figure is not None:
         save_figure(points, figure)
     if as_json:
-        facts = {"mechanism": mechanism, "epsilon": rate, "options": options, "space": about, "delta": delta}
-        typer.echo(json.dumps({**facts, "points": [point.to_dict() for point in points]}, indent=2))
+        facts = {"mechanism": mechanism, "epsilon": rate, "options": chosen, "space": about, "delta": delta}
+        print_facts({**facts, "points": [point.to_dict() for point in points]})
         return
     _show_points(points, f"{mechanism} at ε = {rate:g} on {about}, δ = {delta:g}")
 
@@ -146,7 +119,7 @@ def _show_stages(found: dict[int, list[Stage]], *, as_json: bool) -> None:
             {"records": count, "assumes": Crowd(count).sentence(), "stages": [stage.to_dict() for stage in stages]}
             for count, stages in found.items()
         ]
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
         return
     console = stdout()
     for count, stages in found.items():
@@ -164,9 +137,6 @@ def _show_stages(found: dict[int, list[Stage]], *, as_json: bool) -> None:
 
 
 def _show_points(points: list[Point], title: str) -> None:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
     columns = {
         "users": [f"{point.users:,}" for point in points],
         "ε, untrusted": [f"{point.local_epsilon:.3g}" for point in points],
@@ -175,11 +145,7 @@ def _show_points(points: list[Point], title: str) -> None:
         "error, shuffled": [f"{point.shuffled:.2g}" for point in points],
         "error, local only": [f"{point.local_only:.2g}" for point in points],
     }
-    for heading in columns:
-        table.add_column(heading, justify="right")
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*row)
-    stdout().print(table)
+    print_table(title, list(columns), zip(*columns.values(), strict=True), left=0)
     stdout().print(
         "Every user gives one word and nothing else, so all records have one shape. Errors are total variation "
         "distances of the recovered frequencies (1: nothing is learnt). Local only promises the shuffled ε without a "

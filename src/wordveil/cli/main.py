@@ -25,11 +25,6 @@ def main(arguments: list[str] | None = None) -> None:
 
     The exit status is 0 on success, 1 for an internal error, 2 for a mistake in what was asked, 130 if it was stopped,
     and 141 if nobody reads the output any more.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        What follows the command's name; those of the process if not given.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments

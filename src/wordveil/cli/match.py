@@ -2,64 +2,51 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from wordveil.cli.calibrate import Quiet, number_of_words
-from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, stdout
+from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, print_facts, print_table
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 
-if TYPE_CHECKING:
-    from wordveil.calibration import Meter
-
-__all__ = ["register"]
+__all__ = ["match"]
 
 _NUMBERED = re.compile(r"(\d+):(.*)", re.DOTALL)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("match")(match)
-
-
 def match(
     mechanism: Annotated[
-        list[str] | None,
-        typer.Option("--mechanism", "-m", help="The known mechanism first, then each one to match to it."),
+        list[str] | None, Option("--mechanism", "-m", help="The known mechanism first, then each one to match to it.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The ε of the first mechanism.")] = None,
+    epsilon: Annotated[float | None, Option("--epsilon", "-e", help="The ε of the first mechanism.")] = None,
     by: Annotated[
         str,
-        typer.Option(
-            "--by",
+        Option(
             help="What to make equal: worst or mean, how often the worst or the average word stays unchanged (N_w); "
             "adversary, how often an attacker who looks at one word at a time guesses right; adversary-frequency, the "
-            "same if they know word frequencies.",
+            "same if they know word frequencies."
         ),
     ] = "worst",
     space: Annotated[
         list[str] | None,
-        typer.Option("--space", "-s", help="One space for all mechanisms, or one for each, in the same order."),
+        Option("--space", "-s", help="One space for all mechanisms, or one for each, in the same order."),
     ] = None,
     normalise: Normalise = False,
     option: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--option",
             "-O",
             metavar="NUMBER:NAME=VALUE",
             help="An option of one mechanism, such as 2:k=5 for the second.",
         ),
     ] = None,
-    words: Annotated[str, typer.Option("--words", help="How many words to measure, or all.")] = "2000",
-    adversary_words: Annotated[
-        int, typer.Option("--adversary-words", min=1, help="The most words that the attacker chooses among.")
-    ] = 50_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the words and draws.")] = 0,
+    words: Annotated[str, Option(help="How many words to measure, or all.")] = "2000",
+    adversary_words: Annotated[int, Option(min=1, help="The most words that the attacker chooses among.")] = 50_000,
+    seed: Annotated[int, Option(min=0, help="Random seed for the words and draws.")] = 0,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -74,6 +61,7 @@ def match(
       wordveil match -m graph -e 4 -m graph --option 2:k=5 --by mean
     """
     from wordveil import calibration
+    from wordveil.spaces import load_space
 
     names = mechanism or []
     if len(names) < 2:
@@ -81,23 +69,25 @@ def match(
     known = check_epsilon(epsilon)
     if by not in calibration.MATCHED:
         raise OptionError(f"unknown --by {by!r}; choose one of {', '.join(calibration.MATCHED)}.")
-    spaces = _spaces(space or ["glove-50k"], len(names))
+    spaces = space or ["glove-50k"]
+    if len(spaces) not in (1, len(names)):
+        raise OptionError(f"--space is needed once, or {len(names)} times: one for each mechanism.")
+    spaces = spaces * len(names) if len(spaces) == 1 else spaces
     settings = calibration.Effort(words=number_of_words(words), adversary_words=adversary_words, seed=seed)
     with ProgressBar("matching", quiet=quiet) as progress:
-        meters = _meters(names, spaces, normalise, _options(option or [], len(names)), settings, progress)
+        watch = progress.watch
+        opened = {place: load_space(place, normalise=normalise) for place in dict.fromkeys(spaces)}
+        meters = [
+            calibration.meter_for(calibration.maker(name, opened[place], **chosen), opened[place], settings, watch)
+            for name, place, chosen in zip(names, spaces, _options(option or [], len(names)), strict=True)
+        ]
         sides = [calibration.side(meters[0], known, by)]
         sides += [calibration.match(sides[0], other, by) for other in meters[1:]]
     facts = {"by": by, "known": sides[0].to_dict(), "matched": [one.to_dict() for one in sides[1:]]}
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
     else:
         _show(facts)
-
-
-def _spaces(given: list[str], count: int) -> list[str]:
-    if len(given) not in (1, count):
-        raise OptionError(f"--space is needed once, or {count} times: one for each mechanism.")
-    return given * count if len(given) == 1 else given
 
 
 def _options(given: list[str], count: int) -> list[dict[str, Any]]:
@@ -111,49 +101,25 @@ def _options(given: list[str], count: int) -> list[dict[str, Any]]:
     return [parse_options(options) for options in sorted_]
 
 
-def _meters(
-    names: list[str],
-    spaces: list[str],
-    normalise: bool,
-    options: list[dict[str, Any]],
-    settings: Any,
-    progress: ProgressBar,
-) -> list[Meter]:
-    from wordveil import calibration
-    from wordveil.spaces import load_space
-
-    opened = {name: load_space(name, normalise=normalise) for name in dict.fromkeys(spaces)}
-    return [
-        calibration.meter_for(calibration.maker(name, opened[space], **chosen), opened[space], settings, progress.watch)
-        for name, space, chosen in zip(names, spaces, options, strict=True)
-    ]
-
-
 def _show(facts: dict[str, Any]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     from wordveil.calibration.wording import ATTACKER, percent
 
-    by_attacker = facts["known"]["adversary"] is not None
-    table = Table(
-        title=f"Equal protection by {facts['by']}",
-        title_justify="left",
-        caption=ATTACKER if by_attacker else None,
-        caption_justify="left",
-    )
-    table.add_column("mechanism", overflow="fold")
-    for heading in ("ε", "stays, worst", "stays, mean", "near loss, median", "attacker right"):
-        table.add_column(heading, justify="right")
+    headings = ("mechanism", "ε", "stays, worst", "stays, mean", "near loss, median", "attacker right")
+    rows = []
     for one in (facts["known"], *facts["matched"]):
         options = ", ".join(f"{key}={value}" for key, value in one["options"].items() if value is not None)
         loss, adversary = one["near_loss_median"], one["adversary"]
-        table.add_row(
-            escape(f"{one['mechanism']} {options}".strip() + f" on {one['space']['name']}"),
-            f"{one['epsilon']:g}",
-            percent(one["stays_worst"]),
-            percent(one["stays_mean"]),
-            "none" if loss is None else f"{'≤ ' if one['near_loss_is_bound'] else ''}{loss:.3g}",
-            "-" if adversary is None else percent(adversary["value"]),
+        rows.append(
+            [
+                escape(f"{one['mechanism']} {options}".strip() + f" on {one['space']['name']}"),
+                f"{one['epsilon']:g}",
+                percent(one["stays_worst"]),
+                percent(one["stays_mean"]),
+                "none" if loss is None else f"{'≤ ' if one['near_loss_is_bound'] else ''}{loss:.3g}",
+                "-" if adversary is None else percent(adversary["value"]),
+            ]
         )
-    stdout().print(table)
+    caption = None if facts["known"]["adversary"] is None else ATTACKER
+    print_table(f"Equal protection by {facts['by']}", headings, rows, caption=caption)

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from wordveil.cli.options import Json, print_facts, print_table
 
-import typer
-
-from wordveil.cli.options import Json, stdout
-
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("mechanisms")(mechanisms)
+__all__ = ["mechanisms"]
 
 
 def mechanisms(as_json: Json = False) -> None:
@@ -21,7 +12,7 @@ def mechanisms(as_json: Json = False) -> None:
 
     `wordveil audit --all` repeats the audit.
 
-    Example:
+    Examples:
 
       wordveil mechanisms --json
     """
@@ -29,22 +20,14 @@ def mechanisms(as_json: Json = False) -> None:
 
     facts = list_mechanisms()
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
         return
-    from rich.table import Table
-
-    table = Table(title="Mechanisms (the first is the default)", title_justify="left")
-    for heading in ("name", "family", "promises", "proposed by", "audit", "options"):
-        table.add_column(heading, overflow="fold")
+    headings = ("name", "family", "promises", "proposed by", "audit", "options")
     colours = {"holds": "green", "broken": "red"}
+    rows = []
     for fact in facts:
         found = f"[{colours.get(fact['audit'], 'yellow')}]{fact['audit']}[/]"
-        table.add_row(
-            f"[bold]{fact['name']}[/]",
-            fact["family"],
-            fact["promises"],
-            fact["source"],
-            found + (f"; the paper's claim: {fact['claim']}" if fact["claim"] else ""),
-            ", ".join(fact["options"]) or "-",
-        )
-    stdout().print(table)
+        found += f"; the paper's claim: {fact['claim']}" if fact["claim"] else ""
+        told = (fact["family"], fact["promises"], fact["source"], found, ", ".join(fact["options"]) or "-")
+        rows.append((f"[bold]{fact['name']}[/]", *told))
+    print_table("Mechanisms (the first is the default)", headings, rows, left=len(headings))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from wordveil.errors import FileError, OptionError
 
@@ -25,57 +28,33 @@ _NO_OPTIONS = {"epsilon": "epsilon", "space": "space", "name": "mechanism"}
 _MOST_DIGITS = 300  # Python refuses to read much longer ones, and no option has any
 
 __all__ = [
-    "Epsilon",
-    "Json",
-    "MechanismName",
-    "Normalise",
-    "Options",
-    "Seed",
-    "SpaceName",
-    "build_mechanism",
-    "check_can_print",
-    "check_epsilon",
-    "on_terminal",
-    "parse_options",
-    "stderr",
-    "stdout",
-    "while_at_work",
-]
+    "Epsilon", "Json", "MechanismName", "Normalise", "Options", "Seed", "SpaceName", "build_mechanism",
+    "check_can_print", "check_epsilon", "on_terminal", "parse_options", "print_facts", "print_table", "stderr",
+    "stdout", "while_at_work",
+]  # fmt: skip
 
 MechanismName = Annotated[
-    str, typer.Option("--mechanism", "-m", help="How words are replaced; `wordveil mechanisms` lists them.")
+    str, Option("--mechanism", "-m", help="How words are replaced; `wordveil mechanisms` lists them.")
 ]
 Epsilon = Annotated[
     float | None,
-    typer.Option(
-        "--epsilon",
-        "-e",
-        help="Privacy loss per unit of the mechanism's distance; smaller is more private.",
-    ),
+    Option("--epsilon", "-e", help="Privacy loss per unit of the mechanism's distance; smaller is more private."),
 ]
 SpaceName = Annotated[
-    str,
-    typer.Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file."),
+    str, Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file.")
 ]
-Normalise = Annotated[bool, typer.Option("--normalise", help="Scale the space's vectors to length 1.")]
+Normalise = Annotated[bool, Option("--normalise", help="Scale the space's vectors to length 1.")]
 Options = Annotated[
     list[str] | None,
-    typer.Option(
-        "--option",
-        "-O",
-        metavar="NAME=VALUE",
-        help="An option of the mechanism, such as k=5; may be repeated.",
-    ),
+    Option("--option", "-O", metavar="NAME=VALUE", help="An option of the mechanism, such as k=5; may be repeated."),
 ]
 Seed = Annotated[
-    int | None,
-    typer.Option("--seed", min=0, help="Random seed, for experiments only: the output carries no guarantee."),
+    int | None, Option("--seed", min=0, help="Random seed, for experiments only: the output carries no guarantee.")
 ]
 MechanismsAtOnce = Annotated[
-    int,
-    typer.Option("--workers", min=1, help="How many mechanisms to measure at once, each in its own process."),
+    int, Option("--workers", min=1, help="How many mechanisms to measure at once, each in its own process.")
 ]
-NoiseEngine = Annotated[str, typer.Option("--engine", help="Where noise is drawn: local, or gpu for a CUDA device.")]
+NoiseEngine = Annotated[str, Option("--engine", help="Where noise is drawn: local, or gpu for a CUDA device.")]
 
 
 def check_can_print(is_wanted: bool = True) -> bool:
@@ -86,7 +65,7 @@ def check_can_print(is_wanted: bool = True) -> bool:
 
 
 # Every command that has it prints, either JSON or a table.
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.", callback=check_can_print)]
+Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.", callback=check_can_print)]
 
 
 def stdout() -> Console:
@@ -95,6 +74,25 @@ def stdout() -> Console:
 
     check_can_print()
     return Console(highlight=False, width=None if sys.stdout.isatty() else 140)  # a file has no width of its own
+
+
+def print_facts(facts: Any) -> None:
+    """Print results as JSON."""
+    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+
+
+def print_table(
+    title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, caption: str | None = None
+) -> None:
+    """Print results as a table, whose first `left` columns are text and whose others are figures."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    for place, heading in enumerate(headings):
+        table.add_column(heading, overflow="fold", justify="left" if place < left else "right")
+    for row in rows:
+        table.add_row(*row)
+    stdout().print(table)
 
 
 def stderr() -> Console:

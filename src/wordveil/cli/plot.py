@@ -6,36 +6,32 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Seed, while_at_work
 from wordveil.errors import SpaceError
 
-__all__ = ["register"]
+__all__ = ["app"]
 
-_app = typer.Typer(no_args_is_help=True, help="Draw pictures of hyperbolic space and its noise, as PNG or SVG.")
+app = typer.Typer(no_args_is_help=True, help="Draw pictures of hyperbolic space and its noise, as PNG or SVG.")
 
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The picture to write: .png or .svg.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.add_typer(_app, name="plot")
+Output = Annotated[Path, Option("--output", "-o", metavar="FILE", help="The picture to write: .png or .svg.")]
 
 
-@_app.command("disk")
+@app.command("disk")
 def disk(
-    words: Annotated[list[str] | None, typer.Argument(help="Words to draw, with everything they are kinds of.")] = None,
+    words: Annotated[list[str] | None, Argument(help="Words to draw, with everything they are kinds of.")] = None,
     *,
     output: Output,
     space: Annotated[
-        str, typer.Option("--space", "-s", help="A Poincaré space; one of more than two dimensions is laid out anew.")
+        str, Option("--space", "-s", help="A Poincaré space; one of more than two dimensions is laid out anew.")
     ] = "wordnet-poincare",
-    below: Annotated[str | None, typer.Option("--below", help="Also draw kinds of this word.")] = None,
-    most: Annotated[int, typer.Option("--most", min=1, help="How many of those to draw at most.")] = 60,
-    cloud: Annotated[str | None, typer.Option("--cloud", help="Also draw the noise around this word.")] = None,
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The epsilon of that noise; above 1.")] = 2.0,
-    draws: Annotated[int, typer.Option("--draws", min=1, max=1_000_000, help="How many noisy points to draw.")] = 2000,
+    below: Annotated[str | None, Option(help="Also draw kinds of this word.")] = None,
+    most: Annotated[int, Option(min=1, help="How many of those to draw at most.")] = 60,
+    cloud: Annotated[str | None, Option(help="Also draw the noise around this word.")] = None,
+    epsilon: Annotated[float, Option("--epsilon", "-e", help="The epsilon of that noise; above 1.")] = 2.0,
+    draws: Annotated[int, Option(min=1, max=1_000_000, help="How many noisy points to draw.")] = 2000,
     seed: Seed = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -47,7 +43,7 @@ def disk(
 
       wordveil plot disk --below music --most 40 -o music.png
 
-      wordveil plot disk ohio texas paris techno jazz --cloud ohio --epsilon 1.5 -o cloud.png
+      wordveil plot disk ohio texas paris techno jazz --cloud ohio --epsilon 4 -o cloud.png
     """
     from wordveil.extras import save
     from wordveil.lab.plots import draw_disk, family, in_two_dimensions
@@ -65,15 +61,15 @@ def disk(
         save(draw_disk(flat, cloud=cloud, epsilon=epsilon, draws=draws, entropy=Entropy(seed)), output)
 
 
-@_app.command("density")
+@app.command("density")
 def density(
     *,
     output: Output,
     epsilon: Annotated[
-        list[float] | None, typer.Option("--epsilon", "-e", help="A value of epsilon; may be repeated.")
+        list[float] | None, Option("--epsilon", "-e", help="A value of epsilon; may be repeated.")
     ] = None,
-    law: Annotated[str, typer.Option("--law", help="icdm19 (the paper's noise) or hyperbolic (ours).")] = "icdm19",
-    dimension: Annotated[int, typer.Option("--dimension", help="The dimension of the space.")] = 1,
+    law: Annotated[str, Option(help="icdm19 (the paper's noise) or hyperbolic (ours).")] = "icdm19",
+    dimension: Annotated[int, Option(help="The dimension of the space.")] = 1,
     overwrite: Overwrite = False,
 ) -> None:
     """Draw the density of hyperbolic noise at several epsilons.
@@ -82,7 +78,7 @@ def density(
 
       wordveil plot density -o density.svg
 
-      wordveil plot density --law hyperbolic --dimension 5 -e 4.5 -e 6 -e 10 -o ours.svg
+      wordveil plot density --law hyperbolic --dimension 3 -e 3 -e 4 -e 6 -o ours.svg
     """
     from wordveil.extras import save
     from wordveil.lab.plots import draw_density

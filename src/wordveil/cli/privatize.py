@@ -11,19 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
 import typer
+from typer import Argument, Option
 
+from wordveil.cli import options
 from wordveil.cli.files import check_no_input, check_writable
-from wordveil.cli.options import (
-    Epsilon,
-    MechanismName,
-    Normalise,
-    Options,
-    Seed,
-    SpaceName,
-    build_mechanism,
-    check_epsilon,
-    parse_options,
-)
+from wordveil.cli.options import build_mechanism, check_epsilon, parse_options
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, InputError, OptionError, UnprovenError
 
@@ -32,133 +24,94 @@ if TYPE_CHECKING:
     from wordveil.io import FileJob, Plan, Reading, StreamJob, Tally, Veils
     from wordveil.text import RareWords, Veil
 
-__all__ = ["register"]
+__all__ = ["privatize"]
 
 _STREAM = "-"
 _BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("privatize")(privatize)
-
-
 def privatize(
     source: Annotated[
-        str | None,
-        typer.Argument(metavar="INPUT", help="A file, a folder of files, or - for standard input (the default)."),
+        str | None, Argument(metavar="INPUT", help="A file, a folder of files, or - for standard input (the default).")
     ] = None,
     *,
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="A file or folder; standard output by default."),
+        str | None, Option("--output", "-o", metavar="OUT", help="A file or folder; standard output by default.")
     ] = None,
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "graph",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", help="A column or key to veil (a.b for a nested key); may be repeated."),
+        Option("--column", "-c", help="A column or key to veil (a.b for a nested key); may be repeated."),
     ] = None,
     format_name: Annotated[
         str | None,
-        typer.Option(
-            "--format", "-f", help="text, csv, tsv, jsonl or parquet; by default, as the file extension says."
-        ),
+        Option("--format", "-f", help="text, csv, tsv, jsonl or parquet; by default, as the file extension says."),
     ] = None,
     select: Annotated[
         str | None,
-        typer.Option(
-            "--select",
+        Option(
             help="Which words to veil: content (all but function words, the default), all, spans, marked "
-            "(\\[\\[like this]]), words (a list), or rare (words that are unlikely in their context).",
+            "(\\[\\[like this]]), words (a list), or rare (words that are unlikely in their context)."
         ),
     ] = None,
-    words: Annotated[
-        Path | None, typer.Option("--words", help="For --select words: a file with one word per line.")
-    ] = None,
+    words: Annotated[Path | None, Option(help="For --select words: a file with one word per line.")] = None,
     spans: Annotated[
-        str | None,
-        typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with \\[\\[start, end], ...]."),
+        str | None, Option(metavar="KEY", help="For --select spans: the JSON key with \\[\\[start, end], ...].")
     ] = None,
     rare_below: Annotated[
         float | None,
-        typer.Option(
-            "--rare-below",
-            help="For --select rare: veil words that are less likely than this in their context \\[default: 0.01].",
-        ),
+        Option(help="For --select rare: veil words that are less likely than this in their context \\[default: 0.01]."),
     ] = None,
     tree_epsilon: Annotated[
         float | None,
-        typer.Option(
-            "--tree-epsilon",
-            help="For --select rare: the ε spent on each record to learn what is likely \\[default: 1].",
-        ),
+        Option(help="For --select rare: the ε spent on each record to learn what is likely \\[default: 1]."),
     ] = None,
     tree_height: Annotated[
-        int | None,
-        typer.Option(
-            "--tree-height", min=1, help="For --select rare: longest phrase to learn, in words \\[default: 3]."
-        ),
+        int | None, Option(min=1, help="For --select rare: longest phrase to learn, in words \\[default: 3].")
     ] = None,
     tree_words: Annotated[
-        int | None,
-        typer.Option(
-            "--tree-words", min=1, help="For --select rare: words of each record to learn from \\[default: 20]."
-        ),
+        int | None, Option(min=1, help="For --select rare: words of each record to learn from \\[default: 20].")
     ] = None,
     oov: Annotated[
-        str,
-        typer.Option(
-            "--oov", help="What to do with words outside the vocabulary: replace, drop, or keep (no guarantee)."
-        ),
+        str, Option(help="What to do with words outside the vocabulary: replace, drop, or keep (no guarantee).")
     ] = "replace",
     case: Annotated[
-        str, typer.Option("--case", help="Capital letters: sentence (by position), lower, or copy (reveals them).")
+        str, Option(help="Capital letters: sentence (by position), lower, or copy (reveals them).")
     ] = "sentence",
-    seed: Seed = None,
+    seed: options.Seed = None,
     unproven: Annotated[
-        bool, typer.Option("--unproven", help="Allow a mechanism that does not protect every word, for experiments.")
+        bool, Option("--unproven", help="Allow a mechanism that does not protect every word, for experiments.")
     ] = False,
     report: Annotated[
-        str | None,
-        typer.Option("--report", metavar="FILE", help="Write the privacy report as JSON; - for standard output."),
+        str | None, Option(metavar="FILE", help="Write the privacy report as JSON; - for standard output.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a job that was stopped, if there is one.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output, finished or not.")] = False,
+    resume: Annotated[bool, Option("--resume", help="Continue a job that was stopped, if there is one.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace existing output, finished or not.")] = False,
     encoding_errors: Annotated[
-        str,
-        typer.Option("--encoding-errors", help="Bytes that are not UTF-8: strict (refuse) or replace (by U+FFFD)."),
+        str, Option(help="Bytes that are not UTF-8: strict (refuse) or replace (by U+FFFD).")
     ] = "strict",
     batch_words: Annotated[
-        int,
-        typer.Option(
-            "--batch-words",
-            min=1,
-            help="About how many words to process at a time; a crash loses no more than that.",
-        ),
+        int, Option(min=1, help="About how many words to process at a time; a crash loses no more than that.")
     ] = 1 << 18,
     workers: Annotated[
-        int, typer.Option("--workers", "-j", min=1, help="How many processes to use; the records keep their order.")
+        int, Option("--workers", "-j", min=1, help="How many processes to use; the records keep their order.")
     ] = 1,
     engine: Annotated[
         str,
-        typer.Option(
-            "--engine",
-            help="local, gpu (CUDA; for mechanisms that add noise) or spark (the output is a folder of Parquet files).",
+        Option(
+            help="local, gpu (CUDA; for mechanisms that add noise) or spark (the output is a folder of Parquet files)."
         ),
     ] = "local",
     index: Annotated[
         str,
-        typer.Option(
-            "--index",
-            help="How the nearest word is found: exact, or approximate (FAISS; right at least 99 times in 100).",
-        ),
+        Option(help="How the nearest word is found: exact, or approximate (FAISS; right at least 99 times in 100)."),
     ] = "exact",
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show no progress and no summary; warnings are still shown.")
+        bool, Option("--quiet", "-q", help="Show no progress and no summary; warnings are still shown.")
     ] = False,
 ) -> None:
     """Veil a text, a table or a folder of them; whatever is not replaced stays as it is.

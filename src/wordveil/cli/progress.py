@@ -17,14 +17,7 @@ Bar = TypeVar("Bar", bound="ProgressBar")
 class ProgressBar:
     """A bar that shows how far work is and how long it will still take; on a terminal only.
 
-    Parameters
-    ----------
-    title : str
-        What is being done.
-    total : float
-        How much there is to do, such as bytes; 0 if that is not known.
-    quiet : bool
-        Show nothing.
+    A `total` of 0 means that it is not known.
     """
 
     def __init__(self, title: str, total: float = 1.0, *, quiet: bool) -> None:

@@ -16,20 +16,17 @@ from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, InputError, OptionError
 
 if TYPE_CHECKING:
-    from wordveil.io import Block, Piece, Reading
+    from wordveil.io import Reading
+    from wordveil.io.formats import Block
+    from wordveil.io.inputs import Piece
     from wordveil.reading import Reader
     from wordveil.text import Document
 
-__all__ = ["register"]
+__all__ = ["read"]
 
 _GUESS = "The text is a guess at the original, word by word, and not the original: do not quote it as such."
 _NO_TABLE = "the records of the input have no common columns and types; write vectors to .npz instead."
 _VECTORS = (".npz", ".parquet", ".pq")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("read")(read)
 
 
 def read(

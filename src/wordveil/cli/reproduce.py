@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import check_no_input
-from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, stderr, stdout
+from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 
@@ -18,42 +17,35 @@ if TYPE_CHECKING:
     from wordveil.lab.experiments.page import ResultFolder
     from wordveil.lab.experiments.run import Result
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reproduce")(reproduce)
+__all__ = ["reproduce"]
 
 
 def reproduce(
     name: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME…", help="Tables and figures; --list shows their names.")
+        list[str] | None, Argument(metavar="NAME…", help="Tables and figures; --list shows their names.")
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", metavar="FOLDER", help="The folder of data sets.")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List what can be reproduced, and stop.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Reproduce everything.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Use fewer words, examples and repetitions.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
+    data: Annotated[Path | None, Option(metavar="FOLDER", help="The folder of data sets.")] = None,
+    listed: Annotated[bool, Option("--list", help="List what can be reproduced, and stop.")] = False,
+    everything: Annotated[bool, Option("--all", help="Reproduce everything.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Use fewer words, examples and repetitions.")] = False,
+    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Write NAME.json and NAME.png to this folder."),
+        Path | None, Option("--output", "-o", metavar="FOLDER", help="Write NAME.json and NAME.png to this folder.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Let a quick run replace the results of a full run in --output.")
+        bool, Option("--replace", help="Let a quick run replace the results of a full run in --output.")
     ] = False,
     workers: MechanismsAtOnce = 1,
     engine: NoiseEngine = "local",
     page: Annotated[
-        Path | None,
-        typer.Option("--page", metavar="FILE", help="Write a Markdown page of all results in the folder --output."),
+        Path | None, Option(metavar="FILE", help="Write a Markdown page of all results in the folder --output.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Reproduce a table or figure of a paper, beside the paper's own numbers.
 
-    For example:
+    Examples:
 
       wordveil reproduce --list
 
@@ -104,7 +96,7 @@ def reproduce(
 
         write_page(page, folder)
     if as_json:
-        typer.echo(json.dumps(done[0] if len(done) == 1 else done, indent=2, ensure_ascii=False))
+        print_facts(done[0] if len(done) == 1 else done)
     elif len(done) > 1:
         stdout().print(f"{len(done)} experiments took {sum(one['seconds'] for one in done):,.0f} s.")
 
@@ -124,25 +116,19 @@ def _folder(output: Path | None, page: Path | None, data: Path | None) -> Result
 
 
 def _list(as_json: bool) -> None:
-    from rich.table import Table
-
     from wordveil.lab.experiments.registry import EXPERIMENTS
 
     if as_json:
         facts = [{**vars(one), "paper": one.paper} for one in EXPERIMENTS.values()]
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
         return
-    table = Table(title="Tables and figures", title_justify="left")
-    for heading in ("name", "what it shows", "paper", "data"):
-        table.add_column(heading, overflow="fold")
-    for one in EXPERIMENTS.values():
-        table.add_row(one.name, one.title, one.paper, "--data" if one.needs_data else "-")
-    stdout().print(table)
+    headings = ("name", "what it shows", "paper", "data")
+    rows = [(one.name, one.title, one.paper, "--data" if one.needs_data else "-") for one in EXPERIMENTS.values()]
+    print_table("Tables and figures", headings, rows, left=len(headings))
 
 
 def _show(result: Result, facts: dict[str, Any]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     from wordveil.lab.experiments.run import written
 
@@ -151,11 +137,7 @@ def _show(result: Result, facts: dict[str, Any]) -> None:
     if result.changed:
         console.print(escape(f"Changed: {result.changed}"), soft_wrap=True)
     for one in result.tables:
-        table = Table(title=escape(one.title), title_justify="left")
-        for place, heading in enumerate(one.columns):
-            table.add_column(escape(heading), overflow="fold", justify="left" if place == 0 else "right")
-        for row in one.rows:
-            table.add_row(*(escape(written(cell)) for cell in row))
-        console.print(table)
+        rows = [[escape(written(cell)) for cell in row] for row in one.rows]
+        print_table(escape(one.title), [escape(heading) for heading in one.columns], rows)
     console.print(escape(result.reading), soft_wrap=True)
     console.print(f"Took {facts['seconds']:,.1f} s; seed {facts['seed']}.")

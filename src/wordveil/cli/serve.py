@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from wordveil.cli.options import check_can_print
 from wordveil.errors import OptionError
@@ -19,29 +20,21 @@ from wordveil.extras import needs
 if TYPE_CHECKING:
     from wordveil.service import Settings
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve")(serve)
+__all__ = ["serve"]
 
 
 def serve(
     config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="A TOML file with the settings: see docs/service.md.")
+        Path | None, Option("--config", "-c", help="A TOML file with the settings: see docs/service.md.")
     ] = None,
-    host: Annotated[str | None, typer.Option("--host", help="The address to listen on (default 127.0.0.1).")] = None,
-    port: Annotated[int | None, typer.Option("--port", "-p", help="The port to listen on (default 8765).")] = None,
-    workers: Annotated[int | None, typer.Option("--workers", "-j", help="The number of server processes.")] = None,
-    unproven: Annotated[
-        bool, typer.Option("--unproven", help="Allow mechanisms that do not protect every word.")
-    ] = False,
+    host: Annotated[str | None, Option(help="The address to listen on (default 127.0.0.1).")] = None,
+    port: Annotated[int | None, Option("--port", "-p", help="The port to listen on (default 8765).")] = None,
+    workers: Annotated[int | None, Option("--workers", "-j", help="The number of server processes.")] = None,
+    unproven: Annotated[bool, Option("--unproven", help="Allow mechanisms that do not protect every word.")] = False,
     new_key: Annotated[
-        str | None,
-        typer.Option("--new-key", metavar="NAME", help="Make a key, print it once with its settings, and exit."),
+        str | None, Option(metavar="NAME", help="Make a key, print it once with its settings, and exit.")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Check the settings, open what they name, and exit.")] = False,
+    check: Annotated[bool, Option("--check", help="Check the settings, open what they name, and exit.")] = False,
 ) -> None:
     """Serve the HTTP API and the page, by default to this machine only.
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument
 
-from wordveil.cli.options import Json, stdout, while_at_work
+from wordveil.cli.options import Json, print_facts, stdout, while_at_work
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("spaces")(spaces)
+__all__ = ["spaces"]
 
 
 def spaces(
-    space: Annotated[str | None, typer.Argument(help="A bundled space or an embedding file to describe.")] = None,
+    space: Annotated[str | None, Argument(help="A bundled space or an embedding file to describe.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the bundled spaces, or describe one space or embedding file.
@@ -40,7 +34,7 @@ def spaces(
             opened = load_space(space)
             facts = [{**opened.describe(), "dimension": opened.dimension}]
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_facts(facts)
         return
     from rich.table import Table
 

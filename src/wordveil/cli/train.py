@@ -2,112 +2,80 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from wordveil.cli.options import Json, on_terminal, stdout, while_at_work
+from wordveil.cli.options import Json, on_terminal, print_facts, stdout, while_at_work
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 
 if TYPE_CHECKING:
     from wordveil.lab.training import Pairs, Progress, Trained, WordNet
 
-__all__ = ["register"]
+__all__ = ["train"]
 
 _CHECKPOINT = "checkpoint.npz"
 _MOST_NODES = 20_000  # in a larger hierarchy only a sample of nodes is reconstructed at the end
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("train")(train)
-
-
 def train(
     source: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="PAIRS", help="Lines of child, tab, parent and optionally tab, count; plain or gzipped."
-        ),
+        Argument(metavar="PAIRS", help="Lines of child, tab, parent and optionally tab, count; plain or gzipped."),
     ] = None,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Write the space to this folder.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Write the space to this folder.")],
     wordnet: Annotated[
-        Path | None, typer.Option("--wordnet", metavar="FOLDER", help="Take the pairs from WordNet's database files.")
+        Path | None, Option(metavar="FOLDER", help="Take the pairs from WordNet's database files.")
     ] = None,
-    nodes: Annotated[
-        str, typer.Option("--nodes", help="With --wordnet: words (in their commonest meaning) or synsets.")
-    ] = "words",
-    part: Annotated[
-        list[str] | None, typer.Option("--part", help="With --wordnet: noun or verb. Default: both.")
-    ] = None,
-    root: Annotated[
-        str | None, typer.Option("--root", help="Keep only this node and those below it, such as mammal.n.01.")
-    ] = None,
+    nodes: Annotated[str, Option(help="With --wordnet: words (in their commonest meaning) or synsets.")] = "words",
+    part: Annotated[list[str] | None, Option(help="With --wordnet: noun or verb. Default: both.")] = None,
+    root: Annotated[str | None, Option(help="Keep only this node and those below it, such as mammal.n.01.")] = None,
     vocabulary: Annotated[
-        str | None,
-        typer.Option("--vocabulary", help="Keep only the words of this space, or of a file with a word on each line."),
+        str | None, Option(help="Keep only the words of this space, or of a file with a word on each line.")
     ] = None,
-    min_count: Annotated[float, typer.Option("--min-count", help="Leave out pairs seen less often than this.")] = 0.0,
-    min_links: Annotated[int, typer.Option("--min-links", min=0, help="Leave out nodes in fewer pairs than this.")] = 0,
+    min_count: Annotated[float, Option(help="Leave out pairs seen less often than this.")] = 0.0,
+    min_links: Annotated[int, Option(min=0, help="Leave out nodes in fewer pairs than this.")] = 0,
     stop_words: Annotated[
-        bool, typer.Option("--stop-words/--no-stop-words", help="Include function words, or leave them out.")
+        bool, Option("--stop-words/--no-stop-words", help="Include function words, or leave them out.")
     ] = False,
     closure: Annotated[
-        bool, typer.Option("--closure", help="Add the pairs that follow: a kind of a kind is a kind.")
+        bool, Option("--closure", help="Add the pairs that follow: a kind of a kind is a kind.")
     ] = False,
-    sharpness: Annotated[
-        float, typer.Option("--sharpness", help="How much a unit of distance counts; a sharper space is smaller.")
-    ] = 1.0,
-    weighted: Annotated[bool, typer.Option("--weighted", help="Draw pairs in proportion to their counts.")] = False,
-    dim: Annotated[int, typer.Option("--dim", "-d", help="How many dimensions.")] = 10,
+    sharpness: Annotated[float, Option(help="How much a unit of distance counts; a sharper space is smaller.")] = 1.0,
+    weighted: Annotated[bool, Option("--weighted", help="Draw pairs in proportion to their counts.")] = False,
+    dim: Annotated[int, Option("--dim", "-d", help="How many dimensions.")] = 10,
     geometry: Annotated[
-        str,
-        typer.Option(
-            "--geometry", help="lorentz or poincare (the same space, computed differently), or euclidean to compare."
-        ),
+        str, Option(help="lorentz or poincare (the same space, computed differently), or euclidean to compare.")
     ] = "lorentz",
-    epochs: Annotated[int, typer.Option("--epochs", help="How often every pair is seen.")] = 200,
-    negatives: Annotated[
-        int, typer.Option("--negatives", help="How many random nodes each pair is compared with.")
-    ] = 50,
-    rate: Annotated[float, typer.Option("--rate", help="The learning rate.")] = 0.3,
-    burn_in: Annotated[
-        int, typer.Option("--burn-in", help="How many epochs at the start run at a tenth of the rate.")
-    ] = 10,
-    batch: Annotated[
-        int | None, typer.Option("--batch", help="Pairs per step. Default: chosen by the number of pairs.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, or auto (cuda if there is a device).")] = "auto",
-    evaluate_every: Annotated[
-        int, typer.Option("--evaluate-every", min=1, help="Report the mean rank every so many epochs.")
-    ] = 20,
+    epochs: Annotated[int, Option(help="How often every pair is seen.")] = 200,
+    negatives: Annotated[int, Option(help="How many random nodes each pair is compared with.")] = 50,
+    rate: Annotated[float, Option(help="The learning rate.")] = 0.3,
+    burn_in: Annotated[int, Option(help="How many epochs at the start run at a tenth of the rate.")] = 10,
+    batch: Annotated[int | None, Option(help="Pairs per step. Default: chosen by the number of pairs.")] = None,
+    seed: Annotated[int, Option(help="Random seed.")] = 0,
+    device: Annotated[str, Option(help="cpu, cuda, or auto (cuda if there is a device).")] = "auto",
+    evaluate_every: Annotated[int, Option(min=1, help="Report the mean rank every so many epochs.")] = 20,
     sample: Annotated[
         int | None,
-        typer.Option(
-            "--sample",
-            min=1,
-            help=f"How many nodes the final figures are measured on. Default: at most {_MOST_NODES:,}.",
-        ),
+        Option(min=1, help=f"How many nodes the final figures are measured on. Default: at most {_MOST_NODES:,}."),
     ] = None,
     hyperlex: Annotated[
-        Path | None,
-        typer.Option("--hyperlex", metavar="FILE", help="Also report the correlation with these human ratings."),
+        Path | None, Option(metavar="FILE", help="Also report the correlation with these human ratings.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a training that was stopped.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the content of the folder.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    resume: Annotated[bool, Option("--resume", help="Continue a training that was stopped.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the content of the folder.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Show no progress.")] = False,
     as_json: Json = False,
 ) -> None:
     """Learn a hyperbolic space from IS-A pairs, and report how well it preserves them.
 
-    For example:
+    Examples:
 
       wordveil train pairs.tsv -o my-space --dim 10 --closure
 
@@ -115,8 +83,9 @@ def train(
 
       wordveil train --wordnet /usr/share/wordnet -o nouns --nodes synsets --part noun --dim 5 --epochs 1000
     """
-    from wordveil.lab.training import Training, WordNet, write_forms, write_trained
+    from wordveil.lab.training import Training, WordNet, read_pairs, write_forms, write_trained
     from wordveil.lab.training import train as learn
+    from wordveil.text import stop_words as function_words
 
     if (source is None) == (wordnet is None):
         raise OptionError("name either a file of pairs or --wordnet FOLDER.")
@@ -125,9 +94,15 @@ def train(
     opened = None if wordnet is None else WordNet(wordnet)
     with while_at_work("reading the pairs…"):
         kept = None if vocabulary is None else _vocabulary(vocabulary)
-        left_out = () if stop_words else _stop_words()
+        left_out = () if stop_words else function_words()
         if opened is None:
-            pairs = _from_file(source, kept, left_out, min_count, min_links, closure=closure)
+            pairs = read_pairs(Path(str(source))).filtered(
+                min_count=min_count,
+                vocabulary=None if kept is None else frozenset(kept),
+                leave_out=left_out,
+                min_links=min_links,
+            )
+            pairs = pairs.closed() if closure and len(pairs) else pairs
         else:
             pairs = _from_wordnet(opened, nodes, part or ["noun", "verb"], kept, left_out)
         pairs = pairs if root is None else pairs.below(root)
@@ -150,7 +125,7 @@ def train(
         write_forms(output, opened)
     (output / _CHECKPOINT).unlink()
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        print_facts(facts)
     else:
         _show(facts, output)
 
@@ -182,29 +157,6 @@ def _vocabulary(name: str) -> list[str]:
         raise FileError(
             f"cannot read the words of {name}; name a bundled space or a file with a word on each line."
         ) from None
-
-
-def _stop_words() -> Collection[str]:
-    from wordveil.text import stop_words
-
-    return stop_words()
-
-
-def _from_file(
-    source: Path | None,
-    vocabulary: list[str] | None,
-    left_out: Collection[str],
-    min_count: float,
-    min_links: int,
-    *,
-    closure: bool,
-) -> Pairs:
-    from wordveil.lab.training import read_pairs
-
-    kept = None if vocabulary is None else frozenset(vocabulary)
-    pairs = read_pairs(Path(str(source)))
-    pairs = pairs.filtered(min_count=min_count, vocabulary=kept, leave_out=left_out, min_links=min_links)
-    return pairs.closed() if closure and len(pairs) else pairs
 
 
 def _from_wordnet(
@@ -263,24 +215,19 @@ def _hyperlex(trained: Trained, pairs: Pairs, wordnet: WordNet | None, path: Pat
 
 
 def _show(facts: dict[str, Any], output: Path) -> None:
-    console = stdout()
-    console.print(
+    said = [
         f"{facts['words']:,} words in {facts['dimension']} dimensions ({facts['geometry']}), {facts['epochs']:,} "
         f"epochs over {facts['pairs']:,} pairs in {facts['seconds']:.1f} s on {facts['device']}.",
-        soft_wrap=True,
-    )
-    console.print(
         f"Reconstruction of {facts['reconstructed_nodes']:,} nodes: mean rank {facts['mean_rank']:.2f}, "
         f"mean average precision {facts['mean_average_precision']:.3f}.",
-        soft_wrap=True,
-    )
+    ]
     if "hyperlex" in facts:
         rated = facts["hyperlex"]
-        console.print(
-            f"HyperLex: Spearman's ρ {rated['spearman']:.3f} on {rated['covered']:,} of {rated['pairs']:,} pairs.",
-            soft_wrap=True,
+        said.append(
+            f"HyperLex: Spearman's ρ {rated['spearman']:.3f} on {rated['covered']:,} of {rated['pairs']:,} pairs."
         )
-    console.print(f"Written to {output}.", markup=False, soft_wrap=True)
+    for sentence in (*said, f"Written to {output}."):
+        stdout().print(sentence, markup=False, soft_wrap=True)
 
 
 class _Watch(ProgressBar):

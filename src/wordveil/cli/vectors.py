@@ -6,44 +6,29 @@ import math
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
+from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import (
-    Epsilon,
-    MechanismName,
-    Normalise,
-    Options,
-    Seed,
-    SpaceName,
-    build_mechanism,
-    stderr,
-    while_at_work,
-)
+from wordveil.cli.options import build_mechanism, stderr, while_at_work
 from wordveil.errors import OptionError
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("vectors")(vectors)
+__all__ = ["vectors"]
 
 
 def vectors(
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The file to write; its suffix sets the format (.npz, .txt, .bin, …)."),
+        Path, Option("--output", "-o", help="The file to write; its suffix sets the format (.npz, .txt, .bin, …).")
     ],
-    epsilon: Epsilon = None,
-    mechanism: MechanismName = "gaussian",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    epsilon: options.Epsilon = None,
+    mechanism: options.MechanismName = "gaussian",
+    space: options.SpaceName = "glove-50k",
+    normalise: options.Normalise = False,
+    option: options.Options = None,
     grid: Annotated[
-        float, typer.Option("--grid", min=0.0, help="Round every coordinate to a multiple of this; 0 for no rounding.")
+        float, Option(min=0.0, help="Round every coordinate to a multiple of this; 0 for no rounding.")
     ] = 2.0**-10,
-    seed: Seed = None,
+    seed: options.Seed = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write an embedding file with one noisy vector for every word (noise mechanisms only).
@@ -59,7 +44,7 @@ def vectors(
 
       wordveil vectors --mechanism gaussian --epsilon 4 -o noisy.npz
 
-      wordveil vectors --mechanism nadp --epsilon 1 --option join=true -o noisy.txt
+      wordveil vectors --mechanism nadp --epsilon 4 --option join=true -o noisy.txt
     """
     import numpy as np
 
@@ -72,18 +57,12 @@ def vectors(
     if not math.isfinite(grid):
         raise OptionError("--grid must be a finite number, 0 or above.")
     made = build_mechanism(mechanism, epsilon, space, normalise, option)
-    perturb = getattr(made, "perturb", None)
-    if perturb is None:
-        raise OptionError(
-            f"the mechanism {mechanism} draws words without making noisy vectors; choose laplace or gaussian."
-        )
     entropy = Entropy(seed)
-    noisy = np.empty((len(made.space), made.space.dimension), dtype=np.float32)
     with while_at_work("drawing noise…"):
-        for part in blocks(len(noisy), 1 << 14):
-            noisy[part] = perturb(np.arange(part.start, part.stop), entropy)
-            if grid:
-                noisy[part] = np.round(noisy[part] / grid) * grid
+        parts = [np.arange(part.start, part.stop) for part in blocks(len(made.space), 1 << 14)]
+        noisy = np.concatenate([made.perturb(ids, entropy).astype(np.float32) for ids in parts])
+        if grid:
+            noisy = np.round(noisy / grid) * grid
         write_vectors(output, made.space.vocabulary.words, noisy)
     promise = made.guarantee if entropy.secure else made.guarantee.void("A seed was given.")
     if not grid:

@@ -6,30 +6,23 @@ what is said about it.
 """
 
 from wordveil.io.checkpoint import Tally
-from wordveil.io.formats import FORMATS, Block, Format, Position, Reader, Reading, format_named, format_of
-from wordveil.io.inputs import Piece, Plan, make_plan
-from wordveil.io.job import FileJob, JobWatch, StreamJob, learn_common_words
-from wordveil.io.output import Destination, FileWriter, Writer
+from wordveil.io.formats import FORMATS, Position, Reading, format_named, format_of
+from wordveil.io.inputs import Plan, make_plan
+from wordveil.io.job import FileJob, StreamJob, learn_common_words
+from wordveil.io.output import Destination
 from wordveil.io.report import job_report, missing_promise
 from wordveil.io.workers import Veils
 
 __all__ = [
     "FORMATS",
-    "Block",
     "Destination",
     "FileJob",
-    "FileWriter",
-    "Format",
-    "JobWatch",
-    "Piece",
     "Plan",
     "Position",
-    "Reader",
     "Reading",
     "StreamJob",
     "Tally",
     "Veils",
-    "Writer",
     "format_named",
     "format_of",
     "job_report",

@@ -104,7 +104,7 @@ class Checkpoint:
             if plain.pop("layout") == _LAYOUT:
                 tally, position = plain["tally"], plain["position"]
                 plain["identity"] = Identity(**plain["identity"])
-                plain["tally"] = Tally(**{**tally, "counts": Counts.from_dict(tally["counts"])})
+                plain["tally"] = Tally(**{**tally, "counts": Counts(**tally["counts"])})
                 plain["position"] = None if position is None else Position(**position)
                 state = cls(**plain)
                 if all(map(_is_sound, (state, state.identity, state.tally, state.tally.counts, state.position))):

@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from wordveil.errors import InputError, OptionError
 from wordveil.text import BATCH_WORDS, Document, Release
@@ -34,30 +33,15 @@ _BYTES_PER_WORD = 6  # English text, with the space after the word
 _SHOWN_NAMES = 20
 _SHOWN_LETTERS = 40
 
-AnyReader = TypeVar("AnyReader", bound="Reader")
-
 
 @dataclass(frozen=True)
 class Reading:
-    """How an input is to be read.
+    """How an input is to be read."""
 
-    Parameters
-    ----------
-    columns : tuple of str
-        The columns to veil: names of a CSV or Parquet column, or keys of JSON (a dot leads into an object).
-        Empty for text lines.
-    spans : str, optional
-        The key that holds the offsets of what to veil, ``[[start, end], ...]``; JSON lines with one column.
-    encoding_errors : {"strict", "replace"}
-        What to do with bytes that are not UTF-8: refuse the input, or put U+FFFD in their place.
-    batch_words : int
-        About how many words to read at once. It bounds the memory and how much work a crash can lose.
-    """
-
-    columns: tuple[str, ...] = ()
-    spans: str | None = None
-    encoding_errors: str = "strict"
-    batch_words: int = BATCH_WORDS
+    columns: tuple[str, ...] = ()  # to veil: of CSV or Parquet, or keys of JSON (a dot leads into an object)
+    spans: str | None = None  # the key of JSON lines with one column that holds the offsets of what to veil
+    encoding_errors: str = "strict"  # or "replace": put U+FFFD in the place of bytes that are not UTF-8
+    batch_words: int = BATCH_WORDS  # read at once; it bounds the memory and how much work a crash can lose
 
     @property
     def batch_bytes(self) -> int:
@@ -116,12 +100,10 @@ class Reader(ABC):
     def close(self) -> None:
         """Close the input."""
 
-    def __enter__(self: AnyReader) -> AnyReader:
+    def __enter__(self) -> Reader:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

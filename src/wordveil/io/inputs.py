@@ -51,15 +51,10 @@ class Plan:
 
 
 def make_plan(source: Path | None, format_name: str | None = None) -> Plan:
-    """Find the inputs.
+    """Find the inputs: a file, files of known extensions at any depth of a folder, or (None) standard input.
 
-    Parameters
-    ----------
-    source : Path or None
-        A file, a folder with files of known extensions at any depth, or None for standard input.
-    format_name : str, optional
-        The format; by default text for standard input, else what the extension says. In a folder, only the
-        files with an extension of this format are read.
+    Without a format, standard input is text, and the extension of a file says what it is. With one, only the files of a
+    folder that have its extension are read.
     """
     named = format_named(format_name) if format_name else None
     if source is None:

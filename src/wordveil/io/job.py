@@ -252,7 +252,8 @@ class FileJob(_Job):
         part, whole = destination.part_of(piece), destination.whole_of(piece)
         is_named = state.is_read and not part.exists() and whole.exists()
         if not is_named:
-            destination.begin_piece(piece)
+            with file_errors("write", destination.part):
+                part.parent.mkdir(parents=True, exist_ok=True)
             with self._open(piece, state.position) as reader:
                 writer = piece.format.open_writer(part, state.size, piece.source)
                 try:

@@ -131,7 +131,7 @@ class JsonReader(LineReader[Row]):
         key = self._reading.spans or ""
         place = self._one(line, key, places)
         length = len(texts[0].value) if texts else 0
-        spans = _as_spans(_exact(line[place.start : place.end]), length)
+        spans = _as_spans(line[place.start : place.end], length)
         if spans is None:
             raise InputError(f"{self._where()} has no [[start, end], ...] within its text at {key!r}.")
         return Place(spans, place.start, place.end)
@@ -144,14 +144,6 @@ class JsonReader(LineReader[Row]):
             texts = [place.value for place in row.places]
             records.append([Document(text, row.spans.value) for text in texts] if row.spans else texts)
         return JsonBlock(end, records, rows)
-
-
-def _exact(literal: str) -> Any:
-    """Return the value with its numbers, or None if they are too large to be read."""
-    try:
-        return json.loads(literal)
-    except (ValueError, RecursionError):
-        return None
 
 
 def find_places(line: str, columns: Iterable[str]) -> dict[str, list[Place]]:
@@ -223,18 +215,20 @@ def _expect(line: str, at: int, character: str) -> None:
         raise ValueError("not a JSON object")
 
 
-def _as_spans(value: Any, length: int) -> Spans | None:
-    """Return a JSON value as spans of a text of this length, or None if it is no list of such pairs."""
-    if not isinstance(value, list):
+def _as_spans(literal: str, length: int) -> Spans | None:
+    """Read JSON as spans of a text of this length; None if it is no list of such pairs, or its numbers are too long."""
+    try:
+        pairs = json.loads(literal)
+    except (ValueError, RecursionError):
         return None
-    spans = []
-    for pair in value:
-        if not (isinstance(pair, list) and len(pair) == 2 and all(type(offset) is int for offset in pair)):
-            return None
-        if not 0 <= pair[0] <= pair[1] <= length:
-            return None
-        spans.append((pair[0], pair[1]))
-    return tuple(spans)
+    fit = isinstance(pairs, list) and all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(type(offset) is int for offset in pair)
+        and 0 <= pair[0] <= pair[1] <= length
+        for pair in pairs
+    )
+    return tuple((start, end) for start, end in pairs) if fit else None
 
 
 def moved(spans: Spans, release: Release) -> list[list[int]]:

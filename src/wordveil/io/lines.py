@@ -203,10 +203,8 @@ class TextBlock(Block):
 
     def render(self, releases: Sequence[Release]) -> bytes:
         """Return the lines with their new texts."""
-        parts: list[str] = []
-        for release, end in zip(releases, self.endings, strict=True):
-            parts += (release.text, end)
-        return "".join(parts).encode("utf-8")
+        lines = (release.text + end for release, end in zip(releases, self.endings, strict=True))
+        return "".join(lines).encode("utf-8")
 
 
 class TextReader(LineReader[str]):

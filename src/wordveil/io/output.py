@@ -186,12 +186,6 @@ class Destination:
                 self.part.touch()
         return Lock(self.part)
 
-    def begin_piece(self, piece: Piece) -> None:
-        """Make the folder for one input."""
-        if self.is_folder:
-            with file_errors("write", self.part):
-                self.part_of(piece).parent.mkdir(parents=True, exist_ok=True)
-
     def finish(self) -> None:
         """Give a folder its name; a file has it since it was whole."""
         if self.is_folder and _exists(self.part):

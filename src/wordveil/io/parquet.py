@@ -58,7 +58,10 @@ class ParquetBlock(Block):
             for index in range(len(places)):
                 new[index].append(next(texts).text if present[index][row] else None)
         for place, values in zip(places, new, strict=True):
-            arrays[place] = _array(values, schema.field(place).type)
+            kind = schema.field(place).type
+            # A dictionary is made anew, so that no word of the old one is carried along.
+            encodes = pa.types.is_dictionary(kind)
+            arrays[place] = pa.array(values, kind.value_type).dictionary_encode() if encodes else pa.array(values, kind)
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -70,13 +73,6 @@ def _veiled_schema(schema: Any, columns: tuple[str, ...]) -> Any:
         if pa.types.is_dictionary(field.type):
             schema = schema.set(place, field.with_type(pa.dictionary(pa.int32(), field.type.value_type)))
     return schema
-
-
-def _array(values: list[str | None], kind: Any) -> Any:
-    if pa.types.is_dictionary(kind):
-        # Encoded anew, so that no word of the old dictionary is carried along.
-        return pa.array(values, kind.value_type).dictionary_encode()
-    return pa.array(values, kind)
 
 
 def _check_dictionaries(batch: Any) -> None:
@@ -221,12 +217,12 @@ class ParquetWriter(FileWriter):
         """Put the Parquet file in the place of the streams."""
         whole = parquet_before(self.part)
         with _understood(self._source or target), pq.ParquetFile(self._source) as source:
-            schema, layout = source.schema_arrow, _Layout(source.metadata)
+            schema, (compression, group_rows) = source.schema_arrow, _layout(source.metadata)
         with file_errors("write", whole), self.part.open("rb") as streams:
             schema = _stream_schema(streams) or schema
             with open_new(whole) as written:
-                with pq.ParquetWriter(written, schema, compression=layout.compression) as parquet:
-                    for group in _groups(streams, schema, layout.group_rows):
+                with pq.ParquetWriter(written, schema, compression=compression) as parquet:
+                    for group in _groups(streams, schema, group_rows):
                         parquet.write_table(group, row_group_size=max(1, group.num_rows))
                 written.flush()
                 os.fsync(written.fileno())
@@ -234,18 +230,14 @@ class ParquetWriter(FileWriter):
             whole.replace(self.part)
 
 
-class _Layout:
-    """How a Parquet file is laid out: its codecs by column, and the rows in its largest row group."""
-
-    def __init__(self, metadata: Any) -> None:
-        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
-        self.group_rows = max([group.num_rows for group in groups], default=1)
-        self.compression: dict[str, str] | str = "snappy"
-        if groups:
-            chunks = [groups[0].column(index) for index in range(metadata.num_columns)]
-            self.compression = {
-                chunk.path_in_schema: chunk.compression.replace("UNCOMPRESSED", "NONE") for chunk in chunks
-            }
+def _layout(metadata: Any) -> tuple[dict[str, str] | str, int]:
+    """Return the codecs of a Parquet file by column, and the rows in its largest row group."""
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    if not groups:
+        return "snappy", 1
+    chunks = [groups[0].column(index) for index in range(metadata.num_columns)]
+    codecs = {chunk.path_in_schema: chunk.compression.replace("UNCOMPRESSED", "NONE") for chunk in chunks}
+    return codecs, max(group.num_rows for group in groups)
 
 
 def _groups(streams: Any, schema: Any, most_rows: int) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import skew
 
 from wordveil._mechanisms.laws import sample
 from wordveil.extras import check_can_draw, new_figure
@@ -35,56 +36,27 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Geometry:
-    """What was measured of a space.
-
-    Attributes
-    ----------
-    space : dict
-        What space it is.
-    unit : str
-        The unit of its distance.
-    dimension : int or None
-        How many coordinates a point has.
-    words : int
-        On how many words distances were measured.
-    neighbours : list of int
-        Which neighbours.
-    distances : array of shape (neighbours, percentiles)
-        The distance to each of them.
-    reaches : list of float
-        Radii, as multiples of a word's distance to its nearest word.
-    balls : array of float
-        The median number of words within each.
-    growth : float
-        By what factor the number of words within a radius grows with each unit, between the 10th and 1000th neighbour.
-    intrinsic : float
-        The intrinsic dimension around the median word (maximum likelihood, Levina & Bickel 2004).
-    listed : array of int
-        For every word, how many words count it among their ten nearest.
-    hops : dict
-        For each k of a neighbour graph, how many of a word's ten most similar words are within 1, 2 and 3 hops, on
-        average.
-    """
+    """What was measured of a space."""
 
     space: dict[str, Any]
-    unit: str
-    dimension: int | None
-    words: int
+    unit: str  # the unit of its distance
+    dimension: int | None  # how many coordinates a point has
+    words: int  # on how many words distances were measured
     neighbours: list[int]
-    distances: NDArray[np.float64]
-    reaches: list[float]
-    balls: NDArray[np.float64]
+    distances: NDArray[np.float64]  # the distance to each of them
+    reaches: list[float]  # radii, as multiples of a word's distance to its nearest word
+    balls: NDArray[np.float64]  # the median number of words within each
+    # by what factor the number of words within a radius grows with each unit, from the 10th to the 1000th neighbour
     growth: float
-    intrinsic: float
-    listed: NDArray[np.int64]
+    intrinsic: float  # the intrinsic dimension around the median word (maximum likelihood, Levina & Bickel 2004)
+    listed: NDArray[np.int64]  # for every word, how many words count it among their ten nearest
+    # for each k of a neighbour graph, how many of a word's ten most similar words are within 1, 2 and 3 hops
     hops: dict[int, list[float]]
 
     @property
     def skewness(self) -> float:
         """Hubness: the skewness of how often words are among the ten nearest of others; 0 without hubs."""
-        centred = self.listed - self.listed.mean()
-        spread = float(np.sqrt(np.square(centred).mean()))
-        return float((centred**3).mean() / spread**3) if spread > 0 else 0.0
+        return float(skew(self.listed)) if np.ptp(self.listed) else 0.0
 
     def to_dict(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return it as plain values, with the words that are hubs by name."""
@@ -125,7 +97,7 @@ class Geometry:
             f"ε = 1, a promise of ε per {self.unit} allows a factor of e^{nearest:.3g} between the two; a factor of e "
             f"needs ε = {1 / nearest:.2g}."
             if nearest > 0
-            else "For half of the words another word lies at the same place; no ε can tell the two apart.",
+            else "For half of the words another word lies at the same place; no ε can tell the two apart."
         ]
         if nearest > 0:
             said.append(
@@ -152,27 +124,11 @@ class Geometry:
 
 
 def geometry_of(
-    space: Space,
-    *,
-    words: int = 5000,
-    graphs: tuple[int, ...] = (10,),
-    seed: int = 0,
-    watch: Watch = ignore,
+    space: Space, *, words: int = 5000, graphs: tuple[int, ...] = (10,), seed: int = 0, watch: Watch = ignore
 ) -> Geometry:
     """Measure the shape of a space.
 
-    Parameters
-    ----------
-    space : Space
-        The words and their distance.
-    words : int
-        On how many words, drawn at random, to measure distances; 0 for all.
-    graphs : tuple of int
-        The k of the neighbour graphs to look at, for a space of vectors.
-    seed : int
-        Random seed of the choice of words.
-    watch : callable, optional
-        Told how far the work has got.
+    Distances are measured on `words` drawn at random, all if 0; `graphs` are the k of the neighbour graphs to look at.
     """
     ids = sample(len(space), words or len(space), seed)
     distances, counts, intrinsic = _around(space, ids, watch)
@@ -194,7 +150,9 @@ def geometry_of(
         growth=growth,
         intrinsic=intrinsic,
         listed=_listed(space, watch),
-        hops={k: _similar_hops(space, k, ids[:1000], watch) for k in graphs} if _has_graphs(space) else {},
+        hops={k: _similar_hops(space, k, ids[:1000], watch) for k in graphs}
+        if isinstance(space, EuclideanSpace) and len(space) > 1
+        else {},
     )
 
 
@@ -202,10 +160,6 @@ def _plural(unit: str) -> str:
     """Return the plural of a unit: hops, units of distance."""
     head, space, rest = unit.partition(" ")
     return f"{head}s{space}{rest}"
-
-
-def _has_graphs(space: Space) -> bool:
-    return isinstance(space, EuclideanSpace) and len(space) > 1
 
 
 def _around(space: Space, ids: NDArray[np.int64], watch: Watch) -> tuple[NDArray[Any], NDArray[np.float64], float]:
@@ -246,10 +200,8 @@ def _listed(space: Space, watch: Watch) -> NDArray[np.int64]:
     return cached_arrays(f"hubness-{_LISTED}-{space.checksum}", fill, "listed")[0]
 
 
-def _similar_hops(space: Space, k: int, ids: NDArray[np.int64], watch: Watch) -> list[float]:
+def _similar_hops(space: EuclideanSpace, k: int, ids: NDArray[np.int64], watch: Watch) -> list[float]:
     """Return how many of the ten most similar words are within 1, 2, 3 hops on the neighbour graph, on average."""
-    if not isinstance(space, EuclideanSpace):
-        return []
     watch(f"looking at the neighbour graph with k = {k}", 0.0)
     graph = GraphSpace.of(space, k)
     near, _ = space.similar(ids, _LISTED)
@@ -265,10 +217,8 @@ def draw_distances(geometry: Geometry) -> Figure:
     for column, percentile in enumerate(PERCENTILES):
         label = f"{percentile}th percentile"
         axes.plot(geometry.neighbours, geometry.distances[:, column], marker="o", markersize=3, label=label)
-    axes.set_xscale("log")
-    axes.set_xlabel("k-th nearest word")
-    axes.set_ylabel(f"distance, in {_plural(geometry.unit)}")
-    axes.set_title(geometry.space["name"])
+    distance = f"distance, in {_plural(geometry.unit)}"
+    axes.set(xscale="log", xlabel="k-th nearest word", ylabel=distance, title=geometry.space["name"])
     axes.legend(fontsize="small")
     return figure
 
@@ -279,11 +229,8 @@ def draw_growth(geometry: Geometry) -> Figure:
     figure = new_figure(9.0, 3.6)
     balls, hubs = figure.subplots(1, 2)
     balls.plot(geometry.reaches, np.maximum(geometry.balls, 0.5), marker="o")
-    balls.set_yscale("log")
-    balls.set_xlabel("radius, as a multiple of the distance to the nearest word")
-    balls.set_ylabel("words within it (median)")
+    radius = "radius, as a multiple of the distance to the nearest word"
+    balls.set(yscale="log", xlabel=radius, ylabel="words within it (median)")
     hubs.hist(geometry.listed, bins=_BINS, color="tab:green")
-    hubs.set_yscale("log")
-    hubs.set_xlabel("words that have it among their ten nearest")
-    hubs.set_ylabel("words")
+    hubs.set(yscale="log", xlabel="words that have it among their ten nearest", ylabel="words")
     return figure

@@ -44,15 +44,8 @@ _SEED = 3
 def draw_density(law: str, epsilons: Sequence[float], dimension: int = 1) -> Figure:
     """Draw the density of the noise, a curve for each ε.
 
-    Parameters
-    ----------
-    law : {"icdm19", "hyperbolic"}
-        The paper's noise: in one dimension over the interval from -1 to 1 (its Fig. 3), in more over the length. Or
-        the noise of the mechanism `hyperbolic`, over the hyperbolic distance from the word.
-    epsilons : sequence of float
-        The values of ε.
-    dimension : int
-        The number of dimensions of the space.
+    The law ``icdm19`` is the paper's noise, in one dimension over the interval from -1 to 1 (its Fig. 3), in more over
+    the length; ``hyperbolic`` is that of our mechanism, over the hyperbolic distance from the word.
     """
     if law not in LAWS:
         raise OptionError(f"unknown law {law!r}; choose from {', '.join(LAWS)}.")
@@ -69,12 +62,12 @@ def draw_density(law: str, epsilons: Sequence[float], dimension: int = 1) -> Fig
             raise OptionError(f"the noise at ε = {epsilon:g} is too narrow or too wide to draw; try another epsilon.")
         axes.plot(x, density, label=f"ε = {epsilon:g}")
     if law == "hyperbolic":
-        axes.set_xlabel(f"hyperbolic distance from the word, in {dimension} dimensions")
+        across = f"hyperbolic distance from the word, in {dimension} dimensions"
     elif dimension == 1:
-        axes.set_xlabel("x, the noise in one dimension")
+        across = "x, the noise in one dimension"
     else:
-        axes.set_xlabel(f"‖x‖, the length of the noise in {dimension} dimensions")
-    axes.set_ylabel("density")
+        across = f"‖x‖, the length of the noise in {dimension} dimensions"
+    axes.set(xlabel=across, ylabel="density")
     axes.set_ylim(bottom=0.0)
     axes.grid(alpha=0.3)
     axes.legend()
@@ -108,28 +101,15 @@ def draw_disk(
 ) -> Figure:
     """Draw the words of a two-dimensional space.
 
-    Parameters
-    ----------
-    space : PoincareSpace
-        The words, and the steps of their hierarchy, which are drawn as geodesics.
-    cloud : str, optional
-        Also draw noisy points of this word, as the mechanism `hyperbolic` makes them, coloured by whether the word
-        is still the nearest one.
-    epsilon : float
-        The mechanism's epsilon.
-    draws : int
-        How many noisy points.
-    entropy : Entropy, optional
-        Where the noise comes from.
+    The steps of the hierarchy are drawn as geodesics, and noisy points of the word `cloud`, as the mechanism
+    `hyperbolic` makes them, coloured by whether the word is still the nearest one.
     """
     from matplotlib.patches import Circle  # noqa: PLC0415 - an extra, and slow to import
 
     figure = new_figure(_INCHES, _INCHES)
     axes = figure.subplots()
-    axes.set_aspect("equal")
+    axes.set(aspect="equal", xlim=(-_MARGIN, _MARGIN), ylim=(-_MARGIN, _MARGIN))
     axes.set_axis_off()
-    axes.set_xlim(-_MARGIN, _MARGIN)
-    axes.set_ylim(-_MARGIN, _MARGIN)
     axes.add_patch(Circle((0.0, 0.0), 1.0, facecolor="0.985", edgecolor="0.3", lw=1.0))
     ball = space.ball(np.arange(len(space)))
     if space.is_a is not None and len(space.is_a):
@@ -141,14 +121,8 @@ def draw_disk(
     order = np.argsort(space.radii, kind="stable")
     sizes = np.clip(11.0 - 0.9 * (space.radii - space.radii.min()), 5.5, 11.0)
     axes.scatter(ball.x[:, 0], ball.x[:, 1], s=1.2 * sizes, color="#c2452d", zorder=4, lw=0)
-    texts = space.vocabulary.take(order)
-    _put_labels(
-        axes,
-        np.asarray(ball.x[order], dtype=np.float64),
-        texts,
-        sizes[order].tolist(),
-        72.0 * _INCHES / (2.0 * _MARGIN),
-    )
+    places, texts = np.asarray(ball.x[order], dtype=np.float64), space.vocabulary.take(order)
+    _put_labels(axes, places, texts, sizes[order].tolist(), 72.0 * _INCHES / (2.0 * _MARGIN))
     return figure
 
 
@@ -220,16 +194,7 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> float:
 def family(space: PoincareSpace, words: Sequence[str], *, below: str | None = None, most: int = 60) -> list[int]:
     """Return the ids of some words and of everything they are kinds of.
 
-    Parameters
-    ----------
-    space : PoincareSpace
-        The words, with the steps of their hierarchy.
-    words : sequence of str
-        The words to start from.
-    below : str, optional
-        Also take kinds of this word: the more general first, then the more frequent.
-    most : int
-        How many of those to take at most.
+    At most `most` kinds of the word `below` are taken: the more general first, then the more frequent.
     """
     if space.is_a is None:
         raise SpaceError("this space has no hierarchy of words; train one with `wordveil train`.")

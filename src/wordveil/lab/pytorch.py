@@ -21,11 +21,6 @@ def seeded_torch(seed: int) -> Iterator[None]:
     """Seed PyTorch and keep it to one thread, and leave both as they were.
 
     The steps of a small model are so short that sharing them among threads costs more than it saves.
-
-    Parameters
-    ----------
-    seed : int
-        Random seed.
     """
     import torch  # noqa: PLC0415 - an extra, and slow to import
 

@@ -181,8 +181,7 @@ class Account:
         return self.local, 0.0, few + self.advice
 
     def _suppressed(self, k: int, rate: float) -> UserGuarantee:
-        who = "one record" if self.per_user == 1 else f"a user's {self.per_user} records"
-        neighbours = f"{who} added or removed"
+        neighbours = f"{self._who} added or removed"
         if self.has_sample_first:
             reason = "a k-threshold after a sample of fixed size is not proved; leave that sample out"
             return UserGuarantee(math.inf, 1.0, neighbours, reason)
@@ -213,10 +212,13 @@ class Account:
             delta = min(wanted / multiple, _LESS * delta)
         return None
 
+    @property
+    def _who(self) -> str:
+        return "one record" if self.per_user == 1 else f"a user's {self.per_user} records"
+
     def _of_user(self, epsilon: float, delta: float, source: str) -> UserGuarantee:
-        who = "one record" if self.per_user == 1 else f"a user's {self.per_user} records"
         kept = "shape and label" if self.per_user == 1 else "shapes and labels"
         if math.isfinite(epsilon):
             epsilon, delta = bounds.grouped(epsilon, delta, self.per_user)
-        changed = f"{who} changed in veiled words of the vocabulary only, {kept} kept{self.given}"
+        changed = f"{self._who} changed in veiled words of the vocabulary only, {kept} kept{self.given}"
         return UserGuarantee(epsilon, delta, changed, source)

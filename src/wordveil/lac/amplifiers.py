@@ -21,7 +21,7 @@ import numpy as np
 
 from wordveil.errors import OptionError
 from wordveil.lac.account import Account
-from wordveil.lac.bounds import check_threshold, sample_size
+from wordveil.lac.bounds import check_rate, check_threshold, sample_size
 from wordveil.lac.records import Record
 from wordveil.noise import Entropy
 
@@ -113,9 +113,7 @@ class Subsample(Amplifier):
 
     def __init__(self, rate: float, *, seed: int | None = None) -> None:
         super().__init__(seed)
-        if not 0.0 < rate <= 1.0:
-            raise OptionError("the rate of a sample must be above 0 and at most 1.")
-        self.rate = rate
+        self.rate = check_rate(rate)
 
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
         """Return the sample: the beginning of a random order, as long as the share says."""

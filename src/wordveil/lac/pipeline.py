@@ -47,8 +47,7 @@ class Localizer:
     def __init__(self, veil: Veil, *, words: int = 1) -> None:
         if words < 1:
             raise OptionError("words, the number of words that a record may have veiled, must be 1 or more.")
-        self.veil = veil
-        self.words = words
+        self.veil, self.words = veil, words
 
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
         """Veil the records, in order, as a stream."""

@@ -116,21 +116,13 @@ def simulate(
 def exact_epsilon(law: NDArray[np.float64]) -> float:
     """Return the largest log-ratio between any two words, over every output."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.log(law.max(axis=0) / law.min(axis=0))
-    return float(np.nanmax(ratios))
+        return float(np.nanmax(np.log(law.max(axis=0) / law.min(axis=0))))
 
 
 def expected_error(truth: NDArray[np.float64], law: NDArray[np.float64], records: int) -> float:
     """Return the expected total variation distance of frequencies recovered by the inverse; at most 1.
 
-    Parameters
-    ----------
-    truth : array of float
-        The frequencies that the words are drawn from.
-    law : array of shape (words, words)
-        ``Pr[M(w)=u]``, a row for each input word.
-    records : int
-        How many words there are.
+    `truth` are the frequencies that the words are drawn from, and `law` has a row ``Pr[M(w)=u]`` for each input word.
     """
     try:
         inverse = np.linalg.inv(law)

@@ -346,7 +346,9 @@ KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population)}
 def kind_named(name: str) -> type[Kind]:
     """Return the kind of reader of this name."""
     if name == "context":
-        raise OptionError("the context reader is not part of this version; choose table or population.")
+        from wordveil.reading.context import Context  # noqa: PLC0415 - derives from the kinds here
+
+        return Context
     if name not in KINDS:
-        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(KINDS)}.")
+        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(KINDS)} or context.")
     return KINDS[name]

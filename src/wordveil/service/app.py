@@ -36,13 +36,7 @@ _PAGE = Path(__file__).parent / "page"
 
 
 def create_app(settings: Settings | None = None) -> ASGIApp:
-    """Make the application.
-
-    Parameters
-    ----------
-    settings : Settings, optional
-        What it allows; read from the environment if not given.
-    """
+    """Make the application, with the settings of the environment if none are given."""
     settings = settings or Settings.load()
     keys = Keys(settings)
     app = FastAPI(

@@ -36,13 +36,11 @@ operations = APIRouter(tags=["operations"], default_response_class=PlainTextResp
 _SpaceQuery = Annotated[str | None, Query(max_length=100)]
 
 
-@router.get(
-    "/v1/mechanisms",
-    response_model=list[MechanismFacts],
-    responses=PROBLEMS(422),
-    tags=["catalogue"],
-    summary="The mechanisms allowed here",
-)
+def _route(tag: str, summary: str, model: Any, *problems: int) -> dict[str, Any]:
+    return {"tags": [tag], "summary": summary, "response_model": model, "responses": PROBLEMS(*problems)}
+
+
+@router.get("/v1/mechanisms", **_route("catalogue", "The mechanisms allowed here", list[MechanismFacts], 422))
 async def mechanisms(request: Request) -> Response:
     """List the mechanisms that may be asked for, with what each guarantees and what the audit found."""
     allowed = state_of(request).settings
@@ -53,13 +51,7 @@ async def mechanisms(request: Request) -> Response:
     )
 
 
-@router.get(
-    "/v1/spaces",
-    response_model=list[SpaceFacts],
-    responses=PROBLEMS(422),
-    tags=["catalogue"],
-    summary="The spaces served here",
-)
+@router.get("/v1/spaces", **_route("catalogue", "The spaces served here", list[SpaceFacts], 422))
 async def spaces(request: Request) -> Response:
     """List the spaces that may be asked for; the first is the default."""
     state = state_of(request)
@@ -79,13 +71,7 @@ async def spaces(request: Request) -> Response:
     )
 
 
-@router.get(
-    "/v1/words/{word}",
-    response_model=WordFacts,
-    responses=PROBLEMS(403, 404, 409, 422),
-    tags=["words"],
-    summary="What a word may become",
-)
+@router.get("/v1/words/{word}", **_route("words", "What a word may become", WordFacts, 403, 404, 409, 422))
 async def word_by_address(
     request: Request,
     word: Annotated[str, Path(min_length=1, max_length=200, examples=["harbour"])],
@@ -104,11 +90,7 @@ async def word_by_address(
 
 
 @router.post(
-    "/v1/words",
-    response_model=WordFacts,
-    responses=PROBLEMS(400, 403, 404, 409, 413, 422),
-    tags=["words"],
-    summary="What a word may become, asked in the body",
+    "/v1/words", **_route("words", "What a word may become, asked in the body", WordFacts, 400, 403, 404, 409, 413, 422)
 )
 async def word_by_body(asked: WordRequest, request: Request) -> Response:
     """Give the same as GET /v1/words/{word}, for a word that no address should contain."""
@@ -118,12 +100,7 @@ async def word_by_body(asked: WordRequest, request: Request) -> Response:
 
 
 @router.post(
-    "/v1/calibrate",
-    status_code=202,
-    response_model=Job,
-    responses=PROBLEMS(400, 403, 409, 413, 422),
-    tags=["calibration"],
-    summary="Start a calibration",
+    "/v1/calibrate", **_route("calibration", "Start a calibration", Job, 400, 403, 409, 413, 422), status_code=202
 )
 async def begin(asked: CalibrationRequest, request: Request) -> Response:
     """Start measuring what ε means for a mechanism, or which ε meets targets; poll the job until it is done."""
@@ -139,25 +116,13 @@ async def begin(asked: CalibrationRequest, request: Request) -> Response:
     return answer
 
 
-@router.get(
-    "/v1/calibrate/{id}",
-    response_model=Job,
-    responses=PROBLEMS(404, 422),
-    tags=["calibration"],
-    summary="The progress of a calibration",
-)
+@router.get("/v1/calibrate/{id}", **_route("calibration", "The progress of a calibration", Job, 404, 422))
 async def look(request: Request, id: Annotated[str, Path(max_length=40)]) -> Response:  # noqa: A002 - as in the path
     """Give the progress of a calibration, and its result."""
     return json_response(state_of(request).jobs.state(id))
 
 
-@router.get(
-    "/v1/tradeoffs",
-    response_model=Tradeoff,
-    responses=PROBLEMS(422),
-    tags=["calibration"],
-    summary="The attacker's success against similarity",
-)
+@router.get("/v1/tradeoffs", **_route("calibration", "The attacker's success against similarity", Tradeoff, 422))
 async def tradeoff(request: Request, mechanism: MechanismName = DEFAULT, space: _SpaceQuery = None) -> Response:
     """Give the curve over ε that comes with this version, for a mechanism with default options; else start a job."""
     state = state_of(request)

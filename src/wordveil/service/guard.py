@@ -82,9 +82,7 @@ class Guard:
     """Wraps the application."""
 
     def __init__(self, app: ASGIApp, settings: Settings, keys: Keys) -> None:
-        self._app = app
-        self._settings = settings
-        self._keys = keys
+        self._app, self._settings, self._keys = app, settings, keys
         self._busy = self._streams = 0
         # A stream lasts as long as its caller likes: half of the places are kept for what ends soon.
         self._most_streams = max(1, settings.requests // 2)
@@ -109,8 +107,7 @@ class Guard:
         ):
             await self._refuse(scope, receive, send)
             return
-        started = time.perf_counter()
-        status = 0
+        started, status = time.perf_counter(), 0
 
         async def answer(message: Message) -> None:
             nonlocal status

@@ -9,6 +9,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import pickle
 import re
 import secrets
 import time
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from wordveil._mechanisms import MECHANISMS, Mechanism, register
 from wordveil.errors import WordveilError
 from wordveil.service.problems import Problem, busy, fault, problem_of
 
@@ -30,9 +32,7 @@ class Jobs:
     """Runs calibrations one after the other."""
 
     def __init__(self, folder: Path, most: int, timeout: float) -> None:
-        self._timeout = timeout
-        self._folder = folder
-        self._most = most
+        self._folder, self._most, self._timeout = folder, most, timeout
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._turn = asyncio.Lock()
 
@@ -69,8 +69,17 @@ class Jobs:
     async def _run(self, name: str, request: dict[str, Any]) -> None:
         path = self._folder / f"{name}.json"
         async with self._turn:
-            process = multiprocessing.get_context("spawn").Process(target=_calibrate, args=(request, path), daemon=True)
-            await asyncio.to_thread(process.start)
+            # The new process knows only wordveil's own mechanisms, so the class goes along.
+            work = (request, path, MECHANISMS[request["mechanism"]])
+            process = multiprocessing.get_context("spawn").Process(target=_calibrate, args=work, daemon=True)
+            try:
+                await asyncio.to_thread(process.start)
+            except (AttributeError, pickle.PicklingError):  # a class inside a function cannot be found again
+                _write(
+                    path,
+                    _failed(name, "this mechanism cannot be calibrated: its class is not in a module."),
+                )
+                return
             until = time.monotonic() + self._timeout
             try:
                 while process.is_alive() and time.monotonic() < until:
@@ -87,9 +96,10 @@ class Jobs:
                 path.unlink(missing_ok=True)
 
 
-def _calibrate(request: dict[str, Any], path: Path) -> None:
+def _calibrate(request: dict[str, Any], path: Path, kind: type[Mechanism[Any]]) -> None:
     """Do the work in a process of its own."""
     os.nice(5)  # requests come first
+    register(kind)
     calibrate_into(request, path)
 
 

@@ -31,8 +31,7 @@ class Keys:
     """Knows who is calling, and what is left of their budgets."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = settings.keys
-        self._operator = settings.metrics_hash
+        self._keys, self._operator = settings.keys, settings.metrics_hash
         folder = Path(settings.ledgers)
         self._ledgers: dict[str, Ledger] = {}
         for key in settings.keys:

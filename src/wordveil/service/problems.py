@@ -51,8 +51,7 @@ class Problem(Exception):  # noqa: N818 - the name that the standard gives it
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
+        self.status, self.sentence = status, sentence
 
 
 def busy() -> Problem:

@@ -137,13 +137,9 @@ class PrivatizeRequest(Way):
         return [self.text] if isinstance(self.text, str) else self.text
 
     @model_validator(mode="after")
-    def _are_characters(self) -> PrivatizeRequest:
+    def _make_sense(self) -> PrivatizeRequest:
         if not all(map(_can_be_written, self.texts)):
             raise InputError("a text contains half of a surrogate pair, which is not a character; remove it.")
-        return self
-
-    @model_validator(mode="after")
-    def _go_together(self) -> PrivatizeRequest:
         if (self.select == "words") != (self.words is not None):
             raise OptionError("the selection words and the list words go together: give both or neither.")
         if (self.select == "spans") != (self.spans is not None):

@@ -77,21 +77,11 @@ def traits_of(name: str) -> Traits:
 
 @dataclass(frozen=True)
 class Key:
-    """Who may call the service.
+    """Who may call the service."""
 
-    Parameters
-    ----------
-    name : str
-        What the owner calls it: small letters, digits and hyphens. It names the ledger's file and stands in logs.
-    hash : str
-        The SHA-256 of the key, in hexadecimal digits.
-    budget : float, optional
-        How much ε may be spent with it in total, summed over veiled words.
-    """
-
-    name: str
-    hash: str = field(repr=False)
-    budget: float | None = None
+    name: str  # lower-case letters, digits and hyphens; it names the ledger's file and stands in logs
+    hash: str = field(repr=False)  # the SHA-256 of the key, in hexadecimal digits
+    budget: float | None = None  # how much ε may be spent with it in total, summed over veiled words
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -236,14 +226,8 @@ class Settings(BaseModel):
     def load(cls, file: Path | None = None, environment: Mapping[str, str] | None = None, **chosen: Any) -> Settings:
         """Read the settings: `chosen` wins over the environment, the environment over the file.
 
-        Parameters
-        ----------
-        file : Path, optional
-            A TOML file with the settings by name, and ``[[keys]]`` with name, hash and budget.
-        environment : mapping, optional
-            The environment variables, those of the process if not given; ``WORDVEIL_SERVE_CONFIG`` names the file.
-        **chosen
-            Settings by name; None leaves one as it is.
+        The file, which ``WORDVEIL_SERVE_CONFIG`` may name, is TOML with the settings by name, and ``[[keys]]`` with
+        name, hash and budget. A setting chosen as None is left as it is.
         """
         environment = os.environ if environment is None else environment
         told = {name.removeprefix(PREFIX): text for name, text in environment.items() if name.startswith(PREFIX)}

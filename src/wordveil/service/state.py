@@ -166,8 +166,7 @@ class State:
     """Everything that lives as long as the application, and makes what requests ask for within its settings."""
 
     def __init__(self, settings: Settings, keys: Keys, folder: Path) -> None:
-        self.settings = settings
-        self.keys = keys
+        self.settings, self.keys = settings, keys
         self.jobs = Jobs(folder, settings.jobs, settings.job_timeout)
         self.is_ready = False
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="wordveil-draw")

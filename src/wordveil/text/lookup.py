@@ -22,12 +22,7 @@ _RULES = {part: [rule.split(":") for rule in rules.split()] for part, rules in _
 class BaseForms:
     """Finds the base forms of an inflected English noun or verb.
 
-    Irregular forms come from WordNet's lists, regular ones from its rules.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds WordNet's lists of irregular forms, ``noun.exc`` and ``verb.exc``.
+    Irregular forms come from WordNet's lists in a folder, ``noun.exc`` and ``verb.exc``, regular ones from its rules.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,10 +48,7 @@ class BaseForms:
 class Lookup:
     """Looks a word up as it is written, then by its key, without invisible characters, and by its base forms.
 
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-        The words to find; base forms are tried only if the vocabulary consists of them.
+    Base forms are tried only if the vocabulary consists of them.
 
     Examples
     --------

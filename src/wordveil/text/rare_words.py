@@ -195,13 +195,6 @@ class NgramTree:
         It is the word's share of what the tree counted after the longest suffix of `before` that it knows. Where the
         tree has not kept the word there, it is the word's probability after a shorter suffix, times the share of what
         was counted but not kept.
-
-        Parameters
-        ----------
-        before : sequence of str
-            The words before it.
-        word : str
-            The word.
         """
         return self.transition_of(tuple(self.ids(before)), self.ids([word])[0])
 

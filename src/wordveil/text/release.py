@@ -70,11 +70,6 @@ class Counts:
         """Return the counts as plain values."""
         return asdict(self)
 
-    @classmethod
-    def from_dict(cls, plain: dict[str, int]) -> Counts:
-        """Restore counts from `to_dict`."""
-        return cls(**plain)
-
 
 class Replacement(NamedTuple):
     """Where one word was replaced: places in characters of the input and of the output.
@@ -113,9 +108,7 @@ class Release:
         places: list[int],
         lengths: tuple[list[int], list[int]],
     ) -> None:
-        self.text = text
-        self.guarantee = guarantee
-        self.counts = counts
+        self.text, self.guarantee, self.counts = text, guarantee, counts
         self._places = places  # of drawn words, then of words outside the vocabulary, then of numbers
         self._old_lengths, self._new_lengths = lengths
 

@@ -83,13 +83,7 @@ CASES = tuple(WRITERS)
 
 
 class OutsideWords:
-    """Draws replacements that depend on nothing but how many are wanted.
-
-    Parameters
-    ----------
-    space : Space
-        The words to draw from: its content words, frequent ones more often (by the prior ``frequency``).
-    """
+    """Draws content words of a space, frequent ones more often, that depend on nothing but how many are wanted."""
 
     def __init__(self, space: Space) -> None:
         stop = stop_words()

@@ -22,6 +22,7 @@ _LEFT_ALONE = {
     "rare": "Every word that is common where it stands is released as it is, even where it is a name; a veiled word is "
     "known not to be common there. A person with several records bears the loss of the choice for each of them.",
 }
+_COPIED = "Capital letters are copied from the original, which reveals names and sentence starts."
 _OUTSIDE = {
     "replace": "Nothing is promised between a word inside the vocabulary and one outside it; the number of digits of a "
     "number outside it is released.",
@@ -51,16 +52,9 @@ class Report(dict[str, Any]):
 
     @classmethod
     def of(cls, veil: Veil, counts: Counts, longest: int) -> Report:
-        """Make the report of texts that were veiled one by one.
+        """Make the report of texts that were veiled one by one, from the sum of their counts.
 
-        Parameters
-        ----------
-        veil : Veil
-            What veiled them.
-        counts : Counts
-            The sum of their counts.
-        longest : int
-            The number of veiled words in the text that had most of them, which sets the worst case over a document.
+        `longest` is the number of veiled words in the text that had most of them: the worst case over a document.
         """
         return cls(
             {
@@ -134,11 +128,7 @@ def _not_protected(veil: Veil) -> list[str]:
         "The number of words, and the spaces, line breaks, punctuation, symbols, emoji and invisible characters "
         "between words, are released as they are.",
         *([_LEFT_ALONE[kind]] if kind in _LEFT_ALONE else []),
-        *(
-            ["Capital letters are copied from the original, which reveals names and sentence starts."]
-            if veil.case == "copy"
-            else []
-        ),
+        *([_COPIED] if veil.case == "copy" else []),
         _OUTSIDE[veil.oov],
         "The promise compares words that would both be veiled; over a text of n words the losses add up.",
         "A word that occurs n times, in a text or in a person's records, is drawn n times: its losses add up, and "

@@ -49,18 +49,10 @@ def stop_words() -> frozenset[str]:
 
 
 class Selection:
-    """Chooses the words to veil.
+    """Chooses the words to veil; `Veil` says what each kind is.
 
-    Parameters
-    ----------
-    kind : {"content", "all", "spans", "marked", "words", "rare"}
-        All words but function words; all words; the words in given spans; the words between ``[[`` and ``]]``, which
-        are taken out of the text; the words of a list; the words that are unlikely where they stand.
-    words : collection of str, optional
-        The list, for the kind ``words``. An entry of several words ("New York", "O'Brien") matches these words in
-        this order.
-    rare : RareWords, optional
-        Finds the unlikely words, for the kind ``rare``.
+    Marks are taken out of the text. An entry of a list that has several words ("New York", "O'Brien") matches these
+    words in this order.
     """
 
     def __init__(

@@ -40,18 +40,10 @@ _LONGEST_COMPOSED = 256  # putting combining marks in order takes a time that gr
 
 
 class Tokens(NamedTuple):
-    """A text cut up: ``pieces`` joined give the text again; every second one, from the second on, is a word.
+    """A text cut up: ``pieces`` joined give the text again; every second one, from the second on, is a word."""
 
-    Attributes
-    ----------
-    pieces : list of str
-        What lies before the first word, the first word, what lies between it and the second, and so on.
-    keys : list of str
-        What each word is looked up as.
-    """
-
-    pieces: list[str]
-    keys: list[str]
+    pieces: list[str]  # what lies before the first word, the first word, what lies between it and the second, …
+    keys: list[str]  # what each word is looked up as
 
 
 def tokenise(text: str) -> Tokens:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.conftest import make_space, names
 from wordveil.errors import InputError, OptionError
-from wordveil.lab.attacks import Corpus, Incognito, MembershipAuditor, Versatile, attack_membership
-from wordveil.lab.attacks.membership import Lexicon, WordModel, WordModelSize, rank_features
+from wordveil.lab.attacks import Corpus, Incognito, MembershipAuditor, Versatile
+from wordveil.lab.attacks.membership import Lexicon, Membership, WordModel, WordModelSize, rank_features
 
 pytest.importorskip("torch", reason="the membership auditor's models are made with the extra that brings torch")
 
@@ -27,6 +27,10 @@ def persons(count: int = 32, texts: int = 5, seed: int = 0) -> Corpus:
         found += [own[int(generator.integers(2))] for _ in range(texts)]
         who += [f"person {person}"] * texts
     return Corpus(found, who)
+
+
+def audited(corpus: Corpus, veil: Any = None, *, shadows: int = 4, size: Any = None, **asked: Any) -> list[Membership]:
+    return MembershipAuditor(corpus, shadows=shadows, size=size).attack(veil, **asked)
 
 
 def blind(texts: Sequence[str]) -> list[str]:
@@ -54,7 +58,7 @@ def test_features_are_a_histogram_of_all_ranks() -> None:
 
 
 def test_members_of_a_clean_model_are_found_and_those_of_a_blind_one_are_not() -> None:
-    clean, static, adaptive = attack_membership(persons(), blind, shadows=2, size=SMALL)
+    clean, static, adaptive = audited(persons(), blind, shadows=2, size=SMALL)
     assert (clean.plan, static.plan, adaptive.plan) == ("clean", "static", "adaptive")
     assert clean.accuracy.value > 0.9
     assert clean.auc.value > 0.95
@@ -65,7 +69,7 @@ def test_members_of_a_clean_model_are_found_and_those_of_a_blind_one_are_not() -
 
 
 def test_what_a_model_was_trained_on_is_known_again_even_if_it_is_noise() -> None:
-    (released,) = attack_membership(persons(), blind, plans=["adaptive"], asked="released", shadows=2, size=SMALL)
+    (released,) = audited(persons(), blind, plans=["adaptive"], asked="released", shadows=2, size=SMALL)
     assert released.asked == "released"
     assert released.auc.value > 0.9
     assert released.to_dict()["auc"]["n"] == 16
@@ -73,27 +77,27 @@ def test_what_a_model_was_trained_on_is_known_again_even_if_it_is_noise() -> Non
 
 def test_both_questions_at_once_have_the_same_answers_as_each_alone() -> None:
     how: dict[str, Any] = {"plans": ["adaptive"], "shadows": 1, "size": SMALL}
-    original, released = attack_membership(persons(), blind, asked=("original", "released"), **how)
+    original, released = audited(persons(), blind, asked=("original", "released"), **how)
     assert original.auc.value < 0.8 < released.auc.value
-    assert [released] == attack_membership(persons(), blind, asked="released", **how)
+    assert [released] == audited(persons(), blind, asked="released", **how)
 
 
 def test_what_was_practised_on_clean_texts_serves_against_every_veil() -> None:
     auditor = MembershipAuditor(persons(), shadows=1, size=SMALL)
     auditor.attack(list, plans=["static"])
     (again,) = auditor.attack(blind, plans=["static"])
-    assert [again] == attack_membership(persons(), blind, plans=["static"], shadows=1, size=SMALL)
+    assert [again] == audited(persons(), blind, plans=["static"], shadows=1, size=SMALL)
 
 
 def test_what_cannot_be_audited_is_refused() -> None:
     with pytest.raises(OptionError):
-        attack_membership(persons())
+        audited(persons())
     with pytest.raises(InputError):
-        attack_membership(persons(7), plans=["clean"])
+        audited(persons(7), plans=["clean"])
     with pytest.raises(OptionError):
-        attack_membership(persons(), blind, plans=["all"])
+        audited(persons(), blind, plans=["all"])
     with pytest.raises(OptionError):
-        attack_membership(persons(), blind, shadows=0)
+        audited(persons(), blind, shadows=0)
     with pytest.raises(OptionError):
         WordModelSize(epochs=0)
 

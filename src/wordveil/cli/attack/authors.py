@@ -5,15 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
+from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import (
-    AuthorColumn,
-    Epsilons,
-    Figure,
-    Seed,
-    Select,
-    TextColumn,
     as_share,
     check_figure,
     draw,
@@ -31,34 +26,27 @@ from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
-    from wordveil.lab.attacks import Corpus
     from wordveil.stats import Estimate
 
 __all__ = ["authors"]
 
 
 def authors(
-    table: Annotated[Path, typer.Argument(help="A table with a column of texts and one of their authors.")],
-    epsilon: Epsilons = None,
+    table: Annotated[Path, Argument(help="A table with a column of texts and one of their authors.")],
+    epsilon: shared.Epsilons = None,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
     option: Options = None,
-    unknown: Annotated[
-        Path | None, typer.Option("--unknown", help="The texts to attribute, if they are in a table of their own.")
-    ] = None,
-    share: Annotated[
-        float, typer.Option("--share", help="The share of each author's texts to set aside and attribute.")
-    ] = 0.25,
-    method: Annotated[list[str] | None, typer.Option("--method", help="koppel or svm. Default: both.")] = None,
-    threshold: Annotated[
-        float, typer.Option("--threshold", min=0.0, max=1.0, help="Koppel: name an author only above this score.")
-    ] = 0.0,
-    column: TextColumn = "text",
-    author_column: AuthorColumn = "author",
-    select: Select = "content",
-    seed: Seed = None,
-    figure: Figure = None,
+    unknown: Annotated[Path | None, Option(help="The texts to attribute, if they are in a table of their own.")] = None,
+    share: Annotated[float, Option(help="The share of each author's texts to set aside and attribute.")] = 0.25,
+    method: Annotated[list[str] | None, Option(help="koppel or svm. Default: both.")] = None,
+    threshold: Annotated[float, Option(min=0.0, max=1.0, help="Koppel: name an author only above this score.")] = 0.0,
+    column: shared.TextColumn = "text",
+    author_column: shared.AuthorColumn = "author",
+    select: shared.Select = "content",
+    seed: shared.Seed = None,
+    figure: shared.Figure = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -83,7 +71,10 @@ def authors(
     curves: dict[str, list[Estimate]] = {}
     with ProgressBar("attacking", quiet=quiet) as progress:
         _, make = maker_of(mechanism, space, normalise, option)
-        known, asked = _corpora(table, unknown, column, author_column, share, seed or 0)
+        known = read_corpus(table, column, author_column)
+        known, asked = (
+            known.split(share, seed or 0) if unknown is None else (known, read_corpus(unknown, column, author_column))
+        )
         for rate in rates:
             veil = veiling(make(rate), select, seed)
             kinds = ("clean", "static", "adaptive") if rate == rates[0] else ("static", "adaptive")
@@ -120,10 +111,3 @@ def _attributor(name: str, threshold: float, seed: int) -> Any:
     if name == "svm":
         return CharacterSvm(seed=seed)
     raise OptionError("--method must be koppel or svm.")
-
-
-def _corpora(
-    table: Path, unknown: Path | None, column: str, author_column: str, share: float, seed: int
-) -> tuple[Corpus, Corpus]:
-    whole = read_corpus(table, column, author_column)
-    return whole.split(share, seed) if unknown is None else (whole, read_corpus(unknown, column, author_column))

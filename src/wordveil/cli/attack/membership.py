@@ -6,14 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
+from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import (
-    AuthorColumn,
-    Epsilons,
-    Seed,
-    Select,
-    TextColumn,
     as_number,
     as_share,
     epsilons_of,
@@ -40,35 +36,27 @@ _SCRAMBLERS = ("versatile-semantic", "versatile-statistical", "incognito", "inco
 
 
 def membership(
-    table: Annotated[Path, typer.Argument(help="A table with a column of texts and one of who wrote them.")],
-    epsilon: Epsilons = None,
+    table: Annotated[Path, Argument(help="A table with a column of texts and one of who wrote them.")],
+    epsilon: shared.Epsilons = None,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
     option: Options = None,
     scrambler: Annotated[
-        str | None,
-        typer.Option(
-            "--scrambler", help=f"Use one of {', '.join(_SCRAMBLERS)} instead of a mechanism; it promises nothing."
-        ),
+        str | None, Option(help=f"Use one of {', '.join(_SCRAMBLERS)} instead of a mechanism; it promises nothing.")
     ] = None,
-    wordnet: Annotated[
-        Path | None, typer.Option("--wordnet", help="The folder of WordNet's files, for versatile-semantic.")
-    ] = None,
+    wordnet: Annotated[Path | None, Option(help="The folder of WordNet's files, for versatile-semantic.")] = None,
     reference: Annotated[
-        Path | None,
-        typer.Option("--reference", help="Public texts (the same --column of a table), for versatile-statistical."),
+        Path | None, Option(help="Public texts (the same --column of a table), for versatile-statistical.")
     ] = None,
-    asked: Annotated[
-        str, typer.Option("--asked", help="What the auditor asks about: original or released texts.")
-    ] = "original",
-    shadows: Annotated[int, typer.Option("--shadows", min=1, help="How many shadow models the auditor trains.")] = 4,
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="How often a model sees its texts.")] = 20,
-    words: Annotated[int, typer.Option("--words", min=1, help="How many words a model knows.")] = 5000,
-    column: TextColumn = "text",
-    author_column: AuthorColumn = "author",
-    select: Select = "content",
-    seed: Seed = None,
+    asked: Annotated[str, Option(help="What the auditor asks about: original or released texts.")] = "original",
+    shadows: Annotated[int, Option(min=1, help="How many shadow models the auditor trains.")] = 4,
+    epochs: Annotated[int, Option(min=1, help="How often a model sees its texts.")] = 20,
+    words: Annotated[int, Option(min=1, help="How many words a model knows.")] = 5000,
+    column: shared.TextColumn = "text",
+    author_column: shared.AuthorColumn = "author",
+    select: shared.Select = "content",
+    seed: shared.Seed = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

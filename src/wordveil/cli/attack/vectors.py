@@ -5,20 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
-from wordveil.cli.attack.shared import (
-    Epsilons,
-    Figure,
-    Seed,
-    as_number,
-    as_share,
-    check_figure,
-    epsilons_of,
-    maker_of,
-    print_json,
-    print_table,
-)
+from wordveil.cli.attack import shared
+from wordveil.cli.attack.shared import as_number, as_share, check_figure, epsilons_of, maker_of, print_json, print_table
 from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite
 from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
@@ -32,19 +22,18 @@ __all__ = ["vectors"]
 
 
 def vectors(
-    epsilon: Epsilons = None,
+    epsilon: shared.Epsilons = None,
     mechanism: MechanismName = "laplace",
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
     option: Options = None,
     released: Annotated[
-        Path | None,
-        typer.Option("--released", help="Attack this file of noisy vectors, from `wordveil vectors`, not fresh ones."),
+        Path | None, Option(help="Attack this file of noisy vectors, from `wordveil vectors`, not fresh ones.")
     ] = None,
-    words: Annotated[int, typer.Option("--words", min=1, help="How many of the most frequent words to try.")] = 2000,
-    neighbours: Annotated[int, typer.Option("--neighbours", min=1, help="How many near words to look at.")] = 10,
-    seed: Seed = None,
-    figure: Figure = None,
+    words: Annotated[int, Option(min=1, help="How many of the most frequent words to try.")] = 2000,
+    neighbours: Annotated[int, Option(min=1, help="How many near words to look at.")] = 10,
+    seed: shared.Seed = None,
+    figure: shared.Figure = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -56,7 +45,7 @@ def vectors(
 
     Examples:
 
-      wordveil attack vectors --mechanism gaussian --epsilon 1 --epsilon 4
+      wordveil attack vectors --mechanism gaussian --epsilon 4 --epsilon 10
 
       wordveil attack vectors --released noisy.npz --figure overlap.svg
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,7 @@ KINDS = {"clean": ("clean", "clean"), "static": ("clean", "veiled"), "adaptive":
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts and who wrote each.
-
-    Attributes
-    ----------
-    texts, authors : sequence of str
-        As many of one as of the other.
-    """
+    """Texts and who wrote each."""
 
     texts: Sequence[str]
     authors: Sequence[str]
@@ -75,60 +69,17 @@ class Corpus:
         return Corpus([self.texts[place] for place in places], [self.authors[place] for place in places])
 
 
-class Attributor(Protocol):
-    """What tells authors apart; `Koppel` and `CharacterSvm` do.
-
-    Attributes
-    ----------
-    name : str
-        What people call it.
-    authors : list of str
-        The authors it knows, in the order of the scores.
-    threshold : float or None
-        The score above which an author is named; None if one is always named.
-    """
-
-    name: str
-    authors: list[str]
-
-    @property
-    def threshold(self) -> float | None:
-        """The score above which an author is named."""
-
-    def fit(self, texts: Sequence[str], authors: Sequence[str]) -> Any:
-        """Learn from known texts."""
-
-    def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return a score for each text (row) and author (column)."""
-
-
 @dataclass(frozen=True)
 class Attribution:
-    """How well unknown texts were attributed.
-
-    Attributes
-    ----------
-    method : str
-        The name of the method.
-    trained_on, tested_on : {"clean", "veiled"}
-        The kind of texts that the attacker learnt from, and the kind they had to attribute.
-    right : Estimate
-        The share of all texts that were attributed to their author.
-    precision : Estimate
-        The same among the texts for which an author was named.
-    blind : Estimate
-        The share that would be right if the author with the most known texts were always named.
-    authors : int
-        How many authors there were to choose from.
-    """
+    """How well unknown texts were attributed."""
 
     method: str
     trained_on: str
     tested_on: str
-    right: Estimate
-    precision: Estimate
-    blind: Estimate
-    authors: int
+    right: Estimate  # the share of all texts that were attributed to their author
+    precision: Estimate  # the same among the texts for which an author was named
+    blind: Estimate  # the share that would be right if the author with the most known texts were always named
+    authors: int  # how many authors there were to choose from
 
     @property
     def kind(self) -> str:
@@ -145,14 +96,7 @@ def attribute(
 ) -> Attribution:
     """Learn from known texts and attribute the unknown ones.
 
-    Parameters
-    ----------
-    attributor : Attributor
-        The method.
-    known, unknown : Corpus
-        The texts to learn from, and those to attribute; the latter's authors are only used to count what was right.
-    trained_on, tested_on : {"clean", "veiled"}
-        What kind of texts these are, for the record.
+    The authors of the unknown texts are only used to count what was right.
     """
     if len(set(known.authors)) < 2:
         raise InputError("attribution needs texts by at least two authors.")
@@ -184,21 +128,7 @@ def attack_authors(
     kinds: Sequence[str] = tuple(KINDS),
     watch: Watch = ignore,
 ) -> list[Attribution]:
-    """Attribute texts as each kind of attacker would.
-
-    Parameters
-    ----------
-    attributor : Attributor
-        The method.
-    known, unknown : Corpus
-        The texts to learn from, and those to attribute.
-    veil : callable
-        Veils texts, such as ``lambda texts: [release.text for release in veil.many(texts)]``.
-    kinds : sequence of {"clean", "static", "adaptive"}
-        Which attackers; see `KINDS`.
-    watch : callable
-        Told how far the work has got.
-    """
+    """Attribute texts as each kind of attacker would."""
     if not set(kinds) <= set(KINDS):
         raise OptionError(f"an attacker is one of {', '.join(KINDS)}.")
     watch("veiling", 0.0)
@@ -235,33 +165,15 @@ class Koppel:
     """Attributes texts to authors by repeated nearest neighbours (Koppel, Schler & Argamon 2011).
 
     Texts are vectors of the frequencies of *space-free character 4-grams*: four characters without a space between
-    them, or a shorter word as a whole. Again and again a random part of the features is chosen, and the author is
-    found whose known text has the largest cosine with the unknown one. An author's score is the share of the rounds
-    they win; below a threshold the answer is "don't know".
-
-    Parameters
-    ----------
-    features : int
-        How many of the most frequent n-grams are used.
-    times : int
-        How often features are chosen at random.
-    share : float
-        The share of the features that is chosen each time.
-    threshold : float
-        An author is named only if their score is above this; 0 to name one always.
-    seed : int
-        Random seed.
+    them, or a shorter word as a whole. Again and again a random part of the features is chosen, and the author is found
+    whose known text has the largest cosine with the unknown one. An author's score is the share of the rounds they win;
+    below a threshold the answer is "don't know"; a threshold of 0 always names an author.
     """
 
     name = "koppel"
 
     def __init__(
-        self,
-        features: int = 100_000,
-        times: int = 100,
-        share: float = 0.4,
-        threshold: float = 0.0,
-        seed: int = 0,
+        self, features: int = 100_000, times: int = 100, share: float = 0.4, threshold: float = 0.0, seed: int = 0
     ) -> None:
         needs("sklearn", "tasks", "this attack")
         if features < 1 or times < 1 or not 0.0 < share <= 1.0:
@@ -305,17 +217,7 @@ class Koppel:
 
 
 class CharacterSvm:
-    """Attributes texts to authors by a linear support vector machine on tf-idf weights of character n-grams.
-
-    Parameters
-    ----------
-    shortest, longest : int
-        The lengths of the n-grams.
-    features : int
-        How many of the most frequent ones are used.
-    seed : int
-        Random seed of the solver.
-    """
+    """Attributes texts to authors by a linear support vector machine on tf-idf weights of character n-grams."""
 
     name = "svm"
     threshold = None
@@ -333,10 +235,7 @@ class CharacterSvm:
         if len(self.authors) < 2:
             raise InputError("attribution needs texts by at least two authors.")
         self._vectors = TfidfVectorizer(
-            analyzer="char",
-            ngram_range=(self.shortest, self.longest),
-            max_features=self.features,
-            sublinear_tf=True,
+            analyzer="char", ngram_range=(self.shortest, self.longest), max_features=self.features, sublinear_tf=True
         )
         try:
             vectors = self._vectors.fit_transform(texts)
@@ -349,3 +248,7 @@ class CharacterSvm:
         """Return each author's (column) distance from the boundary, for each text (row)."""
         found = self._machine.decision_function(self._vectors.transform(texts))
         return np.stack([-found, found], axis=1) if found.ndim == 1 else np.asarray(found)
+
+
+#: What tells authors apart; its `authors` are in the order of the columns of its `scores`.
+Attributor: TypeAlias = Koppel | CharacterSvm

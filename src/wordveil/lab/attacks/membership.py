@@ -24,8 +24,7 @@ from wordveil.stats import Estimate, plain
 from wordveil.text import tokenise
 
 __all__ = [
-    "AUDITS", "PLANS", "Lexicon", "Membership", "MembershipAuditor", "WordModel", "WordModelSize", "attack_membership",
-    "rank_features",
+    "AUDITS", "PLANS", "Lexicon", "Membership", "MembershipAuditor", "WordModel", "WordModelSize", "rank_features",
 ]  # fmt: skip
 
 #: What the attacker has: a model of clean texts; a model of veiled texts, with shadow models of clean ones; a model of
@@ -44,33 +43,15 @@ _Lesson: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Membership:
-    """How well members were told from others.
+    """How well members were told from others."""
 
-    Attributes
-    ----------
-    plan : {"clean", "static", "adaptive"}
-        What the models were trained on.
-    asked : {"original", "released"}
-        What the auditor asked about.
-    precision : Estimate
-        The share of members among the people taken for members; NaN if nobody was.
-    recall : Estimate
-        The share of the members that were found.
-    accuracy : Estimate
-        The share of all people judged rightly; a coin gives ½.
-    auc : Estimate
-        How often a member scores above somebody else; ½ is chance.
-    shadows : int
-        How many shadow models were trained.
-    """
-
-    plan: str
-    asked: str
-    precision: Estimate
-    recall: Estimate
-    accuracy: Estimate
-    auc: Estimate
-    shadows: int
+    plan: str  # what the models were trained on
+    asked: str  # what the auditor asked about
+    precision: Estimate  # the share of members among the people taken for members; NaN if nobody was
+    recall: Estimate  # the share of the members that were found
+    accuracy: Estimate  # the share of all people judged rightly; a coin gives ½
+    auc: Estimate  # how often a member scores above somebody else; ½ is chance
+    shadows: int  # how many shadow models were trained
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values."""
@@ -85,50 +66,11 @@ class _Person:
     released: Sequence[str]
 
 
-def attack_membership(
-    corpus: Corpus,
-    veil: Veiling | None = None,
-    *,
-    plans: Sequence[str] = PLANS,
-    asked: str | Sequence[str] = "original",
-    shadows: int = 4,
-    size: WordModelSize | None = None,
-    seed: int = 0,
-    watch: Watch = ignore,
-) -> list[Membership]:
-    """Train a model on the texts of some people, and tell who they were.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        The texts, each with the person who wrote it.
-    veil, plans, asked
-        What is attacked; see `MembershipAuditor.attack`.
-    shadows, size, seed, watch
-        Who attacks; see `MembershipAuditor`.
-    """
-    auditor = MembershipAuditor(corpus, shadows=shadows, size=size, seed=seed, watch=watch)
-    return auditor.attack(veil, plans=plans, asked=asked)
-
-
 class MembershipAuditor:
     """Tells whose texts trained a model, after practising on people of its own.
 
     A quarter of the people are members, a quarter are not, and the others are the auditor's own: each shadow model is
     trained on a random half of them. What was practised on clean texts serves against every veil.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        The texts, each with the person who wrote it.
-    shadows : int
-        How many shadow models.
-    size : WordModelSize, optional
-        How models are made.
-    seed : int
-        Random seed: of who is a member, and of all training.
-    watch : callable
-        Told how far the work has got.
     """
 
     def __init__(
@@ -154,15 +96,9 @@ class MembershipAuditor:
     ) -> list[Membership]:
         """Train a model on the members' texts, and tell who they were.
 
-        Parameters
-        ----------
-        veil : callable, optional
-            Veils texts, before a model is trained on them; needed for every plan but ``clean``.
-        plans : sequence of {"clean", "static", "adaptive"}
-            What to train models on: see `PLANS`.
-        asked : {"original", "released"}, or several
-            What the auditor asks about. The originals show whether veiling hides a person; what was released shows
-            whether the model recognises the veiled text. One answer for each, plan by plan.
+        `veil` rewrites texts before a model is trained on them. Asked about the originals, the auditor shows whether
+        veiling hides a person; asked about what was released, whether the model recognises the veiled text. There is
+        one answer for each, plan by plan.
         """
         questions = (asked,) if isinstance(asked, str) else tuple(asked)
         if veil is None and set(plans) != {"clean"}:
@@ -205,15 +141,7 @@ class MembershipAuditor:
 
 
 def rank_features(ranks: NDArray[np.int64], words: int) -> NDArray[np.float64]:
-    """Return the histogram of ranks, as shares, in bins that grow with the rank.
-
-    Parameters
-    ----------
-    ranks : array of int
-        The ranks; 0 is the first.
-    words : int
-        How many ranks there are.
-    """
+    """Return the histogram of ranks, as shares, in bins that grow with the rank; 0 is the first."""
     edges = np.unique(np.floor(np.geomspace(1, words + 1, _BINS + 1)).astype(np.int64)) - 1
     edges[-1] = max(edges[-1], words)
     counts = np.histogram(ranks, bins=edges)[0]
@@ -286,15 +214,7 @@ _PADDING, _START, _UNKNOWN, _SPECIAL = 0, 1, 2, 3
 
 
 class Lexicon:
-    """The words that a model knows: the most frequent words of a public text.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        The text.
-    words : int
-        How many words at most.
-    """
+    """The words that a model knows: the most frequent words of a public text."""
 
     def __init__(self, texts: Iterable[str], words: int) -> None:
         counted = Counter(key for text in texts for key in tokenise(text).keys)
@@ -317,30 +237,14 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class WordModelSize:
-    """How a model is made and trained.
+    """How a model is made and trained."""
 
-    Parameters
-    ----------
-    words : int
-        How many words it knows.
-    width : int
-        The size of its word vectors and of its state.
-    epochs : int
-        How often it sees its texts.
-    batch : int
-        How many pieces of text make a step.
-    rate : float
-        The learning rate (Adam).
-    longest : int
-        How many words a piece of text has at most.
-    """
-
-    words: int = 5000
-    width: int = 96
-    epochs: int = 20
-    batch: int = 32
-    rate: float = 4e-3
-    longest: int = 24
+    words: int = 5000  # how many words it knows
+    width: int = 96  # the size of its word vectors and of its state
+    epochs: int = 20  # how often it sees its texts
+    batch: int = 32  # how many pieces of text make a step
+    rate: float = 4e-3  # the learning rate (Adam)
+    longest: int = 24  # how many words a piece of text has at most
 
     def __post_init__(self) -> None:
         if min(self.words, self.width, self.epochs, self.batch, self.longest) < 1 or not self.rate > 0:
@@ -348,17 +252,7 @@ class WordModelSize:
 
 
 class WordModel:
-    """Predicts the next word of a text with a gated recurrent network (GRU), in PyTorch, on CUDA if there is a device.
-
-    Parameters
-    ----------
-    lexicon : Lexicon
-        The words it knows.
-    size : WordModelSize
-        How it is made.
-    seed : int
-        Random seed: of the first weights and of the order of training.
-    """
+    """Predicts the next word of a text with a gated recurrent network (GRU), on CUDA if there is a device."""
 
     def __init__(self, lexicon: Lexicon, size: WordModelSize, seed: int = 0) -> None:
         needs("torch", "gpu", "this attack")

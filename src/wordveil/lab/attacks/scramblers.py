@@ -45,16 +45,7 @@ class Versatile:
     reference texts that share a word with the query, and are most associated with these (pointwise mutual information)
     among words that are at least as common as the query's own.
 
-    Parameters
-    ----------
-    kind : {"semantic", "statistical"}
-        Which of the two.
-    general : callable, optional
-        Gives more general words, for ``semantic``: see `general_words`.
-    reference : sequence of str, optional
-        Public texts, for ``statistical``.
-    seed : int
-        Random seed of the choice among several general words.
+    `general` gives more general words, as `general_words` does; `reference` is public texts.
     """
 
     def __init__(
@@ -111,18 +102,7 @@ class Incognito:
     less risky, or the least risky of them if none is. *With noise*, the choice falls on any of the less risky related
     words at random, and every other content word is replaced likewise with a given probability.
 
-    Parameters
-    ----------
-    space : Space
-        What words are related.
-    reference : sequence of (str, str)
-        Public texts: the person and the text.
-    threshold : float
-        The risk above which a word is replaced.
-    noise : float
-        The probability of replacing another word; 0 for no noise at all.
-    seed : int
-        Random seed of the noise.
+    `reference` is public texts, each after its person; `noise` is the probability of replacing another word.
     """
 
     def __init__(

@@ -34,17 +34,7 @@ _SMALLEST, _LARGEST = 1e-4, 1e5
 
 
 def word_chances(texts: Iterable[str], space: Space, *, select: str = "all") -> NDArray[np.float64]:
-    """Return how often each word of a space occurs among the veiled words of some texts.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        The texts.
-    space : Space
-        The words.
-    select : {"all", "content"}
-        Which words are veiled.
-    """
+    """Return how often each word of a space occurs among the veiled words of some texts."""
     words = words_of(texts, space.vocabulary, select)
     counts = np.bincount(words.ids[words.targets], minlength=len(space))
     if not counts.any():
@@ -56,27 +46,15 @@ def word_chances(texts: Iterable[str], space: Space, *, select: str = "all") -> 
 class TokenAttacker:
     """Measures the best guess against one mechanism, at any ε.
 
-    Parameters
-    ----------
-    make : callable
-        Makes the mechanism for an ε.
-    space : Space
-        The space it was asked for on.
-    chances : array of float
-        The probability of every word as input.
-    prior : {"text", "uniform"}
-        What the attacker knows about them; with ``uniform``, every word of the vocabulary is equally likely.
-    draws : int
-        How many draws to learn from, and how many fresh ones to test on, where the law is not exact.
-    seed : int
-        Random seed.
+    With the prior ``uniform``, every word of the vocabulary is equally likely; with ``text``, as likely as in the
+    texts.
     """
 
     make: Maker
-    space: Space
-    chances: NDArray[np.float64]
+    space: Space  # the space it was asked for on
+    chances: NDArray[np.float64]  # the probability of every word as input
     prior: str = "text"
-    draws: int = 150_000
+    draws: int = 150_000  # how many draws to learn from, and how many fresh ones to test on, where the law is not exact
     seed: int = 0
 
     @property
@@ -97,13 +75,7 @@ class TokenAttacker:
         return meter_for(self.make, self.space, Effort(draws=each * shared, adversary_draws=each, seed=self.seed))
 
     def success(self, law: Law) -> Estimate:
-        """Return how often the best guess is right.
-
-        Parameters
-        ----------
-        law : Law
-            The mechanism's law at an ε.
-        """
+        """Return how often the best guess is right."""
         guess = law.best_guess(self.weights)
         if law.exact:
             return guess.success
@@ -128,24 +100,9 @@ def matched(
     What is learnt for one level serves the others: success rises with ε, nearly as a straight line of log-odds against
     the logarithm of ε, so a few measurements are enough.
 
-    Parameters
-    ----------
-    success : callable
-        Measures the attacker's success at an ε.
-    levels : sequence of float
-        The successes wanted.
-    start : float
-        An ε that the mechanism accepts.
-    tolerance : float
-        The relative error of the success.
+    `start` is an ε that the mechanism accepts, `tolerance` the relative error of the success; None where no ε was
+    found.
 
-    Returns
-    -------
-    dict
-        For each level the ε, or None where no ε was found.
-
-    Examples
-    --------
     >>> found = matched(lambda epsilon: epsilon / (1 + epsilon), [0.5, 0.25], start=8.0)
     >>> round(found[0.5], 1), round(found[0.25], 2)
     (1.0, 0.33)

@@ -41,21 +41,11 @@ _TRIED = (5.0, 500.0)  # an ε that every mechanism accepts on some space
 
 @dataclass(frozen=True)
 class Contender:
-    """A mechanism that takes part.
-
-    Attributes
-    ----------
-    label : str
-        What it is called in tables.
-    make : callable
-        Makes it for an ε.
-    space : Space
-        The space it was asked for on.
-    """
+    """A mechanism that takes part."""
 
     label: str
     make: Maker
-    space: Space
+    space: Space  # the space it was asked for on
 
     @property
     def suits(self) -> bool:
@@ -68,19 +58,7 @@ class Contender:
 
 
 def entrant(label: str, name: str, options: dict[str, Any], space: Space, engine: str = "local") -> Contender:
-    """Return one mechanism that takes part.
-
-    Parameters
-    ----------
-    label, name : str
-        What it is called in tables, and in the registry.
-    options : dict
-        Its options beside ε.
-    space : Space
-        The words.
-    engine : {"local", "gpu"}
-        Where it draws, if it has noise.
-    """
+    """Return one mechanism that takes part."""
     searches = name in MECHANISMS and MECHANISMS[name].searches_points
     placed = on_engine(space, engine) if searches else space
     return Contender(label, maker(name, placed, **options), placed)
@@ -89,12 +67,7 @@ def entrant(label: str, name: str, options: dict[str, Any], space: Space, engine
 def everyone(space: Space, engine: str = "local") -> list[Contender]:
     """Return every mechanism of the registry that suits a space, some also with other options.
 
-    Parameters
-    ----------
-    space : Space
-        The words.
-    engine : {"local", "gpu"}
-        Where mechanisms with noise draw; the others do not search for nearest words.
+    Only mechanisms with noise draw on the engine; the others do not search for nearest words.
     """
     varied = _VARIANTS if isinstance(space, EuclideanSpace) else {}
     everybody = [(name, options) for name in MECHANISMS for options in ({}, *varied.get(name, ()))]
@@ -110,42 +83,20 @@ def _label(name: str, options: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """One mechanism at one level of the attacker's success.
-
-    Attributes
-    ----------
-    label, prior : str
-        The mechanism, and what the attacker knows.
-    level : float
-        The success that was asked for.
-    epsilon : float or None
-        The ε at which it is reached; None if there is none, and then nothing else is known.
-    attacker : Estimate, optional
-        The success measured there.
-    exact : bool
-        Whether that is exact.
-    near_loss : float, optional
-        The median over words of the largest log-ratio between a word and its ten most similar words.
-    near_loss_is_bound : bool
-        Whether that is what is promised, and was not computed.
-    kept : float, optional
-        The share of the texts' words that stay what they are.
-    scores, shares : dict
-        For each task its score, and how far that is on the way from random words to clean text.
-    outcomes : dict
-        For each task the answers that this comes from.
-    """
+    """One mechanism at one level of the attacker's success."""
 
     label: str
     prior: str
-    level: float
-    epsilon: float | None
-    attacker: Estimate | None = None
-    exact: bool = False
+    level: float  # the success that was asked for
+    epsilon: float | None  # the ε at which it is reached; None if there is none, and then nothing else is known
+    attacker: Estimate | None = None  # the success measured there
+    exact: bool = False  # whether that is exact
+    # the median over words of the largest log-ratio between a word and its ten most similar words
     near_loss: float | None = None
-    near_loss_is_bound: bool = False
-    kept: float | None = None
+    near_loss_is_bound: bool = False  # whether that is what is promised, and was not computed
+    kept: float | None = None  # the share of the texts' words that stay what they are
     scores: dict[str, Estimate] = field(default_factory=dict)
+    # for each task how far its score is on the way from random words to clean text
     shares: dict[str, Estimate] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict, repr=False)
 
@@ -180,21 +131,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Frontier:
-    """What `compare` found.
+    """What `compare` found."""
 
-    Attributes
-    ----------
-    points : list of Point
-        Every mechanism at every level.
-    bounds : dict
-        For each task the score of random words and of clean text.
-    floors : dict
-        For each prior the success of always guessing the likeliest word.
-    """
-
-    points: list[Point]
-    bounds: dict[str, tuple[Estimate, Estimate]]
-    floors: dict[str, float]
+    points: list[Point]  # every mechanism at every level
+    bounds: dict[str, tuple[Estimate, Estimate]]  # for each task the score of random words and of clean text
+    floors: dict[str, float]  # for each prior the success of always guessing the likeliest word
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -225,29 +166,9 @@ def compare(
 ) -> Frontier:
     """Measure mechanisms at matched success of the attacker.
 
-    Parameters
-    ----------
-    contenders : sequence of Contender
-        The mechanisms.
-    tasks : sequence of Task
-        What the texts are used for; the attacker guesses the words of the same texts.
-    model : Model
-        What learns the tasks.
-    levels : sequence of float
-        The successes at which to measure.
-    priors : sequence of str
-        What the attacker knows: ``text`` (word frequencies of the texts), ``uniform``, or both in turn.
-    repeats, draws, seed : int
-        How often each task is done, how many draws the attacker sees of a mechanism whose law is not exact, and the
-        random seed.
-    select : {"all", "content"}
-        Which words are veiled.
-    workers : int
-        How many mechanisms to measure at once, each in a process of its own; the figures do not depend on it.
-    watch : callable, optional
-        Told how far the work has got.
-    keep : callable, optional
-        Given what was found so far after each mechanism, so that little is lost if a long run is stopped.
+    The attacker guesses the words of the tasks' own texts and sees `draws` of a mechanism whose law is not exact. The
+    figures do not depend on `workers`, which is how many mechanisms are measured at once. `keep` is given what was
+    found so far after each mechanism, so that little is lost if a long run is stopped.
     """
     check_workers(workers)
     watch("clean text and random words", 0.0)
@@ -376,17 +297,7 @@ _HEADINGS = ("level", "ε", "guess right", "words kept", "near loss", "mean shar
 
 
 def points_table(title: str, who: str, points: Iterable[Point], tasks: Iterable[str]) -> Table:
-    """Return a table with a row for each point; what was not reached has no figures.
-
-    Parameters
-    ----------
-    title, who : str
-        The titles of the table and of its first column.
-    points : iterable of Point
-        What was measured.
-    tasks : iterable of str
-        The names of the tasks, whose shares stand in the last columns.
-    """
+    """Return a table with a row for each point; what was not reached has no figures."""
     headings = (who, *_HEADINGS, *tasks)
     return Table(title, headings, [_row(point, len(headings)) for point in points])
 
@@ -399,15 +310,7 @@ def _row(point: Point, width: int) -> list[Cell]:
 
 
 def draw_frontier(frontier: Frontier, prior: str) -> Figure:
-    """Draw utility against the attacker's success, and against the near loss.
-
-    Parameters
-    ----------
-    frontier : Frontier
-        What was measured.
-    prior : str
-        For which attacker.
-    """
+    """Draw utility against the attacker's success, and against the near loss."""
     figure = new_figure(11.0, 5.0)
     success, loss = figure.subplots(1, 2, sharey=True)
     points = [point for point in frontier.points if point.prior == prior and point.attacker is not None]
@@ -419,11 +322,10 @@ def draw_frontier(frontier: Frontier, prior: str) -> Figure:
         if known:
             loss.plot(*zip(*known, strict=True), **style)
     knows = "knows word frequencies" if prior == "text" else "takes all words for equally likely"
-    success.set_xlabel(f"the best guess of a word is right (attacker {knows})")
-    success.set_ylabel("utility: share of the way from random words to clean text")
+    utility = "utility: share of the way from random words to clean text"
+    success.set(xlabel=f"the best guess of a word is right (attacker {knows})", ylabel=utility)
     success.set_xlim(left=0.0)
-    loss.set_xscale("log")
-    loss.set_xlabel("near loss: largest log-ratio to a similar word, median")
+    loss.set(xscale="log", xlabel="near loss: largest log-ratio to a similar word, median")
     for axes in (success, loss):
         axes.grid(alpha=0.3)
     success.legend(fontsize="small")

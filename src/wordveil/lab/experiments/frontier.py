@@ -53,6 +53,22 @@ def _loaded(run: Run, names: Sequence[str], quick: int) -> list[Task]:
     return [load_task(name, run.data).limited(run.pick(_EVERY, quick, 60)) for name in chosen]
 
 
+def _compared(
+    run: Run,
+    contenders: Sequence[Contender],
+    tasks: Sequence[Task],
+    space: EuclideanSpace,
+    *,
+    full: Sequence[float] = (0.1, 0.25, 0.4),
+    repeats: int | None = None,
+    **how: Any,
+) -> Frontier:
+    """Compare mechanisms at the levels of a full run, or at one level."""
+    repeats = repeats or run.pick(3, 1, 1)
+    how |= {"repeats": repeats, "seed": run.seed, "workers": run.workers, "watch": run.watch}
+    return compare(contenders, tasks, AveragedVectors(Reader(space)), run.pick(full, (0.25,), (0.25,)), **how)
+
+
 _PROPOSALS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("plain: laplace", "laplace", {}),
     ("6.1 density-modulated noise", "density", {}),
@@ -71,17 +87,8 @@ def challenges(run: Run) -> Result:
     space = run.glove(20_000, 6000)
     loaded = _loaded(run, _CHOSEN_ON, 800)
     proposals = [one for one in _PROPOSALS if run.size != "quick" or one[1] != "density"]
-    found = compare(
-        [entrant(label, name, options, space, run.engine) for label, name, options in proposals],
-        loaded,
-        AveragedVectors(Reader(space)),
-        run.pick((0.1, 0.25, 0.4), (0.25,), (0.25,)),
-        repeats=run.pick(3, 1, 1),
-        draws=run.pick(150_000, 10_000, 2000),
-        seed=run.seed,
-        workers=run.workers,
-        watch=run.watch,
-    )
+    contenders = [entrant(label, name, options, space, run.engine) for label, name, options in proposals]
+    found = _compared(run, contenders, loaded, space, draws=run.pick(150_000, 10_000, 2000))
     left_out = " The quick run leaves out density-modulated noise." if run.quick else ""
     wide = "With so few examples the intervals are too wide to rank by utility. " if run.quick else ""
     return Result(
@@ -119,17 +126,9 @@ def mechanisms(run: Run) -> Result:
         ball = [replace(one, label=f"{one.label}@{_BALL}") for one in everyone(run.ball(), run.engine)]
         contenders = [*flat, *ball]
     loaded = _loaded(run, _CHOSEN_ON, 600)
-    found = compare(
-        contenders,
-        loaded,
-        AveragedVectors(Reader(glove)),
-        run.pick((0.05, 0.1, 0.25, 0.4), (0.25,), (0.25,)),
-        priors=PRIORS,
-        repeats=1,
-        draws=run.pick(100_000, 10_000, 1000),
-        seed=run.seed,
-        workers=run.workers,
-        watch=run.watch,
+    draws = run.pick(100_000, 10_000, 1000)
+    found = _compared(
+        run, contenders, loaded, glove, full=(0.05, 0.1, 0.25, 0.4), priors=PRIORS, repeats=1, draws=draws
     )
     names = [task.name for task in loaded]
     quick = " The quick run takes few words, examples and mechanisms, and one level." if run.quick else ""
@@ -246,8 +245,10 @@ def frontier(run: Run) -> Result:
     space = run.glove(20_000, 8000)
     candidates = [entrant(label, name, options, space, run.engine) for label, name, options in _CANDIDATES]
     fast = [one for one in candidates if run.size != "quick" or one.label not in ("ring", "laplace")]
-    chosen = _compared(fast, _CHOSEN_ON, space, run)
-    held_out = _compared([candidates[place] for place in _CONFIRMED], _HELD_OUT, space, run)
+    last = [candidates[place] for place in _CONFIRMED]
+    draws = run.pick(150_000, 150_000, 2000)
+    chosen = _compared(run, fast, _loaded(run, _CHOSEN_ON, 1000), space, draws=draws)
+    held_out = _compared(run, last, _loaded(run, _HELD_OUT, 1000), space, draws=draws)
     tables = []
     for title, found in (("Tasks used to choose", chosen), ("Tasks not used to choose", held_out)):
         names = list(found.bounds)
@@ -258,20 +259,6 @@ def frontier(run: Run) -> Result:
         _reading(held_out, quick=run.quick),
         facts={"chosen": chosen.to_dict(), "held_out": held_out.to_dict()},
         figures={"": draw_frontier(chosen, "text"), "held-out": draw_frontier(held_out, "text")},
-    )
-
-
-def _compared(contenders: Sequence[Contender], names: Sequence[str], space: EuclideanSpace, run: Run) -> Frontier:
-    return compare(
-        contenders,
-        _loaded(run, names, 1000),
-        AveragedVectors(Reader(space)),
-        run.pick((0.1, 0.25, 0.4), (0.25,), (0.25,)),
-        repeats=run.pick(3, 1, 1),
-        draws=run.pick(150_000, 150_000, 2000),
-        seed=run.seed,
-        workers=run.workers,
-        watch=run.watch,
     )
 
 

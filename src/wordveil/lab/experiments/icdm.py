@@ -229,11 +229,6 @@ def hearst_ball(run: Run) -> PoincareSpace:
     """Train a ball on Hearst's patterns, as the paper has one from WebIsADb, or take it from the cache.
 
     The pairs are those seen at least five times between words of ``glove-50k`` that are in two or more of them.
-
-    Parameters
-    ----------
-    run : Run
-        How the experiment is run.
     """
     pairs = read_pairs(run.data.path / _HEARST_FILE)
     known = load_space("glove-50k").vocabulary.ids

@@ -46,13 +46,7 @@ The data sets are not part of the project. `--data` is a folder with one folder 
 
 
 class ResultFolder:
-    """Keeps one run of each experiment; a quick run replaces a full one only if asked to.
-
-    Parameters
-    ----------
-    path : Path
-        The folder; made if it does not exist.
-    """
+    """Keeps one run of each experiment; a quick run replaces a full one only if asked to."""
 
     def __init__(self, path: Path) -> None:
         check_can_draw()
@@ -63,15 +57,7 @@ class ResultFolder:
             raise FileError(f"cannot make the folder {path}.") from None
 
     def keep(self, result: Result, facts: dict[str, Any], *, replace: bool = False) -> bool:
-        """Write what an experiment found, unless a full run is there already; return whether it was written.
-
-        Parameters
-        ----------
-        result, facts
-            From `run_experiment`.
-        replace : bool
-            Let a quick run replace a full one.
-        """
+        """Write what an experiment found, unless a full run is there already; return whether it was written."""
         name = facts["name"]
         if facts["quick"] and not replace and not self._is_quick(name):
             return False
@@ -105,15 +91,7 @@ class ResultFolder:
 
 
 def write_page(page: Path, folder: ResultFolder) -> None:
-    """Write a page with a section for every experiment of the folder.
-
-    Parameters
-    ----------
-    page : Path
-        The page; replaced if it exists.
-    folder : ResultFolder
-        What was found.
-    """
+    """Write a page with a section for every experiment of the folder."""
     found = folder.found()
     sections = [_section(facts, _pictures(facts, folder, page)) for facts in found.values()]
     write_whole(page, "\n\n".join([_HEAD, _contents(found), *sections]) + "\n")

@@ -29,20 +29,13 @@ _PAPERS = {
 class Experiment:
     """One table or figure.
 
-    Attributes
-    ----------
-    name : str
-        What it is asked for by: ``icdm-fig3`` is the function ``fig3`` of the module ``icdm``; a name without a dash
-        is a function of the module ``frontier``.
-    title : str
-        What the paper shows there.
-    needs_data : bool
-        Whether it needs the folder of data sets.
+    ``icdm-fig3`` is the function ``fig3`` of the module ``icdm``; a name without a dash is one of the module
+    ``frontier``.
     """
 
     name: str
-    title: str
-    needs_data: bool
+    title: str  # what the paper shows there
+    needs_data: bool  # whether it needs the folder of data sets
 
     @property
     def paper(self) -> str:
@@ -88,20 +81,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def run_experiment(name: str, run: Run) -> tuple[Result, dict[str, Any]]:
-    """Run one experiment.
-
-    Parameters
-    ----------
-    name : str
-        One of `EXPERIMENTS`.
-    run : Run
-        How to run it.
-
-    Returns
-    -------
-    Result, dict
-        What it found, and the same as plain values with how long it took.
-    """
+    """Run one experiment; return what it found, and the same as plain values with how long it took."""
     experiment = EXPERIMENTS.get(name)
     if experiment is None:
         raise OptionError(f"unknown experiment {name!r}; choose from {', '.join(EXPERIMENTS)}.")

@@ -32,30 +32,14 @@ _TINY_WORDS = 200
 
 @dataclass(frozen=True)
 class Run:
-    """How an experiment is run.
+    """How an experiment is run."""
 
-    Attributes
-    ----------
-    folder : Path, optional
-        The folder of data sets.
-    size : {"full", "quick", "tiny"}
-        How many words, examples and repetitions to use; figures of a tiny run mean nothing.
-    seed : int
-        Random seed.
-    watch : callable
-        Told how far the work has got.
-    workers : int
-        How many mechanisms are measured at once, where an experiment compares several.
-    engine : {"local", "gpu"}
-        Where mechanisms with noise draw, where an experiment compares several.
-    """
-
-    folder: Path | None = None
-    size: str = "full"
+    folder: Path | None = None  # the folder of data sets
+    size: str = "full"  # how many words, examples and repetitions to use; figures of a tiny run mean nothing
     seed: int = 0
     watch: Watch = ignore
-    workers: int = 1
-    engine: str = "local"
+    workers: int = 1  # how many mechanisms are measured at once, where an experiment compares several
+    engine: str = "local"  # where mechanisms with noise draw, where an experiment compares several
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:
@@ -80,17 +64,7 @@ class Run:
     def glove(
         self, full: int = 50_000, quick: int = 50_000, *, normalise: bool = False, also: Collection[str] = ()
     ) -> EuclideanSpace:
-        """Return the bundled GloVe with its most frequent words.
-
-        Parameters
-        ----------
-        full, quick : int
-            How many words in a full and in a quick run.
-        normalise : bool
-            Scale every vector to length 1.
-        also : collection of str
-            Rarer words to keep where a run is not full.
-        """
+        """Return the bundled GloVe with its most frequent words, and `also` rarer ones where a run is not full."""
         space = load_space("glove-50k", normalise=normalise)
         words = self.pick(full, quick, _TINY_WORDS)
         if words >= len(space):
@@ -106,21 +80,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
-
-    Attributes
-    ----------
-    title : str
-        What it shows.
-    columns : sequence of str
-        The headings.
-    rows : sequence of sequences
-        The cells; None for what is not known.
-    """
+    """A table."""
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[Cell]]  # the cells; None for what is not known
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -134,27 +98,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Result:
-    """What an experiment found.
+    """What an experiment found."""
 
-    Attributes
-    ----------
-    tables : sequence of Table
-        The paper's figures beside ours.
-    reading : str
-        Why they agree or differ, as we see it.
-    changed : str
-        What stands in for what the paper used; empty if nothing does.
-    facts : dict
-        Everything that was measured, as plain values.
-    figures : dict
-        Pictures by a short name; the main one has an empty name.
-    """
-
-    tables: Sequence[Table]
-    reading: str
-    changed: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
-    figures: dict[str, Figure] = field(default_factory=dict)
+    tables: Sequence[Table]  # the paper's figures beside ours
+    reading: str  # why they agree or differ, as we see it
+    changed: str = ""  # what stands in for what the paper used; empty if nothing does
+    facts: dict[str, Any] = field(default_factory=dict)  # everything that was measured, as plain values
+    figures: dict[str, Figure] = field(default_factory=dict)  # pictures by a short name; the main one has an empty name
 
 
 def shown(figure: Estimate, digits: int = 2, *, percent: bool = False) -> str:

@@ -32,23 +32,7 @@ __all__ = [
 def calibrated(
     run: Run, mechanism: str, space: Space, *, epsilons: Sequence[float] = (), points: int = 8, words: int
 ) -> Calibration:
-    """Measure a mechanism at some ε, or at a few that matter if none is given.
-
-    Parameters
-    ----------
-    run : Run
-        How the experiment is run.
-    mechanism : str
-        The mechanism's name.
-    space : Space
-        Its space.
-    epsilons : sequence of float
-        The ε.
-    points : int
-        How many ε to choose if none is given.
-    words : int
-        On how many words.
-    """
+    """Measure a mechanism at some ε, or at a few that matter if none is given."""
     # None of these figures shows the attacker, whose success would take most of the time.
     effort = Effort(
         words=words, draws=run.pick(1000, 1000, 50), near_words=min(words, 100), adversary_words=100, seed=run.seed
@@ -204,8 +188,7 @@ def fig5(run: Run) -> Result:
             scores = [one.to_dict() for one in found]
             facts.append({"task": task.name, "when": when, "random": bottom.to_dict(), "scores": scores})
         axes.axhline(clean.value, color="0.4", linestyle=":", label="clean")
-        axes.set_title(task.name)
-        axes.set_xlabel("ε")
+        axes.set(title=task.name, xlabel="ε")
         axes.grid(alpha=0.3)
         columns = ("veiled at", "random words", *(f"ε = {epsilon:g}" for epsilon in epsilons))
         title = f"{task.name} ({len(task):,} texts): accuracy, on clean text {clean.value:.3f}"

@@ -6,25 +6,7 @@ from wordveil.lab.tasks.models import AveragedVectors, BiLstm, Model, Reader
 from wordveil.lab.tasks.task import CLASSES, ODD, SIMILARITY, Outcome, Task, lead, mean_of, share_of_the_way
 
 __all__ = [
-    "CLASSES",
-    "ODD",
-    "SIMILARITY",
-    "TASKS",
-    "WHEN",
-    "AveragedVectors",
-    "BiLstm",
-    "DataFolder",
-    "Model",
-    "Outcome",
-    "RandomWords",
-    "Reader",
-    "Rewriter",
-    "Task",
-    "evaluate",
-    "lead",
-    "load_task",
-    "mean_of",
-    "random_words",
-    "share_of_the_way",
-    "veiled",
-]
+    "CLASSES", "ODD", "SIMILARITY", "TASKS", "WHEN", "AveragedVectors", "BiLstm", "DataFolder", "Model", "Outcome",
+    "RandomWords", "Reader", "Rewriter", "Task", "evaluate", "lead", "load_task", "mean_of", "random_words",
+    "share_of_the_way", "veiled",
+]  # fmt: skip

@@ -30,13 +30,7 @@ _ODD_ITEMS = 5
 
 
 class DataFolder:
-    """Reads the files of a folder of data sets.
-
-    Parameters
-    ----------
-    path : str or Path
-        The folder, with one folder inside it for each collection.
-    """
+    """Reads the files of a folder of data sets, with a folder inside it for each collection."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -94,15 +88,7 @@ class DataFolder:
 
 
 def load_task(name: str, data: DataFolder | str | Path) -> Task:
-    """Read a task by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of `TASKS`.
-    data : DataFolder, str or Path
-        The folder of data sets.
-    """
+    """Read a task by its name."""
     if name not in TASKS:
         raise OptionError(f"unknown task {name!r}; choose from {', '.join(TASKS)}.")
     return TASKS[name](data if isinstance(data, DataFolder) else DataFolder(data))

@@ -31,13 +31,7 @@ _LEAST = 1e-9  # the smallest ε that mechanisms take
 
 
 class RandomWords(Mechanism[Space]):
-    """Replaces every word by one drawn uniformly from the vocabulary: perfect privacy, the least utility.
-
-    Parameters
-    ----------
-    space : Space
-        The words.
-    """
+    """Replaces every word by one drawn uniformly from the vocabulary: perfect privacy, the least utility."""
 
     name = "random"
     family = "draws from exact probabilities"
@@ -61,17 +55,7 @@ class RandomWords(Mechanism[Space]):
 def veiled(
     mechanism: Mechanism[Any], *, select: str = "all", oov: str = "replace", rare: RareWords | None = None
 ) -> Rewriter:
-    """Return a rewriter that veils texts with a mechanism, whatever it promises.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What replaces words.
-    select, oov : str
-        Which words are veiled, and what becomes of those outside the vocabulary; see `wordveil.Veil`.
-    rare : RareWords, optional
-        What finds unlikely words, for the selection ``rare``.
-    """
+    """Return a rewriter that veils texts with a mechanism, whatever it promises."""
 
     def rewrite(texts: Sequence[str], seed: int) -> list[str]:
         veil = Veil(mechanism, select=select, rare=rare, oov=oov, case="lower", seed=seed, unproven=True)
@@ -90,20 +74,8 @@ def evaluate(
 ) -> Outcome:
     """Do a task.
 
-    Parameters
-    ----------
-    task : Task
-        The task.
-    model : Model
-        What learns; tasks of similarity and of the odd one only use its vectors.
-    rewrite : callable, optional
-        Rewrites the texts; if not given they stay as they are and the task is done once.
-    when : {"train", "test", "both"}
-        Which texts are rewritten. Tasks of similarity and of the odd one learn nothing, so they only have a test.
-    repeats : int
-        How often to rewrite, learn and test.
-    seed : int
-        Random seed.
+    Without `rewrite` the texts stay as they are and the task is done once. Tasks of similarity and of the odd one only
+    use the model's vectors and learn nothing, so `when` must be ``test`` or ``both`` for them.
     """
     if when not in WHEN:
         raise OptionError(f"when must be one of {', '.join(WHEN)}, not {when!r}.")
@@ -137,16 +109,7 @@ def right_classes(
 ) -> NDArray[np.float64]:
     """Learn classes and predict them; return 1 for each tested example that was predicted right, 0 elsewhere.
 
-    Parameters
-    ----------
-    task : Task
-        Which examples are learnt from and which are tested.
-    model : Model
-        What learns.
-    learnt, tested : array
-        What the model sees of each example of the task when it learns from it, and when it is tested on it.
-    seed : int
-        Random seed.
+    `learnt` and `tested` are what the model sees of each example when it learns from it and when it is tested on it.
     """
     right = np.empty(len(task))
     for train, test in task.splits():

@@ -25,13 +25,7 @@ _RATE = 2e-3
 
 
 class Reader:
-    """Reads texts through public word vectors, as an analyst does.
-
-    Parameters
-    ----------
-    space : EuclideanSpace
-        The words and their vectors.
-    """
+    """Reads texts through public word vectors, as an analyst does."""
 
     def __init__(self, space: EuclideanSpace) -> None:
         self.space = space
@@ -66,13 +60,7 @@ def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np
 
 
 class Model(ABC):
-    """Learns classes from texts.
-
-    Parameters
-    ----------
-    reader : Reader
-        The vectors through which texts are read.
-    """
+    """Learns classes from texts."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -121,17 +109,7 @@ class AveragedVectors(Model):
 
 
 class BiLstm(Model):
-    """A bidirectional LSTM over fixed word vectors, with the largest of its states over the text (PyTorch).
-
-    Parameters
-    ----------
-    reader : Reader
-        The vectors through which texts are read.
-    words : int
-        How many words of a text are read at most.
-    hidden, epochs : int
-        The size of the state in each direction, and how often the model sees the examples.
-    """
+    """A bidirectional LSTM over fixed word vectors, with the largest of its states over the text (PyTorch)."""
 
     def __init__(self, reader: Reader, *, words: int = 120, hidden: int = 64, epochs: int = 4) -> None:
         super().__init__(reader)

@@ -23,36 +23,18 @@ _RESAMPLES = 400
 
 @dataclass(frozen=True)
 class Task:
-    """Examples, each of one or more texts, and the right answer to each.
-
-    Attributes
-    ----------
-    name : str
-        What people call it.
-    kind : str
-        `CLASSES`, `SIMILARITY` or `ODD`.
-    columns : tuple of sequences of str
-        The texts: a column for each place of an example.
-    gold : array
-        The right answers: class numbers, ratings, or the place of the odd one.
-    test : array of bool, optional
-        Which examples are the test; if not given, every example is tested once, by cross-validation.
-    parts : array of int, optional
-        Which set each example is from, where the score is the mean over several sets.
-    measure : {"accuracy", "pearson", "spearman"}
-        How it is scored.
-    note : str
-        How it differs from the task of the same name in papers.
-    """
+    """Examples, each of one or more texts, and the right answer to each."""
 
     name: str
-    kind: str
-    columns: tuple[Sequence[str], ...]
-    gold: NDArray[np.float64]
+    kind: str  # `CLASSES`, `SIMILARITY` or `ODD`
+    columns: tuple[Sequence[str], ...]  # the texts: a column for each place of an example
+    gold: NDArray[np.float64]  # the right answers: class numbers, ratings, or the place of the odd one
+    # which examples are the test; if not given, every example is tested once, by cross-validation
     test: NDArray[np.bool_] | None = None
+    # which set each example is from, where the score is the mean over several sets
     parts: NDArray[np.int64] | None = None
-    measure: str = "accuracy"
-    note: str = ""
+    measure: str = "accuracy"  # how it is scored
+    note: str = ""  # how it differs from the task of the same name in papers
 
     def __post_init__(self) -> None:
         if not len(self.gold) or any(len(column) != len(self.gold) for column in self.columns):
@@ -98,12 +80,8 @@ class Task:
     def score(self, answers: NDArray[np.float64], chosen: NDArray[np.int64] | None = None) -> float:
         """Score answers to the tested examples.
 
-        Parameters
-        ----------
-        answers : array of float
-            For classes and the odd one: 1 where the answer was right, 0 elsewhere. For similarity: how alike.
-        chosen : array of int, optional
-            Which of the tested examples to count, some perhaps more than once; all if not given.
+        An answer is 1 or 0 for right or wrong, or how alike two texts are. `chosen` is which examples to count, some
+        perhaps more than once.
         """
         chosen = np.arange(len(answers)) if chosen is None else chosen
         if self.measure == "accuracy":
@@ -126,15 +104,7 @@ def _correlation(answers: NDArray[np.float64], gold: NDArray[np.float64], measur
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answers to a task's tested examples, in every repetition.
-
-    Attributes
-    ----------
-    task : Task
-        The task.
-    answers : array of shape (repetitions, examples)
-        See `Task.score`.
-    """
+    """The answers to a task's tested examples, in every repetition."""
 
     task: Task
     answers: NDArray[np.float64]
@@ -158,13 +128,6 @@ def share_of_the_way(outcome: Outcome, random: Outcome, clean: Outcome, seed: in
     """Return how far an outcome is on the way from random words to clean text, with an interval.
 
     All three are scored on the same resampled examples, so that what is easy for all of them cancels out.
-
-    Parameters
-    ----------
-    outcome, random, clean : Outcome
-        Of one task.
-    seed : int
-        Random seed of the bootstrap.
     """
 
     def share(score: Callable[[Outcome], float]) -> float:
@@ -178,25 +141,12 @@ def lead(one: Outcome, other: Outcome, seed: int = 0) -> Estimate:
     """Return by how much one outcome's score exceeds another's, with an interval.
 
     Both are scored on the same resampled examples, so that what is easy for both cancels out.
-
-    Parameters
-    ----------
-    one, other : Outcome
-        Of one task.
-    seed : int
-        Random seed of the bootstrap.
     """
     return _estimate(lambda score: score(one) - score(other), one.score - other.score, one, seed)
 
 
 def mean_of(figures: Sequence[Estimate]) -> Estimate:
-    """Return the mean of figures that were measured independently, with its interval.
-
-    Parameters
-    ----------
-    figures : sequence of Estimate
-        The figures.
-    """
+    """Return the mean of figures that were measured independently, with its interval."""
     value = float(np.mean([one.value for one in figures]))
     half = float(np.sqrt(np.sum([(0.5 * (one.high - one.low)) ** 2 for one in figures]))) / len(figures)
     return Estimate(value, value - half, value + half, sum(one.n for one in figures))

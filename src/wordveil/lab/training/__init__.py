@@ -6,22 +6,6 @@ from wordveil.lab.training.trainer import Progress, Trained, Training, to_space,
 from wordveil.lab.training.wordnet import PARTS, Synset, WordNet, synset_pairs, word_pairs
 
 __all__ = [
-    "PARTS",
-    "Pairs",
-    "Progress",
-    "Synset",
-    "Trained",
-    "Training",
-    "WordNet",
-    "hyperlex",
-    "read_hyperlex",
-    "read_pairs",
-    "reconstruction",
-    "synset_pairs",
-    "to_space",
-    "train",
-    "word_pairs",
-    "write_forms",
-    "write_pairs",
-    "write_trained",
-]
+    "PARTS", "Pairs", "Progress", "Synset", "Trained", "Training", "WordNet", "hyperlex", "read_hyperlex", "read_pairs",
+    "reconstruction", "synset_pairs", "to_space", "train", "word_pairs", "write_forms", "write_pairs", "write_trained",
+]  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.extras import needs
-from wordveil.lab.training.geometries import FARTHEST, LONGEST_STEP, Floats, Geometry
+from wordveil.lab.training.geometries import FARTHEST, LONGEST_STEP, Floats
 from wordveil.lab.training.pairs import Pairs
 from wordveil.lab.training.steps import Steps, popular_nodes
 
@@ -30,38 +30,15 @@ def cuda_is_there() -> bool:
 
 
 class CudaSteps(Steps):
-    """Training steps on a CUDA device.
+    """Training steps on a CUDA device."""
 
-    Parameters
-    ----------
-    shape, points, pairs, negatives, sharpness, weighted
-        As for `Steps`.
-    device : str
-        What PyTorch calls the device.
-    """
-
-    def __init__(
-        self,
-        shape: Geometry,
-        points: Floats,
-        pairs: Pairs,
-        *,
-        negatives: int = 50,
-        sharpness: float = 1.0,
-        weighted: bool = False,
-        device: str = "cuda",
-    ) -> None:
+    def _begin(self, points: Floats, pairs: Pairs) -> None:
         needs("triton", "gpu", "training on a CUDA device")
         import torch  # noqa: PLC0415 - an extra
         import triton  # noqa: PLC0415 - comes with PyTorch
 
         self._torch: Any = torch
         self._next_power = triton.next_power_of_2
-        self._device = device
-        super().__init__(shape, points, pairs, negatives=negatives, sharpness=sharpness, weighted=weighted)
-
-    def _begin(self, points: Floats, pairs: Pairs) -> None:
-        torch = self._torch
         self._points = self._put(points)
         self._child = self._put(pairs.child.astype(np.int64))
         self._parent = self._put(pairs.parent.astype(np.int64))
@@ -69,11 +46,11 @@ class CudaSteps(Steps):
         self._sums = self._put(np.cumsum(pairs.counts))
         self._known, self._known_bits = self._bitmap(pairs)
         self._gradients = torch.zeros_like(self._points)
-        self._counts = torch.zeros(len(points), dtype=torch.int32, device=self._device)
-        self._losses = torch.zeros(len(pairs), dtype=torch.float64, device=self._device)
+        self._counts = torch.zeros(len(points), dtype=torch.int32, device=self.device)
+        self._losses = torch.zeros(len(pairs), dtype=torch.float64, device=self.device)
 
     def _put(self, array: NDArray[Any]) -> Any:
-        return self._torch.tensor(array, device=self._device)
+        return self._torch.tensor(array, device=self.device)
 
     def _bitmap(self, pairs: Pairs) -> tuple[Any, int]:
         bits = min(_MOST_BITS, max(10, math.ceil(math.log2(_BITS_A_PAIR * len(pairs)))))
@@ -91,10 +68,10 @@ class CudaSteps(Steps):
 
     def _order(self, seed: int) -> Any:
         torch, pairs = self._torch, len(self._child)
-        generator = torch.Generator(device=self._device).manual_seed(seed)
+        generator = torch.Generator(device=self.device).manual_seed(seed)
         if not self.weighted:
-            return torch.randperm(pairs, generator=generator, device=self._device)
-        aim = torch.rand(pairs, generator=generator, device=self._device, dtype=torch.float64) * self._sums[-1]
+            return torch.randperm(pairs, generator=generator, device=self.device)
+        aim = torch.rand(pairs, generator=generator, device=self.device, dtype=torch.float64) * self._sums[-1]
         return torch.searchsorted(self._sums, aim, right=True).clamp_(max=pairs - 1)
 
     def epoch(self, rate: float, batch: int, *, popular: bool, seed: list[int]) -> float:

@@ -21,21 +21,12 @@ _GENERALITY = 1000.0  # how much a difference of radii counts in the score of Ni
 
 
 class Reconstruction(NamedTuple):
-    """How well the pairs can be read off the distances.
+    """How well the pairs can be read off the distances."""
 
-    Attributes
-    ----------
-    mean_rank : float
-        The rank of a parent among all nodes that are not parents, as a mean over pairs; 1 is best.
-    mean_average_precision : float
-        The average precision of the parents among all other nodes, as a mean over nodes with a parent; 1 is best.
-    nodes : int
-        How many nodes were examined.
-    """
-
-    mean_rank: float
+    mean_rank: float  # the rank of a parent among all nodes that are not parents, as a mean over pairs; 1 is best
+    # of the parents among all other nodes, as a mean over nodes with a parent; 1 is best
     mean_average_precision: float
-    nodes: int
+    nodes: int  # how many nodes were examined
 
 
 def reconstruction(
@@ -43,18 +34,7 @@ def reconstruction(
 ) -> Reconstruction:
     """Measure mean rank and mean average precision of the pairs.
 
-    Parameters
-    ----------
-    shape : Geometry
-        The geometry of the points.
-    points : array of shape (nodes, dimension)
-        Where the nodes are.
-    pairs : Pairs
-        The pairs to find.
-    sample : int, optional
-        How many nodes to examine, chosen at random; all if not given.
-    seed : int
-        Random seed of that choice.
+    `sample` is how many nodes to examine, chosen at random; all if not given.
     """
     indptr, parents = pairs.rows.indptr, pairs.rows.indices
     nodes = np.flatnonzero(np.diff(indptr))
@@ -83,21 +63,11 @@ def reconstruction(
 
 
 class HyperLex(NamedTuple):
-    """Rank correlation with people's ratings of "how much is this a kind of that".
+    """Rank correlation with people's ratings of "how much is this a kind of that"."""
 
-    Attributes
-    ----------
-    correlation : float
-        Spearman's ρ over the pairs that the embedding knows.
-    covered : int
-        How many those are.
-    pairs : int
-        How many there are.
-    """
-
-    correlation: float
-    covered: int
-    pairs: int
+    correlation: float  # Spearman's ρ over the pairs that the embedding knows
+    covered: int  # how many those are
+    pairs: int  # how many there are
 
 
 def read_hyperlex(path: Path | str) -> list[tuple[str, str, float]]:
@@ -121,17 +91,6 @@ def hyperlex(
     """Correlate the score ``-(1 + 1000(‖v‖ - ‖u‖))·d(u, v)`` for "u is a v" with the ratings.
 
     Where a word has several nodes, the pair of nodes with the best score counts.
-
-    Parameters
-    ----------
-    shape : Geometry
-        The geometry of the points.
-    points : array of shape (nodes, dimension)
-        Where the nodes are.
-    senses : dict of str to array of int
-        The nodes of each word.
-    rated : list of (word, word, rating)
-        From `read_hyperlex`.
     """
     radii = shape.radii(points)
     norms = np.tanh(radii / 2) if shape.number else radii

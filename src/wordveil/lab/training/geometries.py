@@ -53,14 +53,7 @@ class Geometry(ABC):
     def slopes(self, x: Floats, y: Floats, difference: Floats) -> Slopes:
         """Return distances and gradients between ``x[:, None]`` and ``y``.
 
-        Parameters
-        ----------
-        x : array of shape (pairs, dimension)
-            One end.
-        y : array of shape (pairs, k, dimension)
-            The other ends.
-        difference : array of shape (pairs, k, dimension)
-            ``x[:, None] - y``.
+        `x` has the shape (pairs, dimension), `y` and ``difference = x[:, None] - y`` have (pairs, k, dimension).
         """
 
     @abstractmethod

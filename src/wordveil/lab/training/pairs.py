@@ -24,25 +24,13 @@ _MOST_PAIRS = 100_000_000  # a closure beyond this comes from cycles in noisy pa
 
 @dataclass(frozen=True)
 class Pairs:
-    """What is a kind of what: ``names[child[i]]`` is a ``names[parent[i]]``, seen ``counts[i]`` times.
+    """What is a kind of what: ``names[child[i]]`` is a ``names[parent[i]]``, seen ``counts[i]`` times."""
 
-    Parameters
-    ----------
-    names : list of str
-        The nodes.
-    child, parent : array of int
-        A pair each.
-    counts : array of float
-        How often each pair was seen.
-    hidden : int
-        How many of the last nodes only help the training and are not words of the space.
-    """
-
-    names: list[str]
+    names: list[str]  # the nodes
     child: NDArray[np.int32]
     parent: NDArray[np.int32]
-    counts: NDArray[np.float64]
-    hidden: int = 0
+    counts: NDArray[np.float64]  # how often each pair was seen
+    hidden: int = 0  # how many of the last nodes only help the training and are not words of the space
 
     @classmethod
     def of(cls, pairs: Collection[tuple[str, str]], names: Collection[str] = (), *, hidden: int = 0) -> Pairs:
@@ -90,16 +78,7 @@ class Pairs:
     ) -> Pairs:
         """Keep the pairs that pass all filters, and the nodes still in a pair.
 
-        Parameters
-        ----------
-        min_count : float
-            How often a pair must have been seen.
-        vocabulary : collection of str, optional
-            Both ends must be in it.
-        leave_out : collection of str
-            Neither end may be in it.
-        min_links : int
-            How many pairs a node must be in; others are removed with their pairs until none is left.
+        Nodes in fewer than `min_links` pairs are removed with their pairs until none is left.
         """
         good = np.array(
             [(vocabulary is None or name in vocabulary) and name not in leave_out for name in self.names], dtype=bool
@@ -176,13 +155,7 @@ class Pairs:
 
 
 def read_pairs(path: Path | str) -> Pairs:
-    r"""Read pairs from a file of lines ``child <tab> parent`` or ``child <tab> parent <tab> count``.
-
-    Parameters
-    ----------
-    path : Path or str
-        UTF-8, plain or gzipped. A pair given twice is counted twice.
-    """
+    """Read pairs from a file of lines ``child <tab> parent`` or ``child <tab> parent <tab> count``; repeats add up."""
     path = Path(path)
     counts: dict[tuple[str, str], float] = {}
     try:

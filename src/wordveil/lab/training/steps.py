@@ -21,24 +21,11 @@ class Steps(ABC):
     """Moves the points, one batch of pairs after the other.
 
     For each pair the loss is ``-log(e^{-s·d(u,v)} / Σ e^{-s·d(u,v')})``, the sum over the parent ``v`` and random nodes
-    ``v'`` that are no parents of ``u``, with s the sharpness. A node's gradients of one batch are summed and divided
-    by the square root of how many they are: roots occur in every other pair, and would otherwise be thrown around.
+    ``v'`` that are no parents of ``u``, with s the sharpness. A node's gradients of one batch are summed and divided by
+    the square root of how many they are: roots occur in every other pair, and would otherwise be thrown around.
 
-    Parameters
-    ----------
-    shape : Geometry
-        How points are held and moved.
-    points : array of shape (nodes, dimension)
-        Where they start.
-    pairs : Pairs
-        What is learnt.
-    negatives : int
-        How many random nodes each pair is compared with.
-    sharpness : float
-        How much a unit of distance counts. Steps are divided by it, so that the training takes the same course at
-        another scale.
-    weighted : bool
-        Draw pairs in proportion to their counts instead of each once an epoch.
+    Steps are divided by the sharpness, so that the training takes the same course at another scale. If weighted, pairs
+    are drawn in proportion to their counts instead of each once an epoch.
     """
 
     def __init__(
@@ -50,11 +37,10 @@ class Steps(ABC):
         negatives: int = 50,
         sharpness: float = 1.0,
         weighted: bool = False,
+        device: str = "cpu",
     ) -> None:
-        self.shape = shape
-        self.negatives = negatives
-        self.sharpness = sharpness
-        self.weighted = weighted
+        self.shape, self.negatives, self.sharpness = shape, negatives, sharpness
+        self.weighted, self.device = weighted, device
         self._begin(np.asarray(points, dtype=np.float64), pairs)
 
     @abstractmethod
@@ -70,16 +56,8 @@ class Steps(ABC):
     def epoch(self, rate: float, batch: int, *, popular: bool, seed: list[int]) -> float:
         """Go once through the pairs and return the mean loss.
 
-        Parameters
-        ----------
-        rate : float
-            The length of a step by a gradient of length 1.
-        batch : int
-            How many pairs make a step.
-        popular : bool
-            Draw negatives by how many pairs a node is a parent in, to the power 0.75, instead of uniformly.
-        seed : list of int
-            Random seed.
+        `rate` is the length of a step by a gradient of length 1. Popular negatives are drawn by how many pairs a node
+        is a parent in, to the power 0.75, instead of uniformly.
         """
 
 

@@ -39,40 +39,20 @@ _SECONDS_BETWEEN_CHECKPOINTS = 30.0
 class Training:
     """How to train.
 
-    Parameters
-    ----------
-    dimension : int
-        How many coordinates a point has.
-    geometry : {"poincare", "lorentz", "euclidean"}
-        The ball, the hyperboloid, or flat space for comparison.
-    epochs : int
-        How often every pair is seen.
-    negatives : int
-        How many random nodes each pair is compared with.
-    rate : float
-        The length of a step by a gradient of length 1; falls linearly to 0 after the burn-in.
-    burn_in : int
-        How many epochs come first at a tenth of the rate and with popular negatives, to find good angles.
-    batch : int, optional
-        How many pairs make a step; by default an epoch has about 64 steps of 64 to 8,192 pairs.
-    sharpness : float
-        How much a unit of distance counts in the loss. A space trained at 4 is about a quarter of the size of one
-        trained at 1, in the same order; docs/hyperbolic.md says why noise needs a small one.
-    weighted : bool
-        Draw pairs in proportion to their counts.
-    seed : int
-        Random seed.
+    The burn-in runs at a tenth of the rate and with popular negatives, to find good angles. A space trained at a
+    sharpness of 4 is about a quarter of the size of one trained at 1, in the same order; docs/hyperbolic.md says why
+    noise needs a small one.
     """
 
-    dimension: int = 10
-    geometry: str = "lorentz"
-    epochs: int = 200
-    negatives: int = 50
-    rate: float = 0.3
+    dimension: int = 10  # how many coordinates a point has
+    geometry: str = "lorentz"  # the ball, the hyperboloid, or flat space for comparison
+    epochs: int = 200  # how often every pair is seen
+    negatives: int = 50  # how many random nodes each pair is compared with
+    rate: float = 0.3  # the length of a step by a gradient of length 1; falls linearly to 0 after the burn-in
     burn_in: int = 10
-    batch: int | None = None
+    batch: int | None = None  # how many pairs make a step; by default an epoch has about 64 steps of 64 to 8,192 pairs
     sharpness: float = 1.0
-    weighted: bool = False
+    weighted: bool = False  # draw pairs in proportion to their counts
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -127,22 +107,9 @@ def train(
 ) -> Trained:
     """Learn where the nodes are.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        What is a kind of what.
-    training : Training
-        How to train.
-    device : {"auto", "cpu", "cuda"}
-        Where to train; ``auto`` uses a CUDA device if there is one.
-    checkpoint : Path, optional
-        The file that the state is written to every half minute and at the end.
-    resume : bool
-        Continue from the checkpoint, if there is one; it must be of the same pairs and the same training.
-    evaluate_every : int, optional
-        How many epochs lie between two reconstructions of a sample of nodes, for the progress.
-    tell : callable, optional
-        Called with the progress after every epoch.
+    The state is written to `checkpoint` every half minute and at the end. To resume from it, the pairs and the training
+    must be the same; without one the training begins anew. `evaluate_every` is how many epochs lie between two
+    reconstructions of a sample of nodes, for the progress.
     """
     if not len(pairs):
         raise InputError("there are no pairs to learn from; loosen the filters.")
@@ -151,13 +118,9 @@ def train(
     points, begin, seconds = _begin(pairs, training, shape, checkpoint if resume else None)
     kind: type[Steps] = CudaSteps if device == "cuda" else CpuSteps
     steps = kind(
-        shape,
-        points,
-        pairs,
-        negatives=training.negatives,
-        sharpness=training.sharpness,
-        weighted=training.weighted,
-    )
+        shape, points, pairs, negatives=training.negatives, sharpness=training.sharpness, weighted=training.weighted,
+        device=device,
+    )  # fmt: skip
     batch = training.batch_for(len(pairs))
     saved = time.monotonic()
     for epoch in range(begin, training.epochs):

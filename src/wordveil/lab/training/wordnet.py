@@ -32,11 +32,8 @@ class Synset(NamedTuple):
 class WordNet:
     """The hierarchy of nouns and verbs, read from the database files when it is first asked for.
 
-    Parameters
-    ----------
-    folder : Path or str
-        Holds ``data.noun``, ``index.noun``, ``data.verb`` and ``index.verb``, plain or gzipped, and, to tell common
-        senses from rare ones, ``cntlist.rev``.
+    The folder holds ``data.noun``, ``index.noun``, ``data.verb`` and ``index.verb``, plain or gzipped, and, to tell
+    common senses from rare ones, ``cntlist.rev``.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -235,21 +232,8 @@ def word_pairs(
     A word stands for its commonest meaning, so that *state* is what *ohio* is and not what matter has. Synonyms are
     kinds of each other. A meaning on the way up that is the commonest one of no word of the vocabulary
     (*dance music*, between *techno* and *music*) is a hidden node: it helps the training and is no word of the
-    space.
-
-    Parameters
-    ----------
-    wordnet : WordNet
-        The hierarchy.
-    vocabulary : sequence of str
-        The words to keep, in the order they are to have.
-    leave_out : collection of str
-        Words to leave out, such as function words.
-    parts : collection of str
-        The parts of speech to take; a word whose commonest meaning is another is left out.
-    bases : callable, optional
-        Gives the part of speech and base form of everything a word may be a form of. A word is then left out
-        if it is a form of a commoner one: *years* has a meaning of its own (old age), but is the plural of *year*.
+    space. With `bases`, which gives the part of speech and base form of everything a word may be a form of, a form of a
+    commoner word is left out: *years* has a meaning of its own (old age), but is the plural of *year*.
     """
     main: dict[str, Synset] = {}
     for word in vocabulary:

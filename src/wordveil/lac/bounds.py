@@ -1,6 +1,27 @@
-"""Shuffling: nobody knows which report is whose. Three bounds from ε₀ alone, and one for each pair of words.
+"""What amplification is worth: every bound with its proof or its source beside it.
 
-All n reports come from one randomiser R: from records of one shape.
+Throughout, `epsilon` is the local ε₀ of a record, `records` is how many records of one shape are mixed, `delta` is the
+δ of the result, and `central` an ε of the result. A bound that is found by a search was itself checked.
+
+Samples of fixed size (`subsampled`): nobody knows whose record was taken. Proof (Balle, Barthe & Gaboardi 2018, for one
+record replaced). With probability ``1-q`` the record that differs is not in the sample, and the two outputs have one
+law. Otherwise they differ by the ε of what is done with the sample. The mixture of the two cases differs by
+``ln(1 + q(e^ε - 1))``, with ``q·δ``. This requires that the output does not tell which records were sampled: neither
+names nor the order may be kept. It also compares the record with every other one that may be sampled in its place, so
+the ε must hold for all records: where some of them are of another shape, it is seen whether one of its shape was
+sampled. ∎
+
+Thresholds after a sample (`thresholded`; Li, Qardaji & Su 2012, Theorem 5). Each record is taken with probability β; of
+the sample, only what occurs at least k times comes out, with its count. Adding or removing one record changes what is
+seen by at most ε, except with probability
+
+    ``δ = max over n >= ⌈k/γ - 1⌉ of Pr[Bin(n, β) > γn]``,  ``γ = 1 - (1-β)e^{-ε}``,  for ε >= -ln(1-β).
+
+That needs no noise, and it holds whatever noise there is. The maximum is over infinitely many n, but
+``Pr[Bin(n, β) > γn] <= e^{-n·KL(γ‖β)}`` falls below any value found, and there the search ends.
+
+Shuffling: nobody knows which report is whose. Three bounds from ε₀ alone, and one for each pair of words. All n reports
+come from one randomiser R: from records of one shape.
 
 Clones (Feldman, McMillan & Talwar, "Hiding Among the Clones", FOCS 2021). Every report of an ε₀-private randomiser is,
 with probability at least ``e^{-ε₀}``, drawn as if it came from one of the two inputs that are to be told apart: a
@@ -43,24 +64,42 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
 from wordveil.errors import OptionError
-from wordveil.lac.bounds.local import check_delta, check_records, smallest_epsilon
+from wordveil.guarantee import Guarantee, Notion
 from wordveil.parallel import blocks
 
 __all__ = [
+    "advanced",
+    "basic",
     "blanket",
     "blanket_delta",
     "blanket_of_rows",
+    "check_delta",
+    "check_rate",
+    "check_records",
+    "check_threshold",
     "clip_that_amplifies",
     "clones",
     "clones_delta",
     "closed_form",
     "closed_form_limit",
+    "composed",
+    "grouped",
+    "local_epsilon",
     "pairwise",
     "pairwise_delta",
+    "sample_size",
+    "smallest_epsilon",
+    "subsampled",
+    "thresholded",
+    "thresholded_delta",
 ]
 
 Probabilities = NDArray[np.float64]
 
+_STEPS = 50
+_LARGEST_EXPONENT = 700.0
+_STRIDE = 512
+_LARGEST_EPSILON = 50.0
 _HOPELESS = 100.0  # beyond this ε₀ no number of records on earth amplifies anything, and e^ε₀ cannot be computed with
 _TAIL = 1e-3  # of δ: the share that is given to numbers of clones too rare to look at
 _PARTS = 4096
@@ -68,6 +107,176 @@ _ROUNDING = 1e-6  # far above the relative error of the binomial figures
 _MOST_EXPONENT = 600.0
 _LEAST_GROWTH = -1.0 + 1e-12
 _SCALES = (math.log(1e-12), math.log(_MOST_EXPONENT))
+
+
+def check_delta(delta: float) -> float:
+    """Return a δ that makes sense, or refuse it."""
+    if not 0.0 < delta < 1.0:
+        raise OptionError("delta must lie between 0 and 1, both excluded.")
+    return delta
+
+
+def check_rate(rate: float) -> float:
+    """Return the rate of a sample if it makes sense, or refuse it."""
+    if not 0.0 < rate <= 1.0:
+        raise OptionError("the rate of a sample must be above 0 and at most 1.")
+    return rate
+
+
+def check_records(records: int) -> int:
+    """Return a number of records that makes sense, or refuse it."""
+    if records < 1:
+        raise OptionError("the number of records must be 1 or more.")
+    return records
+
+
+def smallest_epsilon(delta_at: Callable[[float], float], delta: float, most: float, least: float = 0.0) -> float:
+    """Return an ε at which `delta_at` stays within `delta`, as small as bisection finds; `most` if none below it does.
+
+    What is returned below `most` was itself put into `delta_at`, so it is a bound even where the function is not
+    monotone. (The root finders of scipy return a point that may lie on either side.)
+    """
+    low, high = least, most
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        if delta_at(middle) <= delta:
+            high = middle
+        else:
+            low = middle
+        if high - low <= 1e-9 * high:
+            break
+    return high
+
+
+def local_epsilon(mechanism: Mechanism[Any], guarantee: Guarantee | None = None) -> float:
+    """Return a bound on the log-ratio between any two words of the vocabulary; infinite where none is guaranteed.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What replaces words.
+    guarantee : Guarantee, optional
+        What is left of its guarantee under the options of a veil; the mechanism's own if not given.
+    """
+    guarantee = mechanism.guarantee if guarantee is None else guarantee
+    return guarantee.loss(mechanism.largest_distance) if guarantee.notion is Notion.METRIC else math.inf
+
+
+def basic(epsilon: float, delta: float, times: int) -> tuple[float, float]:
+    """Return (ε, δ) of several releases together: their sums."""
+    _check_times(times)
+    return times * epsilon, times * delta
+
+
+def advanced(epsilon: float, delta: float, times: int, slack: float) -> tuple[float, float]:
+    """Return (ε, δ) of several releases together by advanced composition, with `slack` added to δ.
+
+    Kairouz, Oh & Viswanath 2015, Theorem 3.4: ``ε√(2m ln(1/slack)) + m·ε·(e^ε-1)/(e^ε+1)``.
+    """
+    _check_times(times)
+    if not 0.0 < slack < 1.0:
+        raise OptionError("the slack of a composition must lie between 0 and 1, both excluded.")
+    spread = epsilon * math.sqrt(2.0 * times * math.log(1.0 / slack))
+    return spread + times * epsilon * math.tanh(epsilon / 2.0), times * delta + slack
+
+
+def composed(epsilon: float, delta: float, times: int, slack: float) -> tuple[float, float]:
+    """Return the better of `basic` and `advanced`, by ε."""
+    return min(basic(epsilon, delta, times), advanced(epsilon, delta, times, slack))
+
+
+def grouped(epsilon: float, delta: float, times: int, *, capped: bool = True) -> tuple[float, float]:
+    """Return (ε, δ) for a user with several records in one release: all of them may change at once.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What holds for one record.
+    times : int
+        How many records the user has.
+    capped : bool
+        Whether to cap δ at 1.
+    """
+    _check_times(times)
+    once, together = min(epsilon, _LARGEST_EXPONENT), min(times * epsilon, _LARGEST_EXPONENT)
+    total = delta * (times if epsilon == 0.0 else math.expm1(together) / math.expm1(once))
+    return times * epsilon, min(1.0, total) if capped else total
+
+
+def _check_times(times: int) -> None:
+    if times < 1:
+        raise OptionError("the number of a user's records must be 1 or more.")
+
+
+def subsampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
+    """Return (ε, δ) of an (ε, δ)-private step that sees a random share of the records.
+
+    Examples
+    --------
+    >>> epsilon, delta = subsampled(1.0, 1e-6, 0.1)
+    >>> round(epsilon, 4), delta
+    (0.1586, 1e-07)
+    """
+    check_rate(rate)
+    # ln(1 + q(e^ε - 1)) in a form that does not overflow
+    if epsilon > 30.0:
+        return epsilon + math.log(rate + (1.0 - rate) * math.exp(-epsilon)), rate * delta
+    return math.log1p(rate * math.expm1(epsilon)), rate * delta
+
+
+def sample_size(rate: float, records: int) -> int:
+    """Return how many records a sample of a share of them has.
+
+    Examples
+    --------
+    >>> sample_size(0.1, 1234)
+    123
+    """
+    return max(1, round(rate * records))
+
+
+def check_threshold(k: int, rate: float) -> None:
+    """Refuse a threshold or a rate that makes no sense."""
+    if k < 1:
+        raise OptionError("the threshold k must be 1 or more.")
+    if not 0.0 < rate < 1.0:
+        raise OptionError("the rate β of a k-threshold must lie between 0 and 1, both excluded.")
+
+
+def thresholded_delta(k: int, rate: float, epsilon: float) -> float:
+    """Return the δ of a k-threshold after sampling at this rate, for one ε; 1 where the theorem does not reach.
+
+    Examples
+    --------
+    >>> thresholded_delta(20, 0.1, 1.0) < 1e-8
+    True
+    """
+    check_threshold(k, rate)
+    if epsilon < -math.log1p(-rate):
+        return 1.0
+    cut = 1.0 - (1.0 - rate) * math.exp(-epsilon)
+    if cut <= rate:
+        return 1.0
+    if cut >= 1.0:  # rounded up to 1: all of k records are sampled
+        return rate**k
+    divergence = cut * math.log(cut / rate) + (1.0 - cut) * (math.log1p(-cut) - math.log1p(-rate))
+    start, worst = max(math.ceil(k / cut - 1.0), 0), 0.0
+    while math.exp(-start * divergence) > worst:
+        counts = np.arange(start, start + _STRIDE)
+        # a hair below γn counts as not above it: rounding may only make δ larger
+        worst = max(worst, float(scipy.stats.binom.sf(np.floor(cut * counts * (1.0 - 1e-14)), counts, rate).max()))
+        start += _STRIDE
+    return worst
+
+
+def thresholded(k: int, rate: float, delta: float) -> float:
+    """Return an ε that a k-threshold after sampling at this rate keeps with this δ; infinite if none up to 50 does."""
+    check_threshold(k, rate)
+    check_delta(delta)
+    found = smallest_epsilon(
+        lambda tried: thresholded_delta(k, rate, tried), delta, _LARGEST_EPSILON, -math.log1p(-rate)
+    )
+    return math.inf if found >= _LARGEST_EPSILON else found
 
 
 def closed_form_limit(records: int, delta: float) -> float:
