@@ -60,12 +60,17 @@ def on_post_page(output: str, *, page: Any, **_: Any) -> str:
 
 def all_help() -> str:
     """Return the help of the command and of each of its commands, as Markdown."""
-    from wordveil.cli.commands import app  # noqa: PLC0415 - the build refuses a broken command here, not at its start
+    from typer.main import get_command  # noqa: PLC0415 - the build refuses a broken command here, not at its start
 
-    groups = {group.name or "": group.typer_instance for group in app.registered_groups}
-    names: list[tuple[str, ...]] = [(command.name or "",) for command in app.registered_commands]
-    for group, inner in groups.items():
-        names += [(group,), *((group, command.name or "") for command in (inner.registered_commands if inner else ()))]
+    from wordveil.cli.commands import app  # noqa: PLC0415
+
+    names: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
+    for name, command in vars(get_command(app))["commands"].items():
+        inner = vars(command).get("commands", {})
+        (groups if inner else names).append((name,))
+        groups += [(name, below) for below in inner]
+    names += groups
     titles = ["## wordveil", *(f"{'#' * (len(name) + 1)} wordveil {' '.join(name)}" for name in names)]
     shown = [f"{title}\n\n{_block(told)}" for title, told in zip(titles, _helps([(), *names]), strict=True)]
     return "\n\n".join(shown)
