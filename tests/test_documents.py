@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -318,6 +319,13 @@ def test_the_page_of_python_has_every_public_name_and_mechanism(hooks: dict[str,
     described = {path.rpartition(".")[2] for path in re.findall(r"^::: (\S+)$", page, re.MULTILINE)}
     assert {name for name in wordveil.__all__ if not name.startswith("_")} <= described
     assert {kind.__name__ for kind in MECHANISMS.values()} <= described
+
+
+def test_the_page_of_python_names_only_what_is_there(hooks: dict[str, Any]) -> None:
+    page = hooks["on_page_markdown"]((ROOT / "docs/reference/python.md").read_text(encoding="utf-8"))
+    for path in re.findall(r"^::: (\S+)$", page, re.MULTILINE):
+        module, _, name = path.rpartition(".")
+        assert hasattr(import_module(module), name), path
 
 
 def test_the_page_of_guarantees_speaks_of_every_mechanism() -> None:
