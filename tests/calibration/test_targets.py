@@ -29,12 +29,7 @@ TARGETS = [
 ]
 
 
-@given(
-    edge=st.floats(1e-5, 1e5),
-    low=st.floats(1e-4, 1e3),
-    ratio=st.floats(1.5, 50),
-    batch=st.integers(1, 9),
-)
+@given(edge=st.floats(1e-5, 1e5), low=st.floats(1e-4, 1e3), ratio=st.floats(1.5, 50), batch=st.integers(1, 9))
 def test_a_search_finds_the_edge_from_anywhere(edge: float, low: float, ratio: float, batch: int) -> None:
     asked: list[float] = []
 

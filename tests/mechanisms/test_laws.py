@@ -47,10 +47,7 @@ def test_draws_follow_the_stated_probabilities(name: str, epsilon: float) -> Non
         rare = expected < 10
         observed, wanted = counts[~rare], expected[~rare]
         if expected[rare].sum() > 0:
-            observed, wanted = (
-                np.append(observed, counts[rare].sum()),
-                np.append(wanted, expected[rare].sum()),
-            )
+            observed, wanted = (np.append(observed, counts[rare].sum()), np.append(wanted, expected[rare].sum()))
         assert stats.chisquare(observed, wanted * observed.sum() / wanted.sum()).pvalue > ALPHA
 
 
@@ -131,8 +128,7 @@ def test_graph_on_the_bundled_space_follows_its_law(glove: EuclideanSpace) -> No
     common = expected > 10
     assert (
         stats.chisquare(
-            np.append(observed[common], observed[~common].sum()),
-            np.append(expected[common], expected[~common].sum()),
+            np.append(observed[common], observed[~common].sum()), np.append(expected[common], expected[~common].sum())
         ).pvalue
         > ALPHA
     )

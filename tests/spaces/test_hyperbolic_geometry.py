@@ -38,8 +38,7 @@ SLACK = 64 * ULP
 # A point: a direction, and how far from the boundary, from 1 (the origin) down to 1e-12.
 coordinates = st.floats(-1, 1).map(lambda x: x if abs(x) > 1e-12 else 0.0)
 points = st.tuples(
-    st.lists(coordinates, min_size=3, max_size=3).filter(lambda v: sum(x * x for x in v) > 1e-4),
-    st.floats(-12, 0),
+    st.lists(coordinates, min_size=3, max_size=3).filter(lambda v: sum(x * x for x in v) > 1e-4), st.floats(-12, 0)
 )
 
 

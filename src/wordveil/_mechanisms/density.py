@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import DRAWN_IN_FLOATS, NoiseMechanism, needs_vectors
 from wordveil._mechanisms.rows import RowDraws, WholeRows, drawn_closely
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -59,13 +59,13 @@ class Density(NoiseMechanism[EuclideanSpace]):
 
     name = "density"
     summary = "adds Laplace noise that prefers crowded regions and gives the nearest word"
-    in_brief = "ε per unit of Euclidean distance, for every two words"
+    in_brief = "ε per unit of Euclidean distance, for any two words"
     source = "challenges paper, which claims half the loss"
 
     def __init__(self, space: Space, epsilon: float, *, bandwidth: float | None = None) -> None:
         super().__init__(needs_vectors(self.name, space), epsilon)
         if bandwidth is not None and not (np.isfinite(bandwidth) and bandwidth > 0):
-            raise WordveilError("the bandwidth must be above 0, or left out.")
+            raise OptionError("the bandwidth must be above 0, or left out.")
         self._bandwidth = bandwidth
 
     @cached_property
@@ -75,10 +75,6 @@ class Density(NoiseMechanism[EuclideanSpace]):
             return float(self._bandwidth)
         typical = float(np.median(neighbourhoods(self.space, 1)[1])) if len(self.space) > 1 else 1.0
         return (typical or 1.0) / float(np.sqrt(self.space.dimension))
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"bandwidth": self._bandwidth}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -8,14 +8,13 @@ compared with, and for the audit to convict; `truncated` and `knn-truncated` do 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laplace import Laplace
 from wordveil._mechanisms.laws import SampledLaw
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -49,12 +48,8 @@ class Remapped(Laplace):
     def __init__(self, space: Space, epsilon: float, *, radius: float | None = None) -> None:
         super().__init__(space, epsilon)
         if radius is not None and not radius > 0:
-            raise WordveilError("the radius must be a distance above 0, or left out.")
+            raise OptionError("the radius must be a distance above 0, or left out.")
         self._radius = radius
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"radius": self._radius}
 
     @cached_property
     def radius(self) -> float:

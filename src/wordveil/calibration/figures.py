@@ -26,18 +26,10 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Curve:
-    """The figures of one mechanism over ε, as `Calibration.to_dict` returns them.
+    """The figures of one mechanism over ε, as `Calibration.to_dict` returns them."""
 
-    Parameters
-    ----------
-    label : str
-        What the curve is called.
-    measurements : list of dict
-        The figures, a dict for each ε.
-    """
-
-    label: str
-    measurements: list[dict[str, Any]]
+    label: str  # what the curve is called
+    measurements: list[dict[str, Any]]  # the figures, a dict for each ε
 
     def over(self, part: str, figure: str) -> tuple[list[float], list[float]]:
         """Return the ε and one figure at each, where there is one."""

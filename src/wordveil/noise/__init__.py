@@ -2,12 +2,7 @@
 
 from wordveil.noise.entropy import Entropy
 from wordveil.noise.gaussian import delta_between, sigma_for
-from wordveil.noise.hyperbolic import (
-    hyperbolic_radii,
-    icdm19_lengths,
-    icdm19_radius_distribution,
-    metropolis_points,
-)
+from wordveil.noise.hyperbolic import hyperbolic_radii, icdm19_lengths, icdm19_radius_distribution, metropolis_points
 from wordveil.noise.laplace import directions, laplace_lengths, log_gamma_draws
 
 __all__ = [

@@ -241,15 +241,6 @@ def join(space: PointSpace, edges: Edges, neighbours: Edges, likenesses: NDArray
 
     In each round every component but the largest takes its edge of greatest likeness to a word outside; those are
     edges of the maximum spanning tree. From no edges at all the whole tree comes out.
-
-    Parameters
-    ----------
-    space : PointSpace
-        The words.
-    edges : array of shape (edges, 2)
-        The graph so far.
-    neighbours, likenesses : arrays of shape (words, k)
-        The most similar other words of each word, most similar first: most rounds need no more than these.
     """
     words = len(space)
     while True:

@@ -45,18 +45,10 @@ SMALLEST_GAP = 1e-130
 
 
 class BallPoints(NamedTuple):
-    """Points of the Poincaré ball.
+    """Points of the Poincaré ball."""
 
-    Attributes
-    ----------
-    x : array of shape (..., n)
-        Coordinates, of length below 1 (or 1 after rounding).
-    gap : array of shape (...)
-        ``1 - ‖x‖²``, with all its digits.
-    """
-
-    x: Floats
-    gap: Floats
+    x: Floats  # (..., n): coordinates, of length below 1 (or 1 after rounding)
+    gap: Floats  # (...): ``1 - ‖x‖²``, with all its digits
 
 
 def ball_points(x: ArrayLike) -> BallPoints:

@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.laws.figures import Outputs, PerWord, Spread, expected_distinct, likeliest_sets
-from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Ids, Law, Question
+from wordveil._mechanisms.laws.figures import (
+    Effort,
+    Figures,
+    Guess,
+    Outputs,
+    PerWord,
+    Question,
+    Spread,
+    expected_distinct,
+    likeliest_sets,
+)
+from wordveil._mechanisms.laws.law import Ids, Law
 from wordveil.parallel import run
 from wordveil.progress import Watch, ignore, run_watched
 from wordveil.stats import Estimate
@@ -31,21 +41,11 @@ _ALIKE = 1e-9  # probabilities equal but for rounding count as equal
 
 
 class Survey(NamedTuple):
-    """What one pass over the inputs tells.
+    """What one pass over the inputs tells."""
 
-    Attributes
-    ----------
-    stays : PerWord
-        The chance of each input to stay itself.
-    columns : array of shape (outputs, inputs)
-        ``ln Pr[M(w)=y]`` for the outputs that were asked about.
-    guesses : list of Guess
-        The best guess under each prior.
-    """
-
-    stays: PerWord
-    columns: Floats
-    guesses: list[Guess]
+    stays: PerWord  # the chance of each input to stay itself
+    columns: Floats  # (outputs, inputs): ``ln Pr[M(w)=y]`` for the outputs that were asked about
+    guesses: list[Guess]  # the best guess under each prior
 
 
 class ExactLaw(Law):
@@ -53,19 +53,7 @@ class ExactLaw(Law):
 
     @abstractmethod
     def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
-        """Go once through some inputs, and find all that is to be known of them.
-
-        Parameters
-        ----------
-        inputs : array of int
-            The inputs.
-        priors : sequence of array
-            For each attacker how likely the inputs are, summing to 1.
-        outputs : array of int
-            The outputs whose columns are wanted.
-        watch : callable
-            Told how far it is.
-        """
+        """Go once through some inputs and find what they tell; the priors are over the inputs, each summing to 1."""
 
     def profile(self, ids: Ids) -> tuple[Floats, Floats]:
         """Return for each word the probabilities that an output of it can have, and how many outputs have each."""

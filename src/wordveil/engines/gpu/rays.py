@@ -24,17 +24,7 @@ _QUERIES = 1 << 18
 
 
 class DeviceRays(Rays):
-    """Follows noise from words to the words nearest to where it lands, on a device.
-
-    Parameters
-    ----------
-    matrix : array of shape (words, dimension)
-        The points of the words.
-    search : CertifiedSearch
-        The search for the nearest of them.
-    device : str
-        What PyTorch calls the device.
-    """
+    """Follows noise from words to the words nearest to where it lands, on a device."""
 
     def __init__(self, matrix: NDArray[np.float32], search: CertifiedSearch, device: str) -> None:
         super().__init__(matrix)
