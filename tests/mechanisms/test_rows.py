@@ -18,7 +18,7 @@ from tests.conftest import ALPHA, in_a_fork, make_poincare, make_space
 from wordveil._mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated
 from wordveil._mechanisms import rows as drawing
 from wordveil._mechanisms.rows import RowCache, RowDraws
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.kernels import kinds
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, MahalanobisSpace, Vocabulary
@@ -127,9 +127,9 @@ def test_the_memory_is_chosen_in_the_environment(monkeypatch: pytest.MonkeyPatch
     made.draw(np.arange(100))
     assert len(made.rows.cache) == 0
     monkeypatch.setenv("WORDVEIL_ROW_CACHE", "much")
-    with pytest.raises(WordveilError, match="whole number of MiB"):
+    with pytest.raises(OptionError, match="WORDVEIL_ROW_CACHE"):
         Exponential(make_space(), 0.5).draw(np.arange(3))
-    with pytest.raises(WordveilError, match="number of bytes"):
+    with pytest.raises(OptionError, match="memory"):
         RowCache(3, 3, np.float32, -1)
 
 

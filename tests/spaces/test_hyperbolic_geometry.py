@@ -20,7 +20,6 @@ from wordveil.spaces.hyperbolic_geometry import (
     from_hyperboloid,
     hyperboloid_distance,
     hyperboloid_exp,
-    hyperboloid_log,
     log_map,
     mobius_add,
     opposite,
@@ -135,8 +134,6 @@ def test_hyperboloid(a: tuple[list[float], float], b: tuple[list[float], float])
     assert hyperboloid_distance(p, p)[0] == 0.0
     back = to_hyperboloid(from_hyperboloid(p))
     assert np.allclose(back, p, rtol=1e-14, atol=0)
-    v = hyperboloid_log(p, q)
-    assert tangent_length(p, v)[0] == pytest.approx(truth, rel=1e-6, abs=4 * SLACK * scale)
 
 
 @settings(max_examples=100, deadline=None)

@@ -214,7 +214,7 @@ class Mechanism(ABC, Generic[SpaceT]):
 
 
 class NoiseMechanism(Mechanism[PointSpaceT]):
-    """Adds noise to the word's point and gives the word nearest to where it lands.
+    """Adds noise to the word's point and takes the word nearest to where it lands.
 
     All privacy comes from the noisy point; finding the nearest word looks at nothing else, so it costs none.
     """

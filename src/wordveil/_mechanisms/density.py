@@ -45,7 +45,7 @@ _DEPTH = 45.0  # tails below e^-45 of the mode are left out
 
 
 class Density(NoiseMechanism[EuclideanSpace]):
-    """Adds Laplace noise modulated by a kernel density of the vocabulary, and gives the nearest word.
+    """Adds Laplace noise modulated by a kernel density of the vocabulary, and takes the nearest word.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ class Density(NoiseMechanism[EuclideanSpace]):
     """
 
     name = "density"
-    summary = "adds Laplace noise that prefers crowded regions and gives the nearest word"
+    summary = "adds Laplace noise that prefers crowded regions, then takes the nearest word"
     in_brief = "ε per unit of Euclidean distance, for any two words"
     source = "challenges paper, which claims half the loss"
 
     def __init__(self, space: Space, epsilon: float, *, bandwidth: float | None = None) -> None:
         super().__init__(needs_vectors(self.name, space), epsilon)
         if bandwidth is not None and not (np.isfinite(bandwidth) and bandwidth > 0):
-            raise OptionError("the bandwidth must be above 0, or left out.")
+            raise OptionError("bandwidth must be above 0; leave it out for the default.")
         self._bandwidth = bandwidth
 
     @cached_property

@@ -47,7 +47,7 @@ class Exponential(ExponentialMechanism[Space]):
     def __init__(self, space: Space, epsilon: float, *, prior: str = "uniform", clip: float | None = None) -> None:
         super().__init__(space, epsilon)
         if clip is not None and not clip > 0:
-            raise OptionError("the clip must be a distance above 0, or left out.")
+            raise OptionError("clip must be a distance above 0; leave it out for none.")
         self.prior = prior
         self.clip = clip
         self._log_prior = log_prior(space, prior)
@@ -84,7 +84,7 @@ class Exponential(ExponentialMechanism[Space]):
         """What is promised for one word."""
         caveats = [self.rows.source.caveat]
         if self.clip is not None:
-            caveats.append(f"Any two words at all are told apart by at most e^{self.epsilon * self.clip:g}.")
+            caveats.append(f"An output changes the odds of no two words by more than e^{self.epsilon * self.clip:g}.")
         return self.make_guarantee(
             caveats=tuple(caveats), claim="ε·d (McSherry & Talwar 2007; for words, Carvalho et al. 2021 with a clip)"
         )

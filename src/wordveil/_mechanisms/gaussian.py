@@ -33,7 +33,7 @@ class GaussianNoise(ScaledMechanism[EuclideanSpace]):
     def __init__(self, space: Space, epsilon: float, delta: float) -> None:
         super().__init__(needs_vectors(self.name, space), epsilon)
         if not 0.0 < delta < 1.0:
-            raise OptionError("delta must lie between 0 and 1, both excluded.")
+            raise OptionError("delta must lie strictly between 0 and 1.")
         self.delta = float(delta)
 
     @property
@@ -63,7 +63,7 @@ class GaussianNoise(ScaledMechanism[EuclideanSpace]):
 
 
 class Gaussian(GaussianNoise):
-    """Adds Gaussian noise of one size to the word's vector and gives the nearest word.
+    """Adds Gaussian noise of one size to the word's vector and takes the nearest word.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ class Gaussian(GaussianNoise):
     """
 
     name = "gaussian"
-    summary = "adds Gaussian noise, calibrated analytically, and gives the nearest word"
-    in_brief = "(ε, δ) for words within a reach of each other"
+    summary = "adds Gaussian noise, calibrated analytically, then takes the nearest word"
+    in_brief = "(ε, δ) for words within the reach of each other"
     source = "Balle & Wang 2018"
 
     def __init__(self, space: Space, epsilon: float, *, delta: float = 1e-6, reach: float | None = None) -> None:
         super().__init__(space, epsilon, delta)
         if reach is not None and not (np.isfinite(reach) and reach > 0):
-            raise OptionError("reach must be a distance above 0, or left out.")
+            raise OptionError("reach must be a distance above 0; leave it out for the default.")
         self._reach = reach
 
     @cached_property
@@ -96,7 +96,7 @@ class Gaussian(GaussianNoise):
             return 1.0
         largest = float(neighbourhoods(self.space, 1)[1].max())
         if largest == 0.0:
-            raise OptionError("all words have a twin at distance 0, so give the option reach.")
+            raise OptionError("every word has a twin at distance 0, so there is no default reach; give one.")
         return largest
 
     @cached_property

@@ -50,7 +50,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     """
 
     name = "graph"
-    summary = "draws a word by hops on the graph of nearest words; the default"
+    summary = "draws a word by its hops on a graph of nearest words; the default"
     in_brief = "ε per hop, for any two words"
     source = "McSherry & Talwar 2007, on a graph"
     law_kind = ShellLaw
@@ -58,7 +58,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     def __init__(self, space: Space, epsilon: float, *, k: int | None = None, first: float = _FIRST) -> None:
         if isinstance(space, GraphSpace):
             if k is not None:
-                raise OptionError("this space is a graph already, so k cannot be chosen.")
+                raise OptionError("this space already is a graph, so k cannot be chosen; leave it out.")
             graph = space
         elif isinstance(space, PointSpace):
             k = _NEIGHBOURS if k is None else k
@@ -66,7 +66,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         else:
             raise SpaceError(f"the mechanism {self.name} needs a space of vectors or a neighbour graph.")
         if not 0.0 <= first <= 1.0:
-            raise OptionError("the cost of the first hop must be from 0 to 1.")
+            raise OptionError("first, the cost of the first hop, must be between 0 and 1.")
         super().__init__(graph, epsilon)
         self.k = k
         self.first = first

@@ -38,7 +38,7 @@ def needs_poincare(name: str, space: Space) -> PoincareSpace:
 
 
 class Hyperbolic(NoiseMechanism[PoincareSpace]):
-    """Adds hyperbolic Laplace noise to the word's point and gives the nearest word.
+    """Adds hyperbolic Laplace noise to the word's point and takes the nearest word.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
     """
 
     name = "hyperbolic"
-    summary = "adds exact hyperbolic Laplace noise and gives the nearest word"
-    in_brief = "ε per unit of hyperbolic distance, for any two words; ε above the dimension less one"
+    summary = "adds exact hyperbolic Laplace noise, then takes the nearest word"
+    in_brief = "ε per unit of hyperbolic distance, for any two words; needs ε above the dimension minus one"
     source = "this project, for Feyisetan et al. 2019"
 
     def __init__(self, space: Space, epsilon: float, *, generalise: float = 0.0) -> None:

@@ -37,7 +37,7 @@ _CLIP = 10e-5
 
 
 class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
-    """Adds the noise of the ICDM 2019 paper to the word's point and gives the nearest word.
+    """Adds the noise of the ICDM 2019 paper to the word's point and takes the nearest word.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
         if translate not in TRANSLATIONS:
             raise OptionError(f"translate must be one of {', '.join(TRANSLATIONS)}.")
         if sampler not in SAMPLERS:
-            raise OptionError(f"the sampler must be one of {', '.join(SAMPLERS)}.")
+            raise OptionError(f"sampler must be one of {', '.join(SAMPLERS)}.")
         if steps < 1:
-            raise OptionError("the chain must make at least 1 step.")
+            raise OptionError("steps must be 1 or more.")
         self.translate, self.sampler, self.steps = translate, sampler, int(steps)
 
     @property
@@ -83,7 +83,7 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
             claim="ε·d (Feyisetan et al. 2019)",
         )
         if self.translate == "add":
-            return promise.void("Noise added as a vector in the ball keeps no promise in hyperbolic distance.")
+            return promise.void("Noise added as a vector in the ball gives no guarantee in hyperbolic distance.")
         if self.sampler == "metropolis":
             return promise.void("The law of the paper's Markov chain is not known.")
         return promise

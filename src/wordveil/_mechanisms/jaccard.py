@@ -60,7 +60,7 @@ class Jaccard(GaussianNoise):
         if m < 1:
             raise OptionError("m must be 1 or more.")
         if not (dense > 0 and sparse > 0):
-            raise OptionError("the factors dense and sparse must be above 0.")
+            raise OptionError("dense and sparse must be factors above 0.")
         self.m, self.threshold, self.dense, self.sparse = int(m), threshold, float(dense), float(sparse)
 
     @cached_property
@@ -80,7 +80,7 @@ class Jaccard(GaussianNoise):
         """The standard deviation of every word's noise."""
         reach = float(self._distances[:, -1].mean())
         if reach == 0.0:
-            raise SpaceError("all words are at one place, so there is no distance to size the noise by.")
+            raise SpaceError("all words have the same vector, so there is no distance to scale the noise by.")
         sigma = reach * math.sqrt(2.0 * math.log(1.25 / self.delta)) / self.epsilon
         return sigma * np.where(self.is_sparse, self.sparse, self.dense)
 

@@ -37,7 +37,7 @@ class KnnTruncated(ExponentialMechanism[Space]):
     """
 
     name = "knn-truncated"
-    summary = "draws a word by its distance, all words beyond the k-th neighbour being alike"
+    summary = "draws a word by its distance; all words beyond the k-th neighbour are equally likely"
     in_brief = "ε per unit of the space's distance, for any two words"
     source = "challenges paper, left open there"
 

@@ -23,7 +23,7 @@ __all__ = ["Laplace"]
 
 
 class Laplace(ScaledMechanism[EuclideanSpace]):
-    """Adds multivariate Laplace noise to the word's vector and gives the nearest word.
+    """Adds multivariate Laplace noise to the word's vector and takes the nearest word.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Laplace(ScaledMechanism[EuclideanSpace]):
     """
 
     name = "laplace"
-    summary = "adds Laplace noise to the word's vector and gives the nearest word (WSDM 2020)"
+    summary = "adds Laplace noise to the word's vector, then takes the nearest word (WSDM 2020)"
     in_brief = "ε per unit of Euclidean distance, for any two words"
     source = "Feyisetan et al. 2020"
 
@@ -46,7 +46,7 @@ class Laplace(ScaledMechanism[EuclideanSpace]):
         """What is promised for one word."""
         return self.make_guarantee(
             caveats=(
-                "Distances of an embedding are large: between a word and its nearest one the loss is often several ε.",
+                "Distances in an embedding are large: between nearest words the loss is often several ε.",
                 DRAWN_IN_FLOATS,
             ),
             claim="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",

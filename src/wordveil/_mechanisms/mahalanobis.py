@@ -24,7 +24,7 @@ __all__ = ["Mahalanobis"]
 
 
 class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
-    """Adds Laplace noise stretched along the directions in which words vary most, and gives the nearest word.
+    """Adds Laplace noise stretched along the directions in which words vary most, and takes the nearest word.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
     """
 
     name = "mahalanobis"
-    summary = "adds Laplace noise shaped like the cloud of words and gives the nearest word"
+    summary = "adds Laplace noise shaped like the cloud of words, then takes the nearest word"
     in_brief = "ε per unit of Mahalanobis distance, for any two words"
     source = "Xu et al. 2020"
 
@@ -52,7 +52,7 @@ class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
         """What is promised for one word."""
         stretched = self.epsilon / np.sqrt(self.space.smallest_variance)
         return self.make_guarantee(
-            caveats=(f"In the Euclidean distance the promise is {round_up(stretched, 4):g} per unit.",),
+            caveats=(f"In Euclidean distance the promise is {round_up(stretched, 4):g} per unit.",),
             claim="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
         )
 

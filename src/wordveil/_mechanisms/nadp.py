@@ -52,8 +52,8 @@ class Nadp(GaussianNoise):
     """
 
     name = "nadp"
-    summary = "adds Gaussian noise sized by the word's neighbourhood and gives the nearest word"
-    in_brief = "(ε, δ) for words joined by an edge; lone words bare"
+    summary = "adds Gaussian noise sized by the word's neighbourhood, then takes the nearest word"
+    in_brief = "(ε, δ) for words joined by an edge; lone words get no noise"
     source = "NADP paper, which claims all words"
 
     def __init__(

@@ -44,7 +44,7 @@ def log_prior(space: Space, name: str) -> NDArray[np.float64]:
     if name == "density":
         logs = np.log(_density(space))
         return np.asarray(logs - logs.max())
-    raise OptionError(f"there is no prior of that name; choose one of {', '.join(PRIORS)}.")
+    raise OptionError(f"unknown prior; choose one of {', '.join(PRIORS)}.")
 
 
 def _falling(ranks: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ __all__ = ["Remapped"]
 
 
 class Remapped(Laplace):
-    """Adds Laplace noise and gives the nearest word among those within a radius of the original: no promise.
+    """Adds Laplace noise and takes the nearest word among those within a radius of the original: no promise.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Remapped(Laplace):
     """
 
     name = "remapped"
-    summary = "adds Laplace noise and gives the nearest word near the original: kept for comparison, no promise"
+    summary = "adds Laplace noise, then takes the nearest word near the original; for comparison, promises nothing"
     in_brief = "none"
     source = "challenges paper, after Andrés et al. 2013"
     law_kind = SampledLaw
@@ -48,7 +48,7 @@ class Remapped(Laplace):
     def __init__(self, space: Space, epsilon: float, *, radius: float | None = None) -> None:
         super().__init__(space, epsilon)
         if radius is not None and not radius > 0:
-            raise OptionError("the radius must be a distance above 0, or left out.")
+            raise OptionError("radius must be a distance above 0; leave it out for the default.")
         self._radius = radius
 
     @cached_property
@@ -63,7 +63,7 @@ class Remapped(Laplace):
         """What is promised for one word: nothing."""
         return self.make_guarantee(
             Notion.NONE,
-            caveats=("Which words can come out depends on the original.",),
+            caveats=("Which words can come out depends on the original, so an output may rule originals out.",),
             claim="that truncating to an admissible region keeps ε·d (challenges paper, 6.2)",
         )
 

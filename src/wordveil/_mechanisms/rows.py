@@ -206,7 +206,7 @@ def row_memory() -> int:
     """Return how many bytes of rows a process keeps: ``$WORDVEIL_ROW_CACHE``, in MiB, or the default."""
     chosen = os.environ.get(_SWITCH) or str(_DEFAULT)
     if not (chosen.isascii() and chosen.isdigit()):
-        raise OptionError(f"{_SWITCH} must be a whole number of MiB, 0 to keep nothing.")
+        raise OptionError(f"{_SWITCH} must be a whole number of MiB; 0 keeps nothing.")
     return int(chosen) << 20
 
 
@@ -259,7 +259,7 @@ class RowCache:
 
     def __init__(self, words: int, places: int, dtype: type[np.floating], memory: int | None = None) -> None:
         if memory is not None and memory < 0:
-            raise OptionError("the memory for rows is a number of bytes, 0 to keep nothing.")
+            raise OptionError("memory must be a number of bytes; 0 keeps nothing.")
         self._made_with = (words, places, dtype, memory)
         self._dtype = np.dtype(dtype)
         self._shares = memory is None

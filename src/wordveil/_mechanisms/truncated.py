@@ -36,7 +36,7 @@ class Truncated(Exponential):
     """
 
     name = "truncated"
-    summary = "draws a word by its distance, all words beyond a clip being alike"
+    summary = "draws a word by its distance; all words beyond a cut-off are equally likely"
     in_brief = "ε per unit of the space's distance, for any two words; e^(ε·clip) at most"
     source = "Carvalho et al. 2021 (TEM)"
 
@@ -44,7 +44,7 @@ class Truncated(Exponential):
         self, space: Space, epsilon: float, *, clip: float | None = None, beta: float = 0.05, prior: str = "uniform"
     ) -> None:
         if not 0.0 < beta < 1.0:
-            raise OptionError("beta must lie between 0 and 1, both excluded.")
+            raise OptionError("beta must lie strictly between 0 and 1.")
         self.beta = float(beta)
         self._clip = clip
         if clip is None and isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0:

@@ -23,7 +23,7 @@ __all__ = ["Vickrey"]
 
 
 class Vickrey(Laplace):
-    """Adds Laplace noise and gives the nearest word, or sometimes the second nearest.
+    """Adds Laplace noise and takes the nearest word, or sometimes the second nearest.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Vickrey(Laplace):
     """
 
     name = "vickrey"
-    summary = "adds Laplace noise and gives the nearest or the second nearest word"
+    summary = "adds Laplace noise, then takes the nearest or the second nearest word"
     in_brief = "ε per unit of Euclidean distance, for any two words"
     source = "Xu et al. 2021"
     law_kind = SampledLaw

@@ -115,8 +115,8 @@ def match(known: Side, other: Meter, by: str) -> Side:
     """
     wanted = known.value(by)
     if not 0.0 < wanted < 1.0:
-        raise OptionError("the known mechanism keeps nothing or everything at that epsilon; choose another.")
+        raise OptionError("at that epsilon the first mechanism keeps no word or every word; choose another.")
     found = solve(other, Target(MATCHED[by], wanted), span_of(other), sure=0.0)
     if not (np.isfinite(found) and found > 0):
-        raise OptionError(f"the mechanism {other.probe.name} has no epsilon with the same figure.")
+        raise OptionError(f"the mechanism {other.probe.name} reaches that figure at no epsilon; match by another.")
     return side(other, found, by)

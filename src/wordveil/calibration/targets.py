@@ -67,7 +67,7 @@ class Target:
         if self.kind not in TARGETS:
             raise OptionError(f"there is no target {self.kind!r}; choose one of {', '.join(TARGETS)}.")
         if not 0.0 < self.share <= 1.0:
-            raise OptionError("the share of words that must meet a target lies above 0 and is at most 1.")
+            raise OptionError("share, of the words that must meet a target, must be above 0 and at most 1.")
         if not (np.isfinite(self.bound) and self.bound > 0):
             raise OptionError("a target needs a value above 0.")
         if TARGETS[self.kind].is_probability and self.bound >= 1.0:

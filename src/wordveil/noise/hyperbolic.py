@@ -9,8 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil.noise.entropy import Entropy
-from wordveil.noise.laplace import log_gamma_draws
+from wordveil.noise.entropy import Entropy, log_gamma_draws
 
 __all__ = [
     "hyperbolic_radii",

@@ -150,10 +150,6 @@ class Law(ABC):
             Told how far it is.
         """
 
-    def columns(self, outputs: Ids, inputs: Ids) -> Floats:
-        """Return ``Pr[M(w)=y]``, a row for each output and a column for each input."""
-        return np.exp(self.log_columns(outputs, inputs))
-
     def stays(self, ids: Ids) -> PerWord:
         """Return the chance of each of these words to stay itself."""
         words = np.asarray(ids, dtype=np.int64)
