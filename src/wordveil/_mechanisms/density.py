@@ -119,19 +119,7 @@ class Density(NoiseMechanism[EuclideanSpace]):
 
 
 class MixingLaw:
-    """The law ``f(τ | D)`` of the mixing variable, and its mass ``g(D)``, in logarithms.
-
-    Parameters
-    ----------
-    dimension : int
-        The n of the space.
-    rate : float
-        The a of the noise.
-    bandwidth : float
-        The σ of the kernel.
-    largest : float
-        The largest D that will be asked for.
-    """
+    """The law ``f(τ | D)`` of the mixing variable, and its mass ``g(D)``, in logarithms, for D up to `largest`."""
 
     def __init__(self, dimension: int, rate: float, bandwidth: float, largest: float) -> None:
         self.dimension, self.rate, self.variance = dimension, rate, bandwidth**2

@@ -138,19 +138,7 @@ class Nadp(GaussianNoise):
 
 
 def neighbouring_pairs(space: EuclideanSpace, m: int, tau: float, *, count_self: bool = True) -> NDArray[np.int64]:
-    """Return the pairs of words in the neighbouring relation of the NADP paper.
-
-    Parameters
-    ----------
-    space : EuclideanSpace
-        The words and their vectors.
-    m : int
-        How many nearest words make a neighbourhood.
-    tau : float
-        How much two neighbourhoods must overlap.
-    count_self : bool
-        Whether a word counts among its own nearest words.
-    """
+    """Return the pairs of words in the neighbouring relation of the NADP paper; see `Nadp` for the options."""
     others = m - 1 if count_self else m
     if len(space) == 1 or others == 0:
         return np.empty((0, 2), dtype=np.int64)

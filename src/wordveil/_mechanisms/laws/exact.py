@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.figures import (
-    Effort,
     Figures,
     Guess,
     Outputs,
@@ -118,11 +117,6 @@ class RowLaw(ExactLaw):
     loss_words = 200
 
     mechanism: ExponentialMechanism[Any]
-
-    def __init__(
-        self, mechanism: ExponentialMechanism[Any], effort: Effort | None = None, watch: Watch = ignore
-    ) -> None:
-        super().__init__(mechanism, effort, watch)
 
     def rows(self, ids: Ids) -> Floats:
         """Return the probabilities of every output, a row for each of these words."""
