@@ -47,6 +47,7 @@ NEEDS = {
     "docs/service.md": ("fastapi", "uvicorn"),
     "docs/spark.md": ("pyspark", "pandas"),
     "docs/csv-column.md": ("pandas",),
+    "docs/reading.md": ("sklearn",),
 }
 
 _FENCE = re.compile(

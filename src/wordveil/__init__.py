@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism, mechanism, register
     from wordveil.guarantee import Guarantee, Notion
     from wordveil.noise import Entropy
+    from wordveil.reading import Reader
     from wordveil.spaces import Space, load_space
     from wordveil.text import Document, Release, Report, Veil
 
@@ -42,6 +43,7 @@ __all__ = [
     "Mechanism",
     "Notion",
     "OptionError",
+    "Reader",
     "Release",
     "Report",
     "Space",
@@ -60,6 +62,7 @@ _LAZY = {
     "wordveil._mechanisms": ("Mechanism", "mechanism", "register"),
     "wordveil.guarantee": ("Guarantee", "Notion"),
     "wordveil.noise": ("Entropy",),
+    "wordveil.reading": ("Reader",),
     "wordveil.spaces": ("Space", "load_space"),
     "wordveil.text": ("Document", "Release", "Report", "Veil"),
 }

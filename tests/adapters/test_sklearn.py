@@ -1,4 +1,4 @@
-"""The scikit-learn transformer, with scikit-learn's own checks of estimators."""
+"""The scikit-learn transformers, with scikit-learn's own checks of estimators."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import wordveil.adapters.sklearn as adapter
-from wordveil import InputError, Notion, OptionError, UnprovenError
-from wordveil.adapters.sklearn import VeilText
+from wordveil import InputError, Notion, OptionError, Reader, UnprovenError, mechanism
+from wordveil.adapters.sklearn import ReadVeiled, VeilText
 from wordveil.spaces import EuclideanSpace
 
 GOOD = ["a wonderful film", "great acting and a lovely story", "brilliant, funny and moving", "an excellent picture"]
@@ -46,7 +46,8 @@ def _small_space(toy: EuclideanSpace, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_small_space")
 @pytest.mark.filterwarnings("ignore")  # the checks warn of what they skip
-def test_the_checks_of_estimators(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("made", [VeilText(), ReadVeiled(kind="table")], ids=["VeilText", "ReadVeiled"])
+def test_the_checks_of_estimators(made: VeilText | ReadVeiled, monkeypatch: pytest.MonkeyPatch) -> None:
     """They fit on numbers, so numbers are read as words here; everything else is as in use."""
     validate = vars(adapter)["validate_data"]
 
@@ -57,17 +58,18 @@ def test_the_checks_of_estimators(monkeypatch: pytest.MonkeyPatch) -> None:
         return words.reshape(cells.shape)
 
     monkeypatch.setattr(adapter, "validate_data", in_words)
-    done = check_estimator(VeilText(), expected_failed_checks=DO_NOT_APPLY, on_skip=None)
+    done = check_estimator(made, expected_failed_checks=DO_NOT_APPLY, on_skip=None)
     passed = [check["check_name"] for check in done if check["status"] == "passed"]
     assert len(passed) > 25
     assert {"check_estimators_overwrite_params", "check_n_features_in", "check_set_params"} <= set(passed)
 
 
 @pytest.mark.usefixtures("_small_space")
-def test_without_numbers_read_as_words() -> None:
+@pytest.mark.parametrize("made", [VeilText(), ReadVeiled()], ids=["VeilText", "ReadVeiled"])
+def test_without_numbers_read_as_words(made: VeilText | ReadVeiled) -> None:
     for wrong in ([1.0, 2.0], [["text", 3]], ["text", None], ["text", np.nan], "canary", [[["canary"]]]):
         with pytest.raises(InputError) as caught:
-            VeilText().fit(wrong)
+            made.fit(wrong)
         assert "canary" not in str(caught.value)
 
 
@@ -136,3 +138,61 @@ def test_a_classifier_of_veiled_texts() -> None:
     pipeline = Pipeline([("veil", VeilText(epsilon=4)), ("count", TfidfVectorizer()), ("judge", LogisticRegression())])
     texts, labels = (GOOD + BAD) * 50, ([1] * len(GOOD) + [0] * len(BAD)) * 50
     assert 0.55 < pipeline.fit(texts, labels).score(texts, labels) <= 1.0
+
+
+@pytest.mark.usefixtures("_small_space")
+def test_reading_gives_what_a_reader_gives(toy: EuclideanSpace) -> None:
+    veiled = ["zqa zqb, zqc", "", "zqd zqa"]
+    for kind in ("population", "table"):
+        read = ReadVeiled(3.0, select="all", kind=kind, options={"k": 5})
+        found = read.fit_transform(veiled)
+        reader = Reader(mechanism("graph", toy, epsilon=3.0, k=5), kind=kind, select="all").fit(veiled)
+        assert np.array_equal(found, reader.transform(veiled))
+        assert read.get_feature_names_out().tolist() == [f"text_{number}" for number in range(toy.dimension)]
+    table = read.fit([["zqa", "zqb zqc"], ["zqd", ""]])
+    assert table.n_features_in_ == 2
+    assert table.transform([["zqa", "zqb"]]).shape == (1, 2 * toy.dimension)
+    assert table.get_feature_names_out()[-1] == f"x1_{toy.dimension - 1}"
+    with pytest.raises(InputError):
+        table.transform(["canary"])
+    with pytest.raises(InputError):
+        ReadVeiled(select="all").fit(["", "…"])  # nothing to learn from
+
+
+@pytest.mark.usefixtures("_small_space")
+def test_parameters_clones_and_copies_of_what_reads() -> None:
+    made = ReadVeiled(1.5, mechanism="exponential", prior=np.ones(60), select="all")
+    copy = clone(made)
+    assert copy.get_params().keys() == made.get_params().keys()
+    assert copy.set_params(epsilon=2.5, prior="uniform").fit(["zqa"]).reader_.mechanism.epsilon == 2.5
+    again = pickle.loads(pickle.dumps(copy))  # noqa: S301
+    assert np.allclose(again.transform(["zqa zqb"]), copy.transform(["zqa zqb"]))
+    with pytest.raises(NotFittedError):
+        ReadVeiled().transform(["zqa"])
+    for wrong in ({"kind": "context"}, {"kind": "nothing"}, {"select": "marked"}, {"mechanism": "nothing"}):
+        with pytest.raises(OptionError):
+            ReadVeiled(**wrong).fit(["zqa"])  # type: ignore[arg-type]
+
+
+def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trained and tested on veiled texts, and told how they were veiled by their report."""
+    listed = {word for text in GOOD + BAD for word in text.replace(",", "").split()} & set(glove.vocabulary)
+    small = glove.restrict(np.union1d(np.arange(2000), [glove.vocabulary.id(word) for word in listed]))
+    monkeypatch.setattr(adapter, "load_space", lambda _: small)
+    generator = np.random.default_rng(0)
+    words = [sorted({word for text in texts for word in text.replace(",", "").split()}) for texts in (GOOD, BAD)]
+    labels = generator.integers(0, 2, 600)
+    clean = [" ".join(generator.choice(words[1 - label], 6)) for label in labels.tolist()]
+    veil = VeilText(5.0, random_state=1).fit(clean)
+    veiled, report = veil.transform(clean), veil.veil_.report()
+    as_it_stands = ReadVeiled(1e3, kind="table").fit_transform(veiled)
+
+    def score(vectors: Any) -> float:
+        half = len(labels) // 2
+        judge = LogisticRegression(max_iter=1000).fit(vectors[:half], labels[:half])
+        return float(judge.score(vectors[half:], labels[half:]))
+
+    read = ReadVeiled(report=report, space="small").fit(veiled[:300]).transform(veiled)
+    assert score(read) > score(as_it_stands) + 0.02
+    pipeline = make_pipeline(ReadVeiled(report=report, space="small"), LogisticRegression(max_iter=1000))
+    assert pipeline.fit(veiled[:300], labels[:300]).score(veiled[300:], labels[300:]) == pytest.approx(score(read))

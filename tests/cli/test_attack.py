@@ -75,6 +75,53 @@ def test_bayes_learns_a_mechanism_that_states_no_law(capfd: pytest.CaptureFixtur
     assert not json.loads(out)["results"][0]["exact"]
 
 
+def test_repeats_need_no_text(capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "repeats.svg"
+    asked = ("repeats", *SPACE, "-e", "1", "-e", "4", "--tokens", "300")
+    code, out, err = run(capfd, folder, *asked, "--json", "--figure", str(figure))
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    assert (facts["attack"], facts["mechanism"], facts["confidence"]) == ("repeats", "graph", 0.95)
+    low, high = facts["results"]
+    assert [one["times"] for one in low["words"]] == [1, 2, 3, 5, 10]
+    assert sorted(low["words"][0]) == ["found", "right_when_sure", "sure", "times"]
+    assert low["words"][0]["found"]["high"] < high["words"][-1]["found"]["low"]
+    assert low["revealed"]["value"] < high["revealed"]["value"] < high["uncertainty"] == low["uncertainty"]
+    assert (low["exact"], low["names"], low["places"]) == (True, [], None)
+    assert figure.stat().st_size > 5000
+    code, out, err = run(capfd, folder, *asked)
+    assert (code, err) == (0, "")
+    assert f"{100 * low['words'][-1]['found']['value']:.1f}%" in out
+    assert f"{high['revealed']['value']:.1f} of {high['uncertainty']:.1f} bits" in out
+
+
+def test_repeats_look_at_words_that_recur_in_a_record(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    asked = ["repeats", "mail.csv", "--column", "text", *SPACE, "--reference", "public.txt", "-e", "2", "-n", "4"]
+    code, _, err = run(capfd, folder, *asked, "--json")
+    assert (code, "--column" in err) == (2, True)  # a reference of lines has no columns
+    asked[asked.index("public.txt")] = "mail.csv"
+    code, out, err = run(capfd, folder, *asked, "-n", "2", "--json")
+    assert (code, err) == (0, "")
+    (apart,) = json.loads(out)["results"]
+    assert [one["times"] for one in apart["names"]] == [2, 4]
+    code, out, err = run(capfd, folder, *asked, "-n", "2", "--author-column", "author", "--json")
+    (joined,) = json.loads(out)["results"]
+    assert apart["prior"] == "reference text"
+    assert 2 <= apart["places"] < joined["places"]
+    assert 0.0 < joined["linked"]["low"] < joined["linked"]["high"] < 1.0
+    code, out, err = run(capfd, folder, *asked)
+    assert (code, err) == (0, "")
+    assert out.count("suspects") == 2  # the words of the text, and those that recur
+
+
+def test_repeats_learn_a_mechanism_that_states_no_law(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    asked = ("repeats", "private.txt", *SPACE, "-m", "laplace", "-e", "4", "--draws", "5000", "--tokens", "100")
+    code, out, err = run(capfd, folder, *asked)
+    assert (code, err) == (0, "")
+    assert "at least" in out
+    assert "learnt" in out
+
+
 @pytest.mark.parametrize("order", ["2", "3"])
 def test_sentence_uses_a_reference_text(capfd: pytest.CaptureFixture[str], folder: Path, order: str) -> None:
     asked = ("sentence", "private.txt", *SPACE, "--reference", "public.txt", "-e", "12", "--order", order)
@@ -143,6 +190,18 @@ def test_vectors_are_turned_back_into_words(capfd: pytest.CaptureFixture[str], f
         (("bayes", "private.txt", *SPACE, "-e", "1", "--figure", "success.gif"), ".png or .svg"),
         (("bayes", "mail.csv", *SPACE, "-e", "1"), "--column"),
         (("bayes", "private.txt", *SPACE, "-e", "1", "-m", "none"), "'none'"),
+        (("repeats", *SPACE), "--epsilon"),
+        (("repeats", *SPACE, "-e", "1", "--times", "0"), "times"),
+        (("repeats", *SPACE, "-e", "1", "--times", "101"), "times"),
+        (("repeats", *SPACE, "-e", "1", "--select", "words"), "--select"),
+        (("repeats", *SPACE, "-e", "1", "--prior", "best"), "prior"),
+        (("repeats", *SPACE, "-e", "1", "--prior", "uniform", "--reference", "public.txt"), "--reference"),
+        (("repeats", *SPACE, "-e", "1", "--column", "text"), "--column"),
+        (("repeats", *SPACE, "-e", "1", "--author-column", "author"), "--author-column"),
+        (("repeats", "mail.csv", *SPACE, "-e", "1", "--author-column", "author"), "--column"),
+        (("repeats", "mail.csv", *SPACE, "-e", "1"), "--column"),
+        (("repeats", "absent.txt", *SPACE, "-e", "1"), "absent.txt"),
+        (("repeats", *SPACE, "-e", "1", "--figure", "success.gif"), ".png or .svg"),
         (("authors", "mail.csv", *SPACE, "-e", "1", "--author-column", "who"), "who"),
         (("authors", "mail.csv", *SPACE, "-e", "1", "--method", "nose"), "koppel"),
         (("membership", "mail.csv", *SPACE, "-e", "1", "--scrambler", "incognito"), "--scrambler"),

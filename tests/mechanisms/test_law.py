@@ -95,6 +95,34 @@ def test_no_guess_is_right_more_often_than_the_best(name: str, seed: int, missin
     assert (prior[guess.words] > 0).all()
 
 
+@settings(deadline=None, max_examples=25)
+@given(name=st.sampled_from(sorted(EXACT)), seed=st.integers(0, 999), missing=st.integers(0, WORDS - 1))
+def test_the_information_is_that_of_the_whole_table(name: str, seed: int, missing: int) -> None:
+    law, table = law_named(name)
+    prior = some_prior(seed, missing)
+    joint = prior[:, None] / prior.sum() * table
+    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    there = joint > 0
+    found = law.information(prior)
+    assert found.value == pytest.approx((joint[there] * np.log2(joint[there] / apart[there])).sum(), rel=1e-3, abs=1e-5)
+    assert found.low == found.high
+
+
+def test_the_information_of_a_learnt_law_is_no_more_than_the_truth() -> None:
+    prior = some_prior(8)
+    entropy = -(prior / prior.sum()) @ np.log2(prior / prior.sum())
+    assert Bare(SPACE).law().information(prior).value == pytest.approx(entropy, rel=0.1)
+    assert Blank(SPACE).law().information(prior).low < 0.02
+    law, _ = law_named("graph")
+
+    class Concealed(Blank):
+        draw = law.mechanism.draw
+
+    learnt, truth = Concealed(SPACE).law(Effort(draws=5000)).information(prior), law.information(prior).value
+    assert learnt.low < truth
+    assert learnt.value > truth - 0.2
+
+
 @pytest.mark.parametrize("name", EXACT)
 def test_the_posterior_is_the_prior_where_nothing_is_revealed(name: str) -> None:
     kind, options = EXACT[name]
@@ -120,6 +148,27 @@ def test_frequencies_are_found_again_from_counts(name: str) -> None:
     assert (impossible[10:] == 0).all()
 
 
+@settings(deadline=None, max_examples=40)
+@given(
+    name=st.sampled_from(sorted(EXACT)),
+    epsilon=st.sampled_from([0.1, 3.0, 40.0]),
+    seed=st.integers(0, 999),
+    missing=st.integers(0, WORDS - 1),
+    seen=st.integers(1, WORDS),
+)
+def test_a_round_on_counts_is_what_bayes_says(name: str, epsilon: float, seed: int, missing: int, seen: int) -> None:
+    law, table = law_named(name, epsilon)
+    prior = some_prior(seed, missing)
+    prior /= prior.sum()
+    counts = np.zeros(WORDS)
+    counts[np.random.default_rng(seed).permutation(WORDS)[:seen]] = 7.0
+    joint = prior[:, None] * table
+    possible = counts * (joint.sum(axis=0) > 1e-30)  # what hardly any word gives is not seen
+    if possible.any():
+        behind = (joint / np.maximum(joint.sum(axis=0), 1e-300)) @ (possible / possible.sum())
+        assert law.explain_counts(possible, prior, rounds=1) == pytest.approx(behind, rel=1e-4, abs=1e-9)
+
+
 def test_what_makes_no_sense_is_refused() -> None:
     law, _ = law_named("graph")
     for prior in (np.zeros(WORDS), np.ones(WORDS - 1), np.full(WORDS, np.nan), -np.ones(WORDS)):
@@ -127,6 +176,8 @@ def test_what_makes_no_sense_is_refused() -> None:
             law.best_guess(prior)
         with pytest.raises(OptionError):
             law.posterior(EVERYONE, prior)
+        with pytest.raises(OptionError):
+            law.information(prior)
     for counts in (np.zeros(WORDS), np.ones(3), -np.ones(WORDS)):
         with pytest.raises(OptionError):
             law.explain_counts(counts)

@@ -1,4 +1,4 @@
-"""A scikit-learn transformer that veils texts."""
+"""Transformers for scikit-learn: one veils texts, one reads veiled texts as vectors."""
 # ruff: noqa: E402 - a missing package is reported before it is imported
 
 from __future__ import annotations
@@ -18,13 +18,33 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.adapters._cells import check_texts, veil_cells
+from wordveil.reading import Reader
 from wordveil.spaces import load_space
 from wordveil.text import Veil
 
-__all__ = ["VeilText"]
+__all__ = ["ReadVeiled", "VeilText"]
 
 
-class VeilText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class _OfTexts(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A transformer whose input is texts one after another, or a table of texts."""
+
+    def _check(self, X: Any, *, reset: bool) -> NDArray[np.object_]:
+        """Return the texts as an array, checked, with the names of their columns noted or compared."""
+        # scikit-learn's own refusals of wrong dimensions quote what they were given, which is private here.
+        dimensions = X.ndim if hasattr(X, "ndim") else np.asarray(X, dtype=object).ndim
+        if dimensions not in {1, 2}:
+            raise InputError("X must hold texts one after another, or a table of texts.")
+        is_table = dimensions == 2
+        if reset and hasattr(self, "n_features_in_"):
+            del self.n_features_in_
+        elif not reset and is_table != hasattr(self, "n_features_in_"):
+            raise InputError("fit and transform must both be given a table, or both be given texts one after another.")
+        cells = validate_data(self, X, reset=reset, dtype=object, ensure_2d=is_table, ensure_all_finite=False)
+        check_texts(cells.ravel().tolist(), "X")
+        return cells
+
+
+class VeilText(_OfTexts):
     """Veils texts in a pipeline, those of training and those to predict for alike.
 
     Takes texts one after another (a list, an array or a Series of strings) or a table whose columns are all text, and
@@ -146,21 +166,6 @@ class VeilText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return _check_feature_names_in(self, input_features)
         return np.array(["text"] if input_features is None else input_features, dtype=object)
 
-    def _check(self, X: Any, *, reset: bool) -> NDArray[np.object_]:
-        """Return the texts as an array, checked, with the names of their columns noted or compared."""
-        # scikit-learn's own refusals of wrong dimensions quote what they were given, which is private here.
-        dimensions = X.ndim if hasattr(X, "ndim") else np.asarray(X, dtype=object).ndim
-        if dimensions not in {1, 2}:
-            raise InputError("X must hold texts one after another, or a table of texts.")
-        is_table = dimensions == 2
-        if reset and hasattr(self, "n_features_in_"):
-            del self.n_features_in_
-        elif not reset and is_table != hasattr(self, "n_features_in_"):
-            raise InputError("fit and transform must both be given a table, or both be given texts one after another.")
-        cells = validate_data(self, X, reset=reset, dtype=object, ensure_2d=is_table, ensure_all_finite=False)
-        check_texts(cells.ravel().tolist(), "X")
-        return cells
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "veil_")
 
@@ -169,4 +174,130 @@ class VeilText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.transformer_tags.preserves_dtype = []
         tags.non_deterministic = True
+        return tags
+
+
+class ReadVeiled(_OfTexts):
+    """Reads veiled texts as vectors, for any classifier behind it in a pipeline.
+
+    A classifier learns more from the words that may be behind the drawn ones than from those themselves. Takes veiled
+    texts one after another, or a table whose columns are all veiled text, and returns a vector for each text: the mean
+    over its words, those of several columns side by side. Nothing but the release is used, so it costs no privacy.
+
+    Parameters
+    ----------
+    epsilon : float
+        The ε that the texts were veiled with.
+    mechanism : str
+        The name of the mechanism that veiled them.
+    options : dict, optional
+        Options of the mechanism.
+    space : str or Path, optional
+        The name of a bundled space, or an embedding file; ``glove-50k`` or what the report says if not given.
+    select : {"content", "all"}
+        Which words were veiled.
+    kind : {"population", "table"}
+        Whether `fit` learns word frequencies from the veiled texts of training, or public knowledge will do.
+    prior : {"space", "uniform"}, path or array
+        How likely words are by public knowledge; see `wordveil.Reader`.
+    report : dict, str or Path, optional
+        The report of the release, which then says the mechanism, its options, ε and selection: the parameters
+        for these are not looked at.
+
+    Attributes
+    ----------
+    reader_ : Reader
+        What reads the texts.
+    n_features_in_ : int
+        The number of columns; only for a table.
+    feature_names_in_ : array of str
+        The names of the columns; only for a table with names.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> veiled = VeilText(epsilon=6).fit_transform(["The ship left the harbour.", "Rain fell on the city."])
+    >>> pipeline = make_pipeline(ReadVeiled(epsilon=6), LogisticRegression())
+    >>> pipeline.fit(veiled, [0, 1]).predict(veiled).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 4.0,
+        *,
+        mechanism: str = "graph",
+        options: dict[str, Any] | None = None,
+        space: str | Path | None = None,
+        select: str = "content",
+        kind: str = "population",
+        prior: Any = "space",
+        report: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.options = options
+        self.space = space
+        self.select = select
+        self.kind = kind
+        self.prior = prior
+        self.report = report
+
+    def fit(self, X: Any, y: Any = None) -> ReadVeiled:  # noqa: ARG002 - scikit-learn's signature
+        """Make the reader, and let it learn from the veiled texts what its kind can learn.
+
+        Parameters
+        ----------
+        X : array-like of str, of shape (n_texts,) or (n_texts, n_columns)
+            The veiled texts.
+        y : ignored
+            There for scikit-learn's interface.
+        """
+        cells = self._check(X, reset=True)
+        if self.report is None:
+            space = load_space("glove-50k" if self.space is None else self.space)
+            made = make_mechanism(self.mechanism, space, epsilon=self.epsilon, **(self.options or {}))
+            reader = Reader(made, kind=self.kind, prior=self.prior, select=self.select)
+        else:
+            opened = None if self.space is None else load_space(self.space)
+            reader = Reader.of_report(self.report, space=opened, kind=self.kind, prior=self.prior)
+        self.reader_ = reader.fit(cells.ravel().tolist())
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Return the vectors of veiled texts, of shape (n_texts, d), or (n_texts, n_columns · d) for a table.
+
+        Parameters
+        ----------
+        X : array-like of str, of shape (n_texts,) or (n_texts, n_columns)
+            The veiled texts.
+        """
+        check_is_fitted(self)
+        cells = self._check(X, reset=False)
+        return self.reader_.transform(cells.ravel().tolist()).reshape(len(cells), -1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return a name for each coordinate: that of its column, and a number.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names for the columns, if they had none.
+        """
+        check_is_fitted(self)
+        if hasattr(self, "n_features_in_"):
+            columns = _check_feature_names_in(self, input_features)
+        else:
+            columns = ["text"] if input_features is None else input_features
+        names = [f"{column}_{number}" for column in columns for number in range(self.reader_.dimension)]
+        return np.array(names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "reader_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
         return tags

@@ -5,12 +5,14 @@ returns how often they are right, as an `Estimate` with a confidence interval. N
 a text.
 
 - `attack_words`: optimal Bayesian inference of each word from its replacement and a public `Prior`, without context.
+- `attack_repeats`: the same from several draws of each word, as of a name that recurs or a text that is released again.
 - `attack_sentences`: the same with the words around it as context, by an `NgramModel`.
 - `attack_vectors`: which word a released noisy vector stands for, and NADP's overlap estimate and skewness.
 """
 
 from wordveil.attacks.knowledge import Prior, Words, sentences_of, words_of
 from wordveil.attacks.language import NgramModel
+from wordveil.attacks.repeats import Repeat, RepeatAttack, attack_repeats
 from wordveil.attacks.sentences import SentenceAttack, attack_sentences
 from wordveil.attacks.vectors import VectorAttack, attack_released, attack_vectors
 from wordveil.attacks.words import WordAttack, attack_words
@@ -18,11 +20,14 @@ from wordveil.attacks.words import WordAttack, attack_words
 __all__ = [
     "NgramModel",
     "Prior",
+    "Repeat",
+    "RepeatAttack",
     "SentenceAttack",
     "VectorAttack",
     "WordAttack",
     "Words",
     "attack_released",
+    "attack_repeats",
     "attack_sentences",
     "attack_vectors",
     "attack_words",

@@ -15,29 +15,31 @@ if TYPE_CHECKING:
 __all__ = ["draw_overlaps", "draw_rates"]
 
 
-def draw_rates(epsilons: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str) -> Figure:
-    """Draw how success grows with ε, with its intervals.
+def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str = "ε") -> Figure:
+    """Draw how success grows with ε, or with something else, with its intervals.
 
     Parameters
     ----------
-    epsilons : sequence of float
-        The ε.
+    along : sequence of float
+        The ε, or whatever it grows with.
     curves : mapping of str to sequence of Estimate
-        For each curve its name and its figure at each ε.
+        For each curve its name and its figure at each of them.
     title : str
         The title.
+    axis : str
+        What it grows with.
     """
     figure = new_figure(6.0, 4.0)
     axes = figure.add_subplot()
     for name, rates in curves.items():
-        found = sorted(zip(epsilons, rates, strict=True), key=lambda point: point[0])
+        found = sorted(zip(along, rates, strict=True), key=lambda point: point[0])
         reach = [
             [max(0.0, rate.value - rate.low) for _, rate in found],
             [max(0.0, rate.high - rate.value) for _, rate in found],
         ]
         values = [rate.value for _, rate in found]
-        axes.errorbar([epsilon for epsilon, _ in found], values, yerr=reach, marker="o", capsize=3, label=name)
-    axes.set_xlabel("ε")
+        axes.errorbar([place for place, _ in found], values, yerr=reach, marker="o", capsize=3, label=name)
+    axes.set_xlabel(axis)
     axes.set_ylabel("share right, with 95% intervals")
     axes.set_ylim(-0.02, 1.02)
     axes.set_title(title)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.priors import log_prior
 from wordveil.errors import InputError, OptionError
+from wordveil.noise import Entropy
 from wordveil.spaces import Space, Vocabulary
 from wordveil.text import stop_words
 from wordveil.text.lookup import Lookup
@@ -49,6 +50,19 @@ class Words:
     def targets(self) -> NDArray[np.int64]:
         """The places of the words that a mechanism replaces: hidden, and in the vocabulary."""
         return np.flatnonzero(self.hidden & (self.ids != OUTSIDE))
+
+    def sample_targets(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Choose places of words that a mechanism replaces, at random; all of them if there are no more."""
+        targets = self.targets
+        if not targets.size:
+            raise InputError(
+                "the text has no word that would be veiled and is in the space; choose another text or space."
+            )
+        return np.sort(entropy.generator.permutation(targets)[:count])
+
+    def grouped(self, owners: NDArray[np.int64]) -> Words:
+        """Return the same words as records of their owners, of whom the number is given for each text."""
+        return Words(self.ids, self.hidden, owners[self.text])
 
     def runs(self) -> list[slice]:
         """Return the longest stretches of one text without a word outside the vocabulary."""

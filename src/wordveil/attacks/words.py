@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
 from wordveil.attacks.knowledge import Prior, Words
-from wordveil.errors import InputError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched
@@ -105,7 +104,7 @@ def attack_words(
         Told how far the work is.
     """
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
-    originals = words.ids[_sample_targets(words, tokens, choosing)]
+    originals = words.ids[words.sample_targets(tokens, choosing)]
     outputs = mechanism.draw(originals, veiling)
     seen, place = np.unique(outputs, return_inverse=True)
     prior = prior.including(seen)
@@ -128,14 +127,6 @@ def attack_words(
 
 def _share(hits: NDArray[np.bool_]) -> Estimate:
     return Estimate.share(int(hits.sum()), len(hits))
-
-
-def _sample_targets(words: Words, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Choose places of words that the mechanism replaces, at random; all of them if there are no more."""
-    targets = words.targets
-    if not targets.size:
-        raise InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
-    return np.sort(entropy.generator.permutation(targets)[:count])
 
 
 def _guesses(

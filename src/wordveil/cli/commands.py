@@ -17,6 +17,7 @@ from wordveil.cli import (
     mechanisms,
     plot,
     privatize,
+    read,
     reproduce,
     serve,
     spaces,
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 for command in (
     privatize,
+    read,
     explain,
     mechanisms,
     spaces,

@@ -111,9 +111,13 @@ class GraphSpace(HopSpace):
 
         name, shipped = f"{space.name} graph k={k}", space.derived(f"graph-{k}")
         if shipped:
-            return cls.load(name, space.vocabulary, shipped, trusted=True)
-        edges = cached_arrays(f"graph-1-{k}-{space.checksum}", fill, "indptr", "indices")
-        return cls(name, space.vocabulary, *edges)
+            graph = cls.load(name, space.vocabulary, shipped, trusted=True)
+        else:
+            graph = cls(
+                name, space.vocabulary, *cached_arrays(f"graph-1-{k}-{space.checksum}", fill, "indptr", "indices")
+            )
+        graph.embedding = space
+        return graph
 
     @classmethod
     def load(cls, name: str, vocabulary: Vocabulary, folder: Path, *, trusted: bool = False) -> GraphSpace:
@@ -177,7 +181,7 @@ class GraphSpace(HopSpace):
         return np.asarray(self._sizes[ids], dtype=np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
+        return {name: value for name, value in vars(self).items() if name not in {"_lock", "embedding"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock())

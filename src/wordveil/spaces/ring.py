@@ -64,7 +64,9 @@ class RingSpace(HopSpace):
 
         shipped = space.derived("ring")
         tour = np.load(shipped / "tour.npy") if shipped else cached_arrays(f"ring-1-{space.checksum}", fill, "tour")[0]
-        return cls(f"{space.name} ring", space.vocabulary, tour)
+        ring = cls(f"{space.name} ring", space.vocabulary, tour)
+        ring.embedding = space
+        return ring
 
     @cached_property
     def checksum(self) -> str:

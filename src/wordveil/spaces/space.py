@@ -129,6 +129,8 @@ class HopSpace(Space):
     indices: NDArray[np.int32]
     #: Whether every word sees shells of the same sizes.
     shells_are_alike: bool = False
+    #: The embedding whose words are joined, where the space was made of one in this process.
+    embedding: PointSpace | None = None
 
     @property
     @abstractmethod

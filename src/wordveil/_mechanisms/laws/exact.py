@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.figures import (
@@ -24,8 +25,8 @@ from wordveil._mechanisms.laws.figures import (
     expected_distinct,
     likeliest_sets,
 )
-from wordveil._mechanisms.laws.law import Ids, Law
-from wordveil.parallel import run
+from wordveil._mechanisms.laws.law import Ids, Law, support
+from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore, run_watched
 from wordveil.stats import Estimate
 
@@ -36,6 +37,7 @@ __all__ = ["ExactLaw", "RowLaw", "Survey"]
 
 Floats = NDArray[np.float64]
 
+_AT_ONCE = 32  # blocks of rows whose sums are held together
 _ALIKE = 1e-9  # probabilities equal but for rounding count as equal
 
 
@@ -61,6 +63,25 @@ class ExactLaw(Law):
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
         """Return the best guess under each of some priors."""
         return self.survey(inputs, priors, np.empty(0, dtype=np.int64), watch).guesses
+
+    def information(self, prior: Floats, watch: Watch = ignore) -> Estimate:
+        """Return how many bits one output reveals about its word: the entropy of outputs less that given the word."""
+        inputs = support(prior, len(self))
+        own = prior[inputs] / prior[inputs].sum()
+        mixed, known = np.zeros(len(self)), 0.0
+        parts = self._parts(len(inputs))
+        for some in blocks(len(parts), _AT_ONCE):  # summed in the same order every time
+            for mixture, nats in run(lambda part: self._outcomes(inputs[part], own[part]), parts[some]):
+                mixed += mixture
+                known += nats
+            watch("weighing outputs", some.stop / len(parts))
+        revealed = float(scipy.special.entr(mixed).sum()) - known
+        return Estimate.exactly(max(0.0, revealed / float(np.log(2.0))), len(inputs))
+
+    def _outcomes(self, ids: Ids, weights: Floats) -> tuple[Floats, float]:
+        """Return the sum of some words' probabilities of every output, and that of their entropies, so weighted."""
+        rows = self.rows(ids)
+        return weights @ rows, float(weights @ scipy.special.entr(rows).sum(axis=1))
 
     def distinct(self, ids: Ids) -> PerWord:
         """Return the expected number of distinct outputs of each word in the given number of draws."""
@@ -140,6 +161,26 @@ class RowLaw(ExactLaw):
 
         run_watched(read, self._parts(len(words)), "reading probabilities", watch)
         return found
+
+    def posterior_mean(
+        self, vectors: NDArray[np.floating[Any]], prior: Floats, outputs: Ids | None = None, watch: Watch = ignore
+    ) -> NDArray[np.float32]:
+        """Return the mean vector of the word behind an output, in one pass over the rows: a column takes as long."""
+        inputs = support(prior, len(self))
+        chosen = slice(None) if outputs is None else np.asarray(outputs)
+        table = np.concatenate([vectors[inputs], np.ones((len(inputs), 1))], axis=1) * prior[inputs, None]
+        sums = np.zeros((len(self) if outputs is None else len(outputs), table.shape[1]))
+        lock = threading.Lock()
+
+        def work(part: slice) -> None:
+            some = self.rows(inputs[part])[:, chosen].T @ table[part]
+            with lock:
+                np.add(sums, some, out=sums)
+
+        run_watched(work, self._parts(len(inputs)), "reading", watch)
+        nobody = sums[:, -1] == 0.0
+        sums[nobody] = table.sum(axis=0)  # what no word gives says nothing
+        return (sums[:, :-1] / sums[:, -1:]).astype(np.float32)
 
     def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
         """Go once through some inputs, and find all that is to be known of them."""

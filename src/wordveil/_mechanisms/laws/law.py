@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,12 @@ from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, PerWord, Q
 from wordveil.errors import OptionError
 from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore, run_watched
+from wordveil.stats import Estimate
 
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism
 
-__all__ = ["Law", "Memory"]
+__all__ = ["Law", "Memory", "SeenColumns", "support"]
 
 Ids = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -212,7 +213,7 @@ class Law(ABC):
         array of shape (outputs, vocabulary)
             Each row sums to 1.
         """
-        inputs = _support(prior, len(self))
+        inputs = support(prior, len(self))
         logs = self.log_columns(outputs, inputs, prior=prior[inputs], watch=watch) + np.log(prior[inputs])
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
@@ -240,7 +241,7 @@ class Law(ABC):
         -------
         array of shape (outputs, d)
         """
-        inputs = _support(prior, len(self))
+        inputs = support(prior, len(self))
         chosen = np.arange(len(self)) if outputs is None else np.asarray(outputs)
         # One product gives the weighted sums and, in the last column, the sum of the weights.
         table = np.concatenate([vectors[inputs], np.ones((len(inputs), 1))], axis=1) * prior[inputs, None]
@@ -295,9 +296,9 @@ class Law(ABC):
         prior = np.ones(len(self)) if start is None else np.asarray(start, dtype=np.float64).copy()
         if counts.shape != (len(self),) or prior.shape != counts.shape or (counts < 0).any() or not counts.any():
             raise OptionError("counts and start need a number for every word of the vocabulary, and some above 0.")
-        outputs, inputs = np.flatnonzero(counts), _support(prior, len(self))
+        outputs, inputs = np.flatnonzero(counts), support(prior, len(self))
         own, shares = prior[inputs] / prior[inputs].sum(), counts[outputs] / counts.sum()
-        matrix = _Columns(self, outputs, inputs, own)
+        matrix = self._seen(outputs, inputs, own)
         for number in range(rounds):
             moved = own * matrix.gain(own, shares)
             change = float(np.abs(moved - own).sum())
@@ -319,8 +320,31 @@ class Law(ABC):
         watch : callable
             Told how far it is.
         """
-        inputs = _support(prior, len(self))
+        inputs = support(prior, len(self))
         return self.guesses(inputs, [prior[inputs] / prior[inputs].sum()], watch)[0]
+
+    @abstractmethod
+    def information(self, prior: Floats, watch: Watch = ignore) -> Estimate:
+        """Return how many bits one output reveals about its word: the mutual information of the two.
+
+        The prior's entropy is what there is to learn. Where the probabilities are known, the figure is exact; elsewhere
+        it is what an attacker who learnt them from draws gains on fresh draws, and the truth is no less.
+
+        Parameters
+        ----------
+        prior : array of float
+            How likely every word of the vocabulary is, up to a factor.
+        watch : callable
+            Told how far it is.
+
+        Examples
+        --------
+        >>> import wordveil
+        >>> space = wordveil.load_space("glove-50k").restrict(np.arange(64))
+        >>> law = wordveil.mechanism("graph", space, epsilon=100.0).law()
+        >>> round(law.information(np.ones(64)).value, 6)  # nothing is hidden: all of the 6 bits
+        6.0
+        """
 
     # ------------------------------------------------------------------------------------------------ figures
 
@@ -354,6 +378,10 @@ class Law(ABC):
             Told how far it is.
         """
 
+    def _seen(self, outputs: Ids, inputs: Ids, prior: Floats) -> SeenColumns:
+        """Return the columns of outputs that were seen, in whichever form the rounds of `explain_counts` need."""
+        return _Columns(self, outputs, inputs, prior)
+
     def _parts(self, count: int, width: int | None = None) -> Sequence[slice]:
         return list(blocks(count, max(1, _CELLS // max(1, width or len(self)))))
 
@@ -363,6 +391,21 @@ class Law(ABC):
         with np.errstate(divide="ignore"):
             logs -= (logs + np.log(prior)).max(axis=1, keepdims=True)
         return np.exp(np.minimum(logs, 80.0), out=logs).astype(np.float32)
+
+
+class SeenColumns(Protocol):
+    """The columns of the outputs that were seen."""
+
+    def gain(self, prior: Floats, shares: Floats) -> Floats:
+        """Return for every input how much likelier it makes what was seen than the prior as a whole does.
+
+        Parameters
+        ----------
+        prior : array of float
+            How likely each input is, summing to 1.
+        shares : array of float
+            How often each of the outputs was seen, summing to 1.
+        """
 
 
 class _Columns:
@@ -391,7 +434,7 @@ class _Columns:
         return np.sum(run(one, range(len(self._parts))), axis=0)
 
 
-def _support(prior: Floats, words: int) -> NDArray[np.int64]:
+def support(prior: Floats, words: int) -> NDArray[np.int64]:
     """Return the words that are possible at all, or refuse what is no prior."""
     if prior.shape != (words,) or not np.isfinite(prior).all() or (prior < 0).any() or not (prior > 0).any():
         raise OptionError("a prior needs a finite number from 0 on for every word of the vocabulary, and one above 0.")

@@ -14,10 +14,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, Outputs, PerWord, Question, Spread
-from wordveil._mechanisms.laws.law import Ids, Law
+from wordveil._mechanisms.laws.law import Ids, Law, support
 from wordveil._mechanisms.laws.learner import Learnt, Sightings, success_of
 from wordveil._mechanisms.laws.store import hash_of
 from wordveil.guarantee import Notion
@@ -39,7 +40,7 @@ SEEN = 20
 
 _TOKENS = 1 << 17
 _PAIRS = 512
-_FIGURES, _WORST, _COLUMNS = range(3)  # what draws are for: each purpose has its own
+_FIGURES, _WORST, _COLUMNS, _FRESH = range(4)  # what draws are for: each purpose has its own
 
 
 class SampledLaw(Law):
@@ -104,6 +105,24 @@ class SampledLaw(Law):
             self._learnt = key, Learnt(self.mechanism.space, Sightings.of(words, row, output))
         found = self._learnt[1].columns(np.asarray(outputs, dtype=np.int64)).T
         return np.log(found, out=found)
+
+    def information(self, prior: Floats, watch: Watch = ignore) -> Estimate:
+        """Return how many bits about its word an output gives to an attacker who learnt the mechanism from draws.
+
+        Whatever they believe after seeing an output, on average over fresh draws they gain no more than the output
+        reveals (Barber & Agakov 2003); so this is at most the truth, and near it where they learnt well.
+        """
+        inputs = support(prior, len(self))
+        own = prior[inputs] / prior[inputs].sum()
+        entropy = Entropy(seed_of(self.effort, _FRESH))
+        place = entropy.generator.choice(len(inputs), self.effort.draws, p=own)
+        outputs = self.mechanism.draw(inputs[place], entropy)
+        gained = np.empty(len(place))
+        for part in self._parts(len(place), len(inputs)):
+            logs = self.log_columns(outputs[part], inputs, prior=own, watch=watch)
+            mixed = scipy.special.logsumexp(logs, axis=1, b=own)
+            gained[part] = (logs[np.arange(len(logs)), place[part]] - mixed) / np.log(2.0)
+        return Estimate.mean(gained)
 
     def stays(self, ids: Ids) -> PerWord:
         """Return how often each of these words stayed itself."""

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.exact import ExactLaw, Survey
 from wordveil._mechanisms.laws.figures import Effort, Guess, PerWord
-from wordveil._mechanisms.laws.law import Ids, Law, Memory
+from wordveil._mechanisms.laws.law import Ids, Law, Memory, SeenColumns
 from wordveil._mechanisms.laws.store import keep, kept
 from wordveil._mechanisms.rows import LOG_FLOOR
-from wordveil.parallel import blocks
-from wordveil.progress import Watch, ignore
+from wordveil.parallel import blocks, run
+from wordveil.progress import Watch, ignore, run_watched
 from wordveil.spaces.hops import SOURCES
 from wordveil.spaces.space import HopSpace
 from wordveil.stats import Estimate
@@ -38,6 +38,10 @@ __all__ = ["HopFall", "ShellLaw"]
 Floats = NDArray[np.float64]
 
 _PAIRS = 1024
+_FEW_HOPS = 16  # that four bits can count
+_SAFE_LOG = -60.0  # of a weight: sums of these do not vanish in single precision
+_PACKED_CELLS = 1 << 32  # that are kept between rounds: 2 GiB
+_ROWS = 16  # outputs whose weights stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -166,24 +170,43 @@ class ShellLaw(ExactLaw):
     ) -> Floats:
         """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input."""
         words = np.arange(len(self)) if inputs is None else np.asarray(inputs)
-        found = np.empty((len(outputs), len(words)))
-        for part in self._parts(len(outputs)):
-            hops = self._hops.space.hops(np.asarray(outputs)[part])[:, words]
-            found[part] = self._logs[hops] - self._sums_of(words)
-            watch("reading probabilities", part.stop / len(outputs))
+        found, sums = np.empty((len(outputs), len(words))), self._sums_of(words)
+
+        def read(part: slice) -> None:
+            hops = self._hops.space.hops(np.asarray(outputs)[part])
+            np.subtract(self._logs[hops if inputs is None else hops[:, words]], sums, out=found[part])
+
+        run_watched(read, self._parts(len(outputs)), "reading probabilities", watch)
         return found
+
+    def _outcomes(self, ids: Ids, weights: Floats) -> tuple[Floats, float]:
+        # Entropies are known from the shells. Single precision loses nothing that counts: no weight is above 1.
+        chances, sizes = self.profile(ids)
+        own = (weights * np.exp(-self._sums_of(ids))).astype(np.float32)
+        mixture = own @ np.exp(self._logs).astype(np.float32)[self._hops.space.hops(np.asarray(ids))]
+        return mixture.astype(np.float64), float(weights @ (sizes * scipy.special.entr(chances)).sum(axis=1))
 
     def _weights(self, outputs: Ids, inputs: Ids, prior: Floats) -> NDArray[np.float32]:  # noqa: ARG002 - see `Law`
         # Looked up instead of exponentiated. Scaled by each output's nearest input, so that nothing vanishes where all
         # inputs are far.
-        hops = self._hops.space.hops(np.asarray(outputs))[:, inputs]
-        nearest = hops.min(axis=1)
-        scaled = self._logs - self._logs[:, None]  # from each nearest number of hops
-        table = np.exp(np.minimum(scaled, 0.0)).astype(np.float32)
+        hops = np.take(self._hops.space.hops(np.asarray(outputs)), inputs, axis=1)
+        if len(self._logs) <= 1 << 8:
+            hops = hops.astype(np.uint8)  # to be looked up in half the time
         sums = self._sums_of(inputs)
-        weights = table[nearest[:, None], hops]
-        weights *= np.exp(sums.min() - sums).astype(np.float32)
+        common = np.exp(sums.min() - sums).astype(np.float32)
+        weights = np.empty(hops.shape, dtype=np.float32)
+        nearest = hops.min(axis=1)
+        for number in np.unique(nearest).tolist():
+            rows = np.flatnonzero(nearest == number)
+            table = np.exp(np.minimum(self._logs - self._logs[number], 0.0)).astype(np.float32)
+            weights[rows] = np.take(table, hops if len(rows) == len(hops) else hops[rows])
+        weights *= common
         return weights
+
+    def _seen(self, outputs: Ids, inputs: Ids, prior: Floats) -> SeenColumns:
+        cells = len(outputs) * len(inputs)
+        fits = len(self._logs) <= _FEW_HOPS and self._logs.min() > _SAFE_LOG and cells <= _PACKED_CELLS
+        return _PackedColumns(self, outputs, inputs) if fits else super()._seen(outputs, inputs, prior)
 
     def _parts(self, count: int, width: int | None = None) -> Sequence[slice]:  # noqa: ARG002 - see `Law`
         return list(blocks(count, SOURCES))  # so many searches cost no more than one
@@ -259,3 +282,52 @@ class ShellLaw(ExactLaw):
         """Return for each word the probabilities that an output of it can have, and how many outputs have each."""
         row = self._hops.row_of(ids)
         return np.exp(self._logs - self._log_sums[row][:, None]), self._hops.sizes[row]
+
+
+class _PackedColumns:
+    """The columns of many outputs, kept for every round in half a byte each: four numbers of hops to 16 bits.
+
+    One lookup turns these into four weights. The inputs are cut into quarters, and four hops that are packed together
+    are one from each, so that packing works on whole arrays; the weights then come in the order of `_order`.
+    """
+
+    def __init__(self, law: ShellLaw, outputs: Ids, inputs: Ids) -> None:
+        self._inputs = len(inputs)
+        quarter = -(-len(inputs) // 4)
+        places = np.arange(4 * quarter).reshape(4, quarter).T.ravel()
+        self._order = np.minimum(places, len(inputs) - 1)
+        self._is_input = places < len(inputs)
+        weights = np.zeros(_FEW_HOPS, dtype=np.float32)
+        weights[: len(law._logs)] = np.exp(law._logs)
+        four = np.arange(1 << 16)
+        # an item of 16 bytes holds the four weights
+        self._four = np.stack([weights[four >> shift & 15] for shift in (0, 4, 8, 12)], axis=1).view(np.complex128)
+        self._shares = np.exp(-law._sums_of(inputs))
+        self._packed = np.empty((len(outputs), quarter), dtype=np.uint16)
+
+        def pack(part: slice) -> None:
+            hops = np.zeros((part.stop - part.start, 4 * quarter), dtype=np.uint16)
+            hops[:, : len(inputs)] = np.take(law._hops.space.hops(np.asarray(outputs)[part]), inputs, axis=1)
+            packed = hops[:, :quarter]
+            for number in (1, 2, 3):
+                packed |= hops[:, number * quarter : (number + 1) * quarter] << np.uint16(4 * number)
+            self._packed[part] = packed
+
+        run(pack, blocks(len(outputs), SOURCES))
+
+    def gain(self, prior: Floats, shares: Floats) -> Floats:
+        """Return for every input how much likelier it makes what was seen than the prior as a whole does."""
+        own = np.where(self._is_input, (prior * self._shares)[self._order], 0.0).astype(np.float32)
+
+        def some(part: slice) -> Floats:
+            found = np.zeros(len(own))
+            for rows in blocks(part.stop - part.start, _ROWS):
+                chosen = slice(part.start + rows.start, part.start + rows.stop)
+                weights = np.take(self._four, self._packed[chosen]).view(np.float32)
+                found += (shares[chosen] / (weights @ own)).astype(np.float32) @ weights
+            return found
+
+        found = np.sum(run(some, blocks(len(self._packed), SOURCES)), axis=0)
+        gained = np.empty(self._inputs)
+        gained[self._order[self._is_input]] = found[self._is_input]
+        return gained * self._shares

@@ -6,6 +6,7 @@ import typer
 
 from wordveil.cli.attack.authors import authors
 from wordveil.cli.attack.membership import membership
+from wordveil.cli.attack.repeats import repeats
 from wordveil.cli.attack.vectors import vectors
 from wordveil.cli.attack.words import bayes, sentence
 
@@ -18,6 +19,7 @@ _app = typer.Typer(
 )
 for _name, _command in (
     ("bayes", bayes),
+    ("repeats", repeats),
     ("sentence", sentence),
     ("authors", authors),
     ("membership", membership),

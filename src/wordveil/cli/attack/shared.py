@@ -15,7 +15,9 @@ from wordveil.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
+    from wordveil.attacks import Prior, Words
     from wordveil.lab.attacks import Corpus
+    from wordveil.spaces import Space
     from wordveil.stats import Estimate
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
     "Draws",
     "Epsilons",
     "Figure",
+    "PriorName",
+    "Reference",
     "Seed",
     "Select",
     "Suspects",
@@ -31,17 +35,21 @@ __all__ = [
     "as_number",
     "as_share",
     "check_figure",
+    "check_prior",
+    "describe_attacker",
     "draw",
     "epsilons_of",
     "maker_of",
     "print_json",
     "print_table",
+    "prior_of",
     "read_corpus",
     "read_sentences",
     "read_texts",
     "rows_of",
     "tell",
     "veiling",
+    "words_at",
 ]
 
 Epsilons = Annotated[
@@ -55,6 +63,16 @@ Select = Annotated[
 Column = Annotated[str | None, typer.Option("--column", "-c", help="The column of the text, in a table.")]
 TextColumn = Annotated[str, typer.Option("--column", "-c", help="The column of the text.")]
 AuthorColumn = Annotated[str, typer.Option("--author-column", "-a", help="The column of the author.")]
+Reference = Annotated[
+    Path | None,
+    typer.Option("--reference", help="A public text like the attacked one, to learn word frequencies from."),
+]
+PriorName = Annotated[
+    str | None,
+    typer.Option(
+        "--prior", help="What the attacker knows about words: uniform, or frequency (by rank); or give --reference."
+    ),
+]
 Suspects = Annotated[
     int, typer.Option("--suspects", min=1, help="How many of the likeliest words the attacker considers.")
 ]
@@ -108,6 +126,37 @@ def read_sentences(path: Path, column: str | None) -> list[str]:
     return [sentence for text in read_texts(path, column) for sentence in sentences_of(text)]
 
 
+def words_at(path: Path, column: str | None, space: Space, select: str) -> Words:
+    """Return the words of a file or folder as a veil sees them, a text for each sentence."""
+    from wordveil.attacks import words_of
+
+    _check_select(select)
+    return words_of(read_sentences(path, column), space.vocabulary, select)
+
+
+def check_prior(prior: str | None, reference: Path | None) -> None:
+    """Refuse two sources of what the attacker knows about words."""
+    if reference is not None and prior is not None:
+        raise OptionError("give --prior or --reference, not both: the prior comes from one of them.")
+
+
+def prior_of(
+    prior: str | None, reference: Path | None, column: str | None, space: Space, suspects: int, select: str
+) -> Prior:
+    """Return what the attacker knows about words: from a reference text if there is one, else by name."""
+    from wordveil.attacks import Prior
+
+    _check_select(select)
+    if reference is None:
+        return Prior.named(prior or "frequency", space, suspects, select=select)
+    return Prior.of(words_at(reference, column, space, select), space, suspects)
+
+
+def _check_select(select: str) -> None:
+    if select not in ("content", "all"):
+        raise OptionError("--select must be content or all.")
+
+
 def read_corpus(path: Path, column: str, author_column: str) -> Corpus:
     """Return the texts of a table with their authors."""
     from wordveil.lab.attacks import Corpus
@@ -132,13 +181,19 @@ def check_figure(figure: Path | None, *inputs: str | Path | None, overwrite: boo
     check_writable(*pictures_of(figure), inputs=inputs, overwrite=overwrite)
 
 
-def draw(figure: Path | None, epsilons: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str) -> None:
-    """Plot success over ε, if asked to."""
+def draw(
+    figure: Path | None,
+    along: Sequence[float],
+    curves: Mapping[str, Sequence[Estimate]],
+    title: str,
+    axis: str = "ε",
+) -> None:
+    """Plot success over ε, or over something else, if asked to."""
     if figure is not None:
         from wordveil.attacks.figures import draw_rates
         from wordveil.extras import save
 
-        save(draw_rates(epsilons, curves, title), figure)
+        save(draw_rates(along, curves, title, axis), figure)
 
 
 def tell(
@@ -199,6 +254,16 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     for row in rows:
         table.add_row(*row)
     stdout().print(table)
+
+
+def describe_attacker(exact: bool, limits: str) -> None:
+    """Say what the attacker knows of the mechanism, and what would help them further."""
+    knowledge = (
+        "The attacker knows the mechanism's exact probabilities."
+        if exact
+        else "The attacker learnt the mechanism by running it and was tested on fresh draws; a better one may exist."
+    )
+    stdout().print(f"{knowledge} {limits}", soft_wrap=True)
 
 
 def as_share(figure: Estimate | Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,28 +12,28 @@ from wordveil.cli.attack.shared import (
     Draws,
     Epsilons,
     Figure,
+    PriorName,
+    Reference,
     Seed,
     Select,
     Suspects,
     as_number,
     as_share,
     check_figure,
+    check_prior,
+    describe_attacker,
     epsilons_of,
     maker_of,
     print_table,
-    read_sentences,
+    prior_of,
     rows_of,
     tell,
+    words_at,
 )
 from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite
-from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName, stdout
+from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import OptionError
-
-if TYPE_CHECKING:
-    from wordveil.attacks import Words
-    from wordveil.spaces import Space
 
 __all__ = ["bayes", "sentence"]
 
@@ -47,16 +47,8 @@ def bayes(
     space: SpaceName = "glove-50k",
     normalise: Normalise = False,
     option: Options = None,
-    reference: Annotated[
-        Path | None,
-        typer.Option("--reference", help="A public text like the attacked one, to learn word frequencies from."),
-    ] = None,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            "--prior", help="What the attacker knows about words: uniform, or frequency (by rank); or give --reference."
-        ),
-    ] = None,
+    reference: Reference = None,
+    prior: PriorName = None,
     column: Column = None,
     select: Select = "content",
     tokens: Annotated[int, typer.Option("--tokens", min=1, help="How many words of the text to attack.")] = 2000,
@@ -81,21 +73,16 @@ def bayes(
 
       wordveil attack bayes reviews.csv --column text -m laplace -e 10 --prior uniform --json
     """
-    from wordveil.attacks import Prior, attack_words
+    from wordveil.attacks import attack_words
     from wordveil.noise import Entropy
 
     rates = epsilons_of(epsilon)
     check_figure(figure, text, reference, space, overwrite=overwrite)
-    if reference is not None and prior is not None:
-        raise OptionError("give --prior or --reference, not both: the prior comes from one of them.")
+    check_prior(prior, reference)
     with ProgressBar("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
-        words = _words(text, column, opened, select)
-        believed = (
-            Prior.named(prior or "frequency", opened, suspects, select=select)
-            if reference is None
-            else Prior.of(_words(reference, column, opened, select), opened, suspects)
-        )
+        words = words_at(text, column, opened, select)
+        believed = prior_of(prior, reference, column, opened, suspects, select)
         found = [
             attack_words(make(rate), words, believed, tokens=tokens, draws=draws, entropy=Entropy(seed),
                          watch=progress.watch)
@@ -115,10 +102,10 @@ def bayes(
         ("ε", "output itself", "likeliest word", "least distance"),
         rows_of(rates, found, ("kept_distance", "best_distance", "central_distance"), as_number),
     )
-    _describe_attacker(
+    describe_attacker(
         found[0].exact,
         "They look at one word at a time; context and repetition help an attacker. `wordveil attack sentence` "
-        "measures what context adds.",
+        "measures what context adds, `wordveil attack repeats` what repetition does.",
     )
 
 
@@ -165,7 +152,7 @@ def sentence(
     check_figure(figure, text, reference, space, overwrite=overwrite)
     with ProgressBar("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
-        words, known = _words(text, column, opened, select), _words(reference, column, opened, select)
+        words, known = (words_at(path, column, opened, select) for path in (text, reference))
         model, believed = NgramModel(known, len(opened)), Prior.of(known, opened, suspects)
         found = [
             attack_sentences(make(rate), words, model, believed, order=order, candidates=candidates, tokens=tokens,
@@ -181,24 +168,7 @@ def sentence(
         ("ε", "output itself", "alone", "in context", "likeliest sentence", "whole sentences", "posterior held"),
         rows_of(rates, found, ("kept", "alone", "in_context", "as_a_whole", "whole_stretches", "held"), as_share),
     )
-    _describe_attacker(
+    describe_attacker(
         found[0].exact,
         "They know which words follow which; a larger language model, and repetition, would help them further.",
     )
-
-
-def _words(path: Path, column: str | None, space: Space, select: str) -> Words:
-    from wordveil.attacks import words_of
-
-    if select not in ("content", "all"):
-        raise OptionError("--select must be content or all.")
-    return words_of(read_sentences(path, column), space.vocabulary, select)
-
-
-def _describe_attacker(exact: bool, limits: str) -> None:
-    knowledge = (
-        "The attacker knows the mechanism's exact probabilities."
-        if exact
-        else "The attacker learnt the mechanism by running it and was tested on fresh draws; a better one may exist."
-    )
-    stdout().print(f"{knowledge} {limits}", soft_wrap=True)

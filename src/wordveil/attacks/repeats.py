@@ -1,0 +1,297 @@
+"""What repetition gives away: a word that is drawn several times.
+
+Every draw of a word is fresh evidence about it. An attacker who knows that some outputs stand for the same word, the
+name of a person in their record or a place of a text that was released again, multiplies what each of them says:
+``Pr[w|y₁…yₙ] ∝ π(w)·Πᵢ Pr[M(w)=yᵢ]``. They ignore context.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from wordveil._mechanisms import Effort, Law, Mechanism
+from wordveil.attacks.knowledge import Prior, Words
+from wordveil.errors import OptionError
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks
+from wordveil.progress import Watch, ignore, run_watched, within
+from wordveil.stats import Estimate, plain
+
+__all__ = ["SURE", "TIMES", "Repeat", "RepeatAttack", "attack_repeats"]
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+#: From which probability of their best guess on the attacker counts as sure.
+SURE = 0.9
+#: How often words are drawn if nothing else is asked for.
+TIMES = (1, 2, 3, 5, 10)
+
+_MOST = 100  # draws of a word; with any ε worth using, far fewer find it
+_COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
+_CELLS = 1 << 21  # beliefs that one thread works on
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """What an attacker finds who has seen several draws of a word.
+
+    Attributes
+    ----------
+    times : int
+        How many draws of each word they have seen.
+    found : Estimate
+        How often the likeliest word is right.
+    sure : Estimate
+        How often they give it a probability of at least 0.9.
+    right_when_sure : Estimate
+        How often it is right then; no value where they are never so sure.
+    """
+
+    times: int
+    found: Estimate
+    sure: Estimate
+    right_when_sure: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
+        return plain(vars(self))
+
+
+@dataclass(frozen=True)
+class RepeatAttack:
+    """How well words are guessed that are drawn several times.
+
+    Attributes
+    ----------
+    prior : str
+        What the attacker knew about words beforehand.
+    exact : bool
+        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
+    suspects : int
+        Among how many words the original was looked for.
+    beyond : Estimate
+        The share of the words that are not among the suspects, so that no guess can be right.
+    blind : Estimate
+        How often the likeliest word of the prior is right, without seeing anything.
+    uncertainty : float
+        How many bits there are to learn about a word: the entropy of the prior.
+    revealed : Estimate
+        How many of them one output reveals, on average; at least so many where the mechanism was learnt from draws.
+    words : tuple of Repeat
+        For each number of draws, what is found of words of the text, or of the prior if there is no text: what a text
+        that is released so many times gives away.
+    names : tuple of Repeat
+        The same of the words that recur in a record, each counted once for a record, like the name of a person; empty
+        if there are none.
+    linked : Estimate
+        How often such a word is found in a single release, if the attacker knows at which places of the record it
+        stands: from as many draws as it has places there, but no more than the largest number of draws asked for.
+    places : float
+        At how many places of its record such a word stands on average; NaN if there are none.
+    """
+
+    prior: str
+    exact: bool
+    suspects: int
+    beyond: Estimate
+    blind: Estimate
+    uncertainty: float
+    revealed: Estimate
+    words: tuple[Repeat, ...]
+    names: tuple[Repeat, ...]
+    linked: Estimate
+    places: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
+        facts = plain(vars(self))
+        facts["words"], facts["names"] = ([one.to_dict() for one in some] for some in (self.words, self.names))
+        facts["places"] = self.places if self.names else None
+        return facts
+
+
+def attack_repeats(
+    mechanism: Mechanism[Any],
+    words: Words | None,
+    prior: Prior,
+    *,
+    times: Sequence[int] = TIMES,
+    tokens: int = 1000,
+    draws: int = 200_000,
+    entropy: Entropy | None = None,
+    watch: Watch = ignore,
+) -> RepeatAttack:
+    """Veil words several times and guess each of them from all its replacements together.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What veils.
+    words : Words or None
+        The words of some records, of one text or of all texts of a person each; None to draw words from the prior.
+    prior : Prior
+        What the attacker knows about words. The outputs that they see join the suspects.
+    times : sequence of int
+        The numbers of draws to look at, from 1 to 100.
+    tokens : int
+        How many words of the text to attack, drawn at random, and how many that recur; all if there are fewer.
+    draws : int
+        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
+    entropy : Entropy, optional
+        The source of all randomness.
+    watch : callable
+        Told how far the work is.
+
+    Examples
+    --------
+    >>> import wordveil
+    >>> space = wordveil.load_space("glove-50k").restrict(np.arange(500))
+    >>> graph = wordveil.mechanism("graph", space, epsilon=4.0)
+    >>> found = attack_repeats(graph, None, Prior.named("frequency", space), entropy=wordveil.Entropy(1))
+    >>> [one.times for one in found.words], found.words[0].found.high < found.words[-1].found.low
+    ([1, 2, 3, 5, 10], True)
+    """
+    steps = sorted({int(some) for some in times})
+    if not steps or steps[0] < 1 or steps[-1] > _MOST:
+        raise OptionError(f"times must be whole numbers from 1 to {_MOST}.")
+    if tokens < 1:
+        raise OptionError("tokens must be at least 1.")
+    learning, veiling, choosing = (entropy or Entropy()).spawn(3)
+    once = _Targets.of_prior(prior, tokens, choosing) if words is None else _Targets.of_text(words, tokens, choosing)
+    again = _Targets.none() if words is None else _Targets.recurring(words, tokens, choosing)
+    originals = np.concatenate([once.ids, again.ids])
+    outputs = mechanism.draw(np.repeat(originals, steps[-1]), veiling).reshape(-1, steps[-1])
+    law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
+    known = np.zeros(len(mechanism.space))
+    known[prior.ids] = np.exp(prior.logs)
+    revealed = law.information(known, watch)
+    prior = prior.including(np.unique(outputs))
+    linked = np.minimum(again.places, steps[-1])
+    asked = np.union1d(steps, linked)
+    guesses, surest = _follow(law, prior, outputs, asked, watch)
+    right, of_words, of_names = guesses == originals[:, None], slice(len(once.ids)), slice(len(once.ids), None)
+    return RepeatAttack(
+        prior=prior.name,
+        exact=law.exact,
+        suspects=len(prior.ids),
+        beyond=_share(~np.isin(once.ids, prior.ids), once.record),
+        blind=_share(once.ids == prior.likeliest, once.record),
+        uncertainty=float(scipy.special.entr(known).sum() / np.log(2.0)),
+        revealed=revealed,
+        words=_repeats(right[of_words], surest[of_words], asked, steps, once.record),
+        names=_repeats(right[of_names], surest[of_names], asked, steps, again.record),
+        linked=_share(
+            np.take_along_axis(right[of_names], np.searchsorted(asked, linked)[:, None], axis=1)[:, 0], again.record
+        ),
+        places=float(again.places.mean()) if len(again.ids) else math.nan,
+    )
+
+
+class _Targets(NamedTuple):
+    """Words to be drawn several times: what each is, whose record it is of, and at how many places it stands there."""
+
+    ids: NDArray[np.int64]
+    record: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def none(cls) -> _Targets:
+        return cls(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+
+    @classmethod
+    def of_prior(cls, prior: Prior, count: int, entropy: Entropy) -> _Targets:
+        """Draw words from the prior, each a record of its own."""
+        ids = entropy.generator.choice(prior.ids, count, p=np.exp(prior.logs))
+        return cls(ids, np.arange(count), np.ones(count, dtype=np.int64))
+
+    @classmethod
+    def of_text(cls, words: Words, count: int, entropy: Entropy) -> _Targets:
+        """Choose places of the records."""
+        chosen = words.sample_targets(count, entropy)
+        return cls(words.ids[chosen], words.text[chosen], np.ones(len(chosen), dtype=np.int64))
+
+    @classmethod
+    def recurring(cls, words: Words, count: int, entropy: Entropy) -> _Targets:
+        """Choose among the words that stand at more than one place of a record."""
+        pairs = np.stack([words.text[words.targets], words.ids[words.targets]])
+        (record, ids), places = np.unique(pairs, axis=1, return_counts=True)
+        chosen = np.sort(entropy.generator.permutation(np.flatnonzero(places > 1))[:count])
+        return cls(ids[chosen], record[chosen], places[chosen])
+
+
+def _follow(
+    law: Law, prior: Prior, outputs: NDArray[np.int64], steps: NDArray[np.int64], watch: Watch
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the best guess of each word after each of some numbers of draws, and how likely it is then thought to be.
+
+    Parameters
+    ----------
+    law : Law
+        The probabilities.
+    prior : Prior
+        The suspects.
+    outputs : array of shape (words, draws)
+        The draws of each word, in order.
+    steps : array of int
+        The numbers of draws after which to guess, in order.
+    watch : callable
+        Told how far it is.
+    """
+    guesses, surest = np.empty((len(outputs), len(steps)), dtype=np.int64), np.empty((len(outputs), len(steps)))
+    parts = list(blocks(len(outputs), max(1, _COLUMNS // (outputs.shape[1] * len(prior.ids)))))
+    for number, part in enumerate(parts):
+        told = within(watch, number / len(parts), (number + 1) / len(parts))
+        seen, row = np.unique(outputs[part], return_inverse=True)
+        table = law.log_columns(seen, prior.ids, prior=np.exp(prior.logs), watch=within(told, 0.0, 0.7))
+        rows = row.reshape(-1, outputs.shape[1])
+
+        def add_up(some: slice, start: int = part.start, table: Floats = table, rows: Ids = rows) -> None:
+            belief, drawn = np.tile(prior.logs, (some.stop - some.start, 1)), 0
+            here = slice(start + some.start, start + some.stop)
+            for place, step in enumerate(steps.tolist()):
+                for one in range(drawn, step):
+                    belief += table[rows[some, one]]
+                drawn = step
+                best = belief.argmax(axis=1)
+                top = np.take_along_axis(belief, best[:, None], axis=1)
+                # No suspect could have given all of these: the original is none of them, and any guess is as good.
+                lost = ~np.isfinite(top[:, 0])
+                guesses[here, place] = prior.ids[np.where(lost, prior.logs.argmax(), best)]
+                with np.errstate(invalid="ignore"):
+                    sums = np.exp(belief - top).sum(axis=1)
+                surest[here, place] = np.where(lost, 0.0, 1.0 / sums)
+
+        mine = list(blocks(len(rows), max(1, _CELLS // len(prior.ids))))
+        run_watched(add_up, mine, "adding up the evidence", within(told, 0.7, 1.0))
+    return guesses, surest
+
+
+def _repeats(
+    right: NDArray[np.bool_], surest: Floats, asked: NDArray[np.int64], times: list[int], record: NDArray[np.int64]
+) -> tuple[Repeat, ...]:
+    """Sum up what was found after each number of draws; nothing where there was nothing to find."""
+    if not len(right):
+        return ()
+    found = []
+    for number in times:
+        place = int(np.searchsorted(asked, number))
+        sure = surest[:, place] >= SURE
+        hits = right[:, place]
+        found.append(Repeat(number, _share(hits, record), _share(sure, record), _share(hits[sure], record[sure])))
+    return tuple(found)
+
+
+def _share(hits: NDArray[np.bool_], record: NDArray[np.int64]) -> Estimate:
+    """Return the share of hits; the words of one record are no independent trials."""
+    _, group, trials = np.unique(record, return_inverse=True, return_counts=True)
+    if len(trials) == len(hits):
+        return Estimate.share(int(hits.sum()), len(hits))
+    return Estimate.share_of_groups(np.bincount(group, weights=hits, minlength=len(trials)), trials)

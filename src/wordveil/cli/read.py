@@ -1,0 +1,319 @@
+"""``wordveil read``: veiled files as vectors to learn from, or as guesses at the original text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordveil.cli.files import Overwrite, check_writable
+from wordveil.cli.options import Epsilon, Normalise, Options, build_mechanism, check_can_print
+from wordveil.cli.progress import ProgressBar
+from wordveil.errors import FileError, InputError, OptionError
+
+if TYPE_CHECKING:
+    from wordveil.io import Block, Piece, Reading
+    from wordveil.reading import Reader
+    from wordveil.text import Document
+
+__all__ = ["register"]
+
+_GUESS = "The text is a guess at the original, word by word, and not the original: do not quote it as such."
+_NO_TABLE = "the records of the input have no common columns and types; write vectors to .npz instead."
+_VECTORS = (".npz", ".parquet", ".pq")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("read")(read)
+
+
+def read(
+    source: Annotated[Path, typer.Argument(metavar="VEILED", help="The veiled file.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="The file to write: .npz or .parquet for vectors, else as VEILED."
+        ),
+    ],
+    *,
+    reader: Annotated[
+        str,
+        typer.Option(
+            "--reader",
+            "-r",
+            help="Where word frequencies come from: table (public knowledge) or population (also this release).",
+        ),
+    ] = "table",
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="The report of the release, which says how it was veiled."),
+    ] = None,
+    epsilon: Epsilon = None,
+    mechanism: Annotated[
+        str | None, typer.Option("--mechanism", "-m", help="How words were replaced; graph if there is no report.")
+    ] = None,
+    space: Annotated[
+        str | None,
+        typer.Option("--space", "-s", help="The space of the release, if it is not bundled or there is no report."),
+    ] = None,
+    normalise: Normalise = False,
+    option: Options = None,
+    select: Annotated[
+        str | None,
+        typer.Option("--select", help="Which words were veiled: content (the default without a report), all or spans."),
+    ] = None,
+    spans: Annotated[
+        str | None,
+        typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with \\[\\[start, end], ...]."),
+    ] = None,
+    prior: Annotated[
+        str,
+        typer.Option(
+            "--prior",
+            help="How frequent words are by public knowledge: space (by rank), uniform, or a file: public text, or "
+            "lines of a word and its count.",
+        ),
+    ] = "space",
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", "-c", help="A column or key of veiled text; may be repeated where text is written."),
+    ] = None,
+    format_name: Annotated[
+        str | None,
+        typer.Option("--format", "-f", help="text, csv, tsv, jsonl or parquet, where the extension does not say."),
+    ] = None,
+    as_vectors: Annotated[
+        bool | None,
+        typer.Option(
+            "--vectors/--text", help="Write a vector for each text, or its likeliest words; by default OUT decides."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
+) -> None:
+    """Read a release with the probabilities of its mechanism: as vectors to learn from, or as the likeliest words.
+
+    This is what an analyst should learn from instead of the drawn words, and what an attacker would start from. It uses
+    the release alone, so it costs no privacy.
+
+    Examples:
+
+      wordveil read veiled.csv -o vectors.parquet --column answer --report report.json
+
+      wordveil read veiled.csv -o vectors.npz --column answer --report report.json --reader population
+
+      wordveil read veiled.txt -o guessed.txt --epsilon 4
+    """
+    from wordveil.io import Reading, make_plan
+
+    check_writable(output, inputs=(source, report, space, prior), overwrite=overwrite)
+    if as_json:
+        check_can_print()
+    plan = make_plan(source, format_name)
+    if plan.folder is not None or plan.pieces[0].is_stream:
+        raise FileError("a release is read from one file: give the name of a file.")
+    piece = plan.pieces[0]
+    vectors = _is_vectors(piece, output) if as_vectors is None else as_vectors
+    _check_output(piece, output, vectors=vectors)
+    columns = tuple(dict.fromkeys(column or ()))
+    if vectors and len(columns) > 1:
+        raise OptionError("a vector is made of one text: give one --column, or --text.")
+    reading = Reading(columns, spans)
+    piece.format.open_reader(piece.source, reading).close()  # to find wrong columns before any work is done
+    select = "spans" if spans is not None and select is None else select
+    made = _reader(report, mechanism, epsilon, space, normalise, option, select, kind=reader, prior=prior)
+    with ProgressBar("reading", quiet=quiet) as progress:
+        if made.kind != "table":
+            made.fit((text for block in _blocks(piece, reading) for text in block.texts()), watch=progress.watch)
+        write = _write_vectors if vectors else _write_text
+        facts = {**write(made, piece, reading, output, progress), "reader": made.kind, **made.mechanism.describe()}
+    if as_json:
+        typer.echo(json.dumps({**facts, "select": made.select, "guess": not vectors}, indent=2, ensure_ascii=False))
+    if not quiet:
+        what = "vectors" if vectors else "texts"
+        typer.echo(f"wordveil: wrote {facts['texts']:,} {what} to {output}.", err=True)
+        if not vectors:
+            typer.echo(f"wordveil: {_GUESS}", err=True)
+
+
+def _is_vectors(piece: Piece, output: Path) -> bool:
+    if output.suffix.lower() in _VECTORS:
+        return True
+    from wordveil.io import format_of
+
+    if format_of(output) not in (None, piece.format):
+        raise OptionError(
+            f"{output} ends like another format than the input, and none is converted: give another name, or one that "
+            "ends in .npz or .parquet for vectors."
+        )
+    return False
+
+
+def _check_output(piece: Piece, output: Path, *, vectors: bool) -> None:
+    is_vectors = output.suffix.lower() in _VECTORS
+    if vectors and not is_vectors:
+        raise OptionError("vectors are written to a file that ends in .npz or .parquet.")
+    if not vectors and is_vectors and piece.format.name != "parquet":
+        raise OptionError("text is written in the format of the input: give another output.")
+
+
+def _reader(
+    report: Path | None,
+    mechanism: str | None,
+    epsilon: float | None,
+    space: str | None,
+    normalise: bool,
+    option: list[str] | None,
+    select: str | None,
+    *,
+    kind: str,
+    prior: str,
+) -> Reader:
+    from wordveil.reading import Reader
+    from wordveil.spaces import load_space
+
+    if report is None:
+        made = build_mechanism(mechanism or "graph", epsilon, space or "glove-50k", normalise, option)
+        return Reader(made, kind=kind, prior=prior, select=select or "content")
+    told = {"--epsilon": epsilon is not None, "--mechanism": mechanism is not None, "--option": option is not None}
+    for name, is_given in told.items():
+        if is_given:
+            raise OptionError(f"{name} is in the report already: leave it out, or leave out --report.")
+    opened = None if space is None else load_space(space, normalise=normalise)
+    return Reader.of_report(report, space=opened, select=select, kind=kind, prior=prior)
+
+
+def _blocks(piece: Piece, reading: Reading) -> Iterator[Block]:
+    with piece.format.open_reader(piece.source, reading) as reader:
+        yield from reader.blocks()
+        reader.check_unchanged()
+
+
+def _write_text(made: Reader, piece: Piece, reading: Reading, output: Path, progress: ProgressBar) -> dict[str, Any]:
+    """Write the input with the likeliest words in the veiled places; everything else stays as it is."""
+    from wordveil.files import name_before
+
+    target, texts = output.resolve(), 0
+    part = name_before(target)
+    part.unlink(missing_ok=True)
+    writer = piece.format.open_writer(part, 0, piece.source)
+    try:
+        with piece.format.open_reader(piece.source, reading) as reader:
+            writer.append(reader.preamble)
+            for block in reader.blocks():
+                releases = list(made.rewrite(block.texts(), watch=progress.watch))
+                writer.append(block.render(releases))
+                texts += len(releases)
+                progress.watch("writing", reader.bytes_done(block.end) / max(1, piece.size))
+            reader.check_unchanged()
+        writer.finish(target)
+    finally:
+        writer.close()
+        part.unlink(missing_ok=True)
+    return {"texts": texts}
+
+
+def _write_vectors(made: Reader, piece: Piece, reading: Reading, output: Path, progress: ProgressBar) -> dict[str, Any]:
+    """Write a vector for each record, null or 0 where it has no text."""
+    import numpy as np
+
+    from wordveil.files import file_errors
+
+    tables, found = [], []
+    is_table = output.suffix.lower() != ".npz"
+    with piece.format.open_reader(piece.source, reading) as reader:
+        for block in reader.blocks():
+            texts = [record[0] if record else None for record in block.records]
+            vectors = made.transform([text for text in texts if text is not None], watch=progress.watch)
+            progress.watch("reading", reader.bytes_done(block.end) / max(1, piece.size))
+            if is_table:
+                tables.append(_table(block, reader.preamble, texts, vectors))
+            else:
+                rows = np.zeros((len(texts), vectors.shape[1]), dtype=np.float32)
+                rows[[text is not None for text in texts]] = vectors
+                found.append(rows)
+        reader.check_unchanged()
+    with file_errors("write", output):
+        if is_table:
+            count = _write_table(tables, output)
+        else:
+            arrays = np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
+            count = len(arrays)
+            with _whole(output) as part, part.open("wb") as file:
+                np.savez(file, vectors=arrays)
+    return {"texts": count}
+
+
+def _table(block: Block, preamble: bytes, texts: list[str | Document | None], vectors: Any) -> Any:
+    """Return the records of a block as a table of Arrow, with a column of vectors behind their own columns."""
+    import csv
+
+    import numpy as np
+    import pyarrow as pa
+
+    from wordveil.io.json_lines import JsonBlock
+    from wordveil.io.parquet import ParquetBlock
+    from wordveil.io.tables import TableBlock
+
+    if isinstance(block, ParquetBlock):
+        table = pa.Table.from_batches(block.batches)
+    elif isinstance(block, TableBlock):
+        lines = preamble.decode("utf-8-sig").splitlines(keepends=True)
+        names = next(csv.reader(lines, delimiter=block.delimiter))
+        cells = zip(*(row.fields for row in block.rows if row.fields), strict=True)
+        columns = list(cells) or [()] * len(names)
+        table = pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names=names)
+    elif isinstance(block, JsonBlock):
+        try:
+            table = pa.Table.from_pylist([json.loads(row.line) for row in block.rows if row.line.strip()])
+        except (pa.ArrowException, OverflowError, RecursionError, TypeError):
+            table = None
+        if table is None:
+            raise InputError(_NO_TABLE)
+    else:
+        table = pa.table({"text": pa.array(texts, pa.string())})
+    name = "vector"
+    while name in table.column_names:
+        name += "_"
+    offsets = np.concatenate([[0], np.cumsum([0 if text is None else vectors.shape[1] for text in texts])])
+    missing = pa.array([text is None for text in texts])
+    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(vectors.ravel()), mask=missing)
+    return table.append_column(name, lists)
+
+
+def _write_table(tables: list[Any], output: Path) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not tables:
+        raise InputError("the input has no records, so there is nothing to write.")
+    try:
+        whole = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException:
+        whole = None
+    if whole is None:
+        raise InputError(_NO_TABLE)
+    with _whole(output) as part:
+        pq.write_table(whole, part)
+    return int(whole.num_rows)
+
+
+@contextmanager
+def _whole(output: Path) -> Iterator[Path]:
+    """Give a file to write, which takes its name when it is whole."""
+    from wordveil.files import name_before
+
+    target = output.resolve()
+    part = name_before(target)
+    part.unlink(missing_ok=True)
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,352 @@
+"""The kinds of readers: each turns outputs into what they say of the words behind them.
+
+A kind is a small object that a `Reader` asks three things: to learn from a release, for the mean vector of the word
+behind each veiled place, and for the likeliest words there. Those here look at one place at a time, with
+``p(w|y) ∝ π(w)·Pr[M(w)=y]``; they differ in where the prior π comes from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.laws import Law
+from wordveil.errors import FileError, InputError, OptionError
+from wordveil.files import cached_arrays
+from wordveil.parallel import blocks
+from wordveil.progress import Watch, ignore
+from wordveil.reading.places import Places
+
+__all__ = ["KINDS", "Basis", "Kind", "Population", "Table", "kind_named"]
+
+Floats = NDArray[np.float64]
+Vectors = NDArray[np.float32]
+Ids = NDArray[np.int64]
+
+_ROUNDS = 15  # of estimating word frequencies from a release
+_PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
+_CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
+_VERSION = 1  # of cached tables: to be raised whenever the same key would now give other vectors
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What every kind of reader is made from.
+
+    Attributes
+    ----------
+    law : Law
+        The probabilities of the mechanism.
+    prior : array of float
+        How likely every word is at a veiled place by public knowledge, summing to 1.
+    vectors : array of float32, of shape (vocabulary, d)
+        The vector of every word.
+    is_public : bool
+        Whether the prior says nothing of any text, so that what follows from it may be cached.
+    """
+
+    law: Law
+    prior: Floats
+    vectors: Vectors
+    is_public: bool
+
+
+class Kind(ABC):
+    """Reads veiled places.
+
+    Parameters
+    ----------
+    basis : Basis
+        What it is made from.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, basis: Basis) -> None:
+        self.basis = basis
+
+    @abstractmethod
+    def fit(self, places: Places, watch: Watch = ignore) -> None:
+        """Learn from the texts of a release.
+
+        Parameters
+        ----------
+        places : Places
+            The texts.
+        watch : callable
+            Told how far it is.
+        """
+
+    @abstractmethod
+    def means(self, places: Places, watch: Watch = ignore) -> Vectors:
+        """Return the mean vector of the word behind each veiled place, of shape (veiled places, d)."""
+
+    @abstractmethod
+    def posterior(self, places: Places, top: int, watch: Watch = ignore) -> tuple[Ids, Floats]:
+        """Return the likeliest words behind each veiled place, likeliest first, and their probabilities.
+
+        Parameters
+        ----------
+        places : Places
+            The texts.
+        top : int
+            How many words; at most as many as the vocabulary has.
+        watch : callable
+            Told how far it is.
+
+        Returns
+        -------
+        two arrays of shape (veiled places, top)
+        """
+
+    def best(self, places: Places, watch: Watch = ignore) -> Ids:
+        """Return the likeliest word behind each veiled place."""
+        return self.posterior(places, 1, watch)[0][:, 0]
+
+    @abstractmethod
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what was learnt, as arrays to be saved."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, basis: Basis, state: Mapping[str, NDArray[Any]]) -> Kind:
+        """Restore a kind from its `state`; whatever does not fit is refused with a `FileError`."""
+
+
+class Table(Kind):
+    """Looks each output up by itself, under public knowledge of which words are frequent."""
+
+    name = "table"
+
+    @property
+    def prior(self) -> Floats:
+        """How likely every word is at a veiled place, summing to 1."""
+        return self.basis.prior
+
+    def fit(self, places: Places, watch: Watch = ignore) -> None:
+        """Learn nothing: the table depends on no text."""
+
+    def means(self, places: Places, watch: Watch = ignore) -> Vectors:
+        """Return the mean vector of the word behind each veiled place."""
+        outputs = places.outputs
+        if outputs.shape[1] == 1:
+            return self._means.of(outputs[:, 0], watch)
+        distinct, which = np.unique(outputs, axis=0, return_inverse=True)
+        found = np.empty((len(distinct), self.basis.vectors.shape[1]), dtype=np.float32)
+        vectors = self.basis.vectors[self._possible]
+        for part in self._parts(len(distinct)):
+            found[part] = self._given(distinct[part]).astype(np.float32) @ vectors
+            watch("reading", part.stop / len(distinct))
+        return found[which.ravel()]
+
+    def posterior(self, places: Places, top: int, watch: Watch = ignore) -> tuple[Ids, Floats]:
+        """Return the likeliest words behind each veiled place and their probabilities."""
+        distinct, which = np.unique(places.outputs, axis=0, return_inverse=True)
+        shown = min(top, len(self._possible))
+        words, chances = np.zeros((len(distinct), top), dtype=np.int64), np.zeros((len(distinct), top))
+        words[:, shown:] = np.flatnonzero(self.prior == 0)[: top - shown]  # which are impossible
+        for part in self._parts(len(distinct)):
+            given = self._given(distinct[part])
+            likeliest = np.argpartition(-given, shown - 1, axis=1)[:, :shown]
+            values = np.take_along_axis(given, likeliest, axis=1)
+            order = np.lexsort((likeliest, -values), axis=1)
+            words[part, :shown] = self._possible[np.take_along_axis(likeliest, order, axis=1)]
+            chances[part, :shown] = np.take_along_axis(values, order, axis=1)
+            watch("reading", part.stop / len(distinct))
+        return words[which.ravel()], chances[which.ravel()]
+
+    def best(self, places: Places, watch: Watch = ignore) -> Ids:
+        """Return the likeliest word behind each veiled place."""
+        outputs = places.outputs
+        if self.basis.law.exact and outputs.shape[1] == 1:
+            return self._guessed(watch)[outputs[:, 0]]
+        return super().best(places, watch)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what was learnt: nothing, but the vectors that were computed and are not in the cache."""
+        return {} if self.basis.is_public else self._means.state()
+
+    @classmethod
+    def from_state(cls, basis: Basis, state: Mapping[str, NDArray[Any]]) -> Table:
+        """Restore a kind from its `state`."""
+        kind = cls(basis)
+        kind._means.restore(state)
+        return kind
+
+    def _guessed(self, watch: Watch) -> Ids:
+        if self._guesses is None:
+            self._guesses = self.basis.law.best_guess(self.prior, watch).words
+        return self._guesses
+
+    _guesses: Ids | None = None
+
+    @cached_property
+    def _means(self) -> _Means:
+        return _Means(self.basis, self.prior, cached=self.basis.is_public)
+
+    @cached_property
+    def _possible(self) -> Ids:
+        return np.flatnonzero(self.prior)
+
+    def _parts(self, count: int) -> list[slice]:
+        return list(blocks(count, max(1, _CELLS // len(self._possible))))
+
+    def _given(self, outputs: Ids) -> Floats:
+        """Return how likely each possible word is behind places with these outputs, a row for each place.
+
+        Draws of one word are independent given the word, so their logarithms add up. Where no word could have given
+        all of them, as where a word outside the vocabulary was replaced twice, they say nothing and the prior stands.
+        """
+        prior = self.prior[self._possible]
+        distinct, which = np.unique(outputs, return_inverse=True)
+        columns = self.basis.law.log_columns(distinct, self._possible, prior=prior)
+        which = which.reshape(outputs.shape)
+        logs = columns[which[:, 0]]
+        for draw in range(1, outputs.shape[1]):
+            logs += columns[which[:, draw]]
+        logs += np.log(prior)
+        largest = logs.max(axis=1, keepdims=True)
+        logs = np.where(np.isfinite(largest), logs - np.where(np.isfinite(largest), largest, 0.0), np.log(prior))
+        np.exp(logs, out=logs)
+        logs /= logs.sum(axis=1, keepdims=True)
+        return logs
+
+
+class Population(Table):
+    """Looks each output up by itself, under the word frequencies that explain the release as a whole."""
+
+    name = "population"
+
+    _learnt: Floats | None = None
+
+    @property
+    def prior(self) -> Floats:
+        """How likely every word is at a veiled place of this release, summing to 1."""
+        if self._learnt is None:
+            raise OptionError("a population reader must be fitted on veiled texts before it reads any.")
+        return self._learnt
+
+    def fit(self, places: Places, watch: Watch = ignore) -> None:
+        """Estimate word frequencies from all outputs by expectation maximisation, begun with the public prior."""
+        drawn = places.outputs.ravel()
+        if not drawn.size:
+            raise InputError("there is nothing to learn from: no text has a veiled word.")
+        counts = np.bincount(drawn, minlength=len(self.basis.prior))
+        estimated = self.basis.law.explain_counts(counts, self.basis.prior, rounds=_ROUNDS, watch=watch)
+        self._learn(_PUBLIC_SHARE * self.basis.prior + (1.0 - _PUBLIC_SHARE) * estimated)
+
+    def _learn(self, prior: Floats) -> None:
+        self._learnt, self._guesses = prior, None
+        for made in ("_means", "_possible"):
+            vars(self).pop(made, None)
+
+    @cached_property
+    def _means(self) -> _Means:
+        return _Means(self.basis, self.prior, cached=False)  # nothing of a text is ever cached
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the frequencies and the vectors that were computed under them."""
+        return {} if self._learnt is None else {"learnt": self._learnt, **self._means.state()}
+
+    @classmethod
+    def from_state(cls, basis: Basis, state: Mapping[str, NDArray[Any]]) -> Population:
+        """Restore a kind from its `state`."""
+        kind = cls(basis)
+        if "learnt" in state:
+            learnt = state["learnt"]
+            sound = learnt.shape == basis.prior.shape and learnt.dtype == np.float64
+            if not sound or not (learnt >= 0).all() or not abs(float(learnt.sum()) - 1.0) < 1e-6:
+                raise FileError("the saved word frequencies are damaged; fit and save the reader again.")
+            kind._learn(learnt)
+            kind._means.restore(state)
+        return kind
+
+
+class _Means:
+    """The mean vector of the word behind every output: all from the cache, or computed when an output first occurs."""
+
+    def __init__(self, basis: Basis, prior: Floats, *, cached: bool) -> None:
+        self._basis, self._prior, self._cached = basis, prior, cached
+        self._known = np.zeros(len(prior), dtype=np.bool_)
+        self._vectors: Vectors | None = None
+
+    def of(self, outputs: Ids, watch: Watch) -> Vectors:
+        """Return a vector for each output."""
+        if self._vectors is None:
+            self._vectors = (
+                _cached_means(self._basis, self._prior, watch) if self._cached else np.zeros_like(self._basis.vectors)
+            )
+            self._known[:] = self._cached
+        missing = np.unique(outputs[~self._known[outputs]])
+        if missing.size:
+            self._vectors[missing] = self._basis.law.posterior_mean(
+                self._basis.vectors, self._prior, missing, watch=watch
+            )
+            self._known[missing] = True
+        return self._vectors[outputs]
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the vectors that were computed, and of which outputs."""
+        if self._vectors is None:
+            return {}
+        return {"means": self._vectors[self._known], "outputs": np.flatnonzero(self._known)}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take up vectors that were computed before."""
+        if "means" not in state or self._cached:
+            return
+        means, outputs = state["means"], state["outputs"]
+        if (
+            outputs.ndim != 1
+            or outputs.dtype.kind != "i"
+            or means.dtype != np.float32
+            or means.shape != (len(outputs), self._basis.vectors.shape[1])
+            or (outputs.size and not 0 <= int(outputs.min()) <= int(outputs.max()) < len(self._known))
+        ):
+            raise FileError("the saved vectors are damaged; fit and save the reader again.")
+        self._vectors = np.zeros_like(self._basis.vectors)
+        self._vectors[outputs], self._known[outputs] = means, True
+
+
+def _cached_means(basis: Basis, prior: Floats, watch: Watch) -> Vectors:
+    """Return the whole table of a public prior, from the cache where it is there."""
+    law, mechanism = basis.law, basis.law.mechanism
+    told = {
+        "mechanism": mechanism.describe(),
+        "effort": None if law.exact else law.effort.to_dict(),
+        "prior": hashlib.sha256(prior.tobytes()).hexdigest(),
+        "vectors": hashlib.sha256(f"{basis.vectors.shape}".encode() + basis.vectors.tobytes()).hexdigest(),
+    }
+
+    def fill(folder: Path) -> None:
+        np.save(folder / "means.npy", law.posterior_mean(basis.vectors, prior, watch=watch))
+
+    if not type(mechanism).__module__.startswith("wordveil."):  # two of somebody's own may have one name and options
+        return law.posterior_mean(basis.vectors, prior, watch=watch)
+    key = json.dumps(told, sort_keys=True).encode()
+    means = cached_arrays(f"reading-{_VERSION}-{hashlib.sha256(key).hexdigest()}", fill, "means")[0]
+    if means.shape != basis.vectors.shape or means.dtype != np.float32:
+        raise FileError("the cached table of a reader does not fit its space; delete it from the cache.")
+    return means
+
+
+#: The kinds by name.
+KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population)}
+
+
+def kind_named(name: str) -> type[Kind]:
+    """Return the kind of reader of this name."""
+    if name == "context":
+        raise OptionError("the context reader is not part of this version; choose table or population.")
+    if name not in KINDS:
+        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(KINDS)}.")
+    return KINDS[name]

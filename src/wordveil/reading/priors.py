@@ -1,0 +1,100 @@
+"""How likely each word is before its output is seen: from the space, from a public text, or as given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.priors import log_prior
+from wordveil.errors import FileError, InputError, OptionError
+from wordveil.reading.places import Cutter
+from wordveil.spaces import Space
+from wordveil.text.lookup import Lookup
+from wordveil.text.tokens import lookup_key
+
+__all__ = ["NAMED", "PriorLike", "make_prior"]
+
+Floats = NDArray[np.float64]
+PriorLike = str | Path | NDArray[np.floating]
+
+#: The priors that need nothing beside the space.
+NAMED = {"space": "frequency", "uniform": "uniform"}
+
+_COUNTED = regex.compile(r"(\S+)[\t ,;]+([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_LOOKED_AT = 100  # lines, to tell a list of frequencies from a text
+
+
+def make_prior(prior: PriorLike, space: Space, cutter: Cutter) -> Floats:
+    """Return how likely every word of the vocabulary is at a veiled place; the sum is 1.
+
+    Parameters
+    ----------
+    prior : {"space", "uniform"}, path or array
+        The Zipf-Mandelbrot law of the word's place in the space, whose words are listed by frequency; all words alike;
+        a public text, or a list with a word and its count on each line; or a number for every word.
+    space : Space
+        The words.
+    cutter : Cutter
+        Knows which words can be veiled at all; the others get 0.
+    """
+    possible = cutter.possible
+    if isinstance(prior, np.ndarray):
+        found = np.asarray(prior, dtype=np.float64)
+        if found.shape != (len(space),) or not np.isfinite(found).all() or (found < 0).any():
+            raise OptionError("prior needs a finite number from 0 on for every word of the vocabulary.")
+    elif isinstance(prior, str) and prior in NAMED:
+        found = np.exp(log_prior(space, NAMED[prior]))
+    elif isinstance(prior, (str, Path)):
+        found = _counted(Path(prior), space, cutter)
+    else:
+        raise OptionError("prior must be 'space', 'uniform', the path of a file, or an array.")
+    found = np.where(possible, found, 0.0)
+    if not found.any():
+        raise OptionError("under this prior and selection no word of the vocabulary can be behind an output.")
+    return np.asarray(found / found.sum())
+
+
+def _counted(path: Path, space: Space, cutter: Cutter) -> Floats:
+    """Return frequencies from a file, smoothed towards those of the space.
+
+    A word is as likely not to come from the file as the file has distinct words among all its words (Witten & Bell
+    1991): a long text is believed, a short one hardly.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise FileError(f"{path} is not UTF-8 text.") from None
+    except OSError as error:
+        raise FileError(
+            f"cannot read the prior {path} ({error.strerror}); give 'space', 'uniform', or the path of a text or of a "
+            "list of words and counts."
+        ) from None
+    lines = [line.strip() for line in lines if line.strip()]
+    is_list = bool(lines) and all(_COUNTED.fullmatch(line) for line in lines[:_LOOKED_AT])
+    counts = _from_list(path, lines, space) if is_list else _from_text(lines, space, cutter)
+    counts = np.where(cutter.possible, counts, 0.0)
+    if not counts.any():
+        raise InputError(f"{path} has no word that a veil of these settings would replace.")
+    usual = np.exp(log_prior(space, NAMED["space"])) * cutter.possible
+    return np.asarray(counts + np.count_nonzero(counts) * usual / usual.sum())
+
+
+def _from_list(path: Path, lines: list[str], space: Space) -> Floats:
+    counts, id_of = np.zeros(len(space)), Lookup(space.vocabulary).id
+    for number, line in enumerate(lines, 1):
+        found = _COUNTED.fullmatch(line)
+        if found is None:
+            raise FileError(f"entry {number} of {path} is not a word and its count, as the others are.")
+        known = id_of(found[1], lookup_key(found[1]))
+        if known is not None:
+            counts[known] += float(found[2])
+    return counts
+
+
+def _from_text(lines: list[str], space: Space, cutter: Cutter) -> Floats:
+    everything = Cutter(space.vocabulary, "all") if cutter.needs_spans else cutter
+    places = everything.cut(lines)
+    return np.bincount(places.ids[places.veiled], minlength=len(space)).astype(np.float64)

@@ -1,0 +1,431 @@
+"""The reader: what an output says of the word behind it, for analysts who learn from a release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms.laws import Effort
+from wordveil.errors import FileError, InputError, OptionError, SpaceError
+from wordveil.progress import Watch, ignore
+from wordveil.reading.kinds import Basis, Kind, kind_named
+from wordveil.reading.places import LEFT_ALONE, VEILED, Cutter, Places, check_case
+from wordveil.reading.priors import NAMED, PriorLike, make_prior
+from wordveil.reading.released import mechanism_of, read_report
+from wordveil.spaces import PointSpace, Space
+from wordveil.spaces.space import HopSpace
+from wordveil.text import Document, Release
+
+__all__ = ["Place", "Reader"]
+
+Vectors = NDArray[np.float32]
+Text = str | Document
+
+_BATCH = 1 << 19  # characters that are read at once
+_LAYOUT = 1  # of a saved reader
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, BadZipFile)
+
+
+class Place(NamedTuple):
+    """A veiled place of a text, and the words that are likeliest to have stood there.
+
+    Attributes
+    ----------
+    start, end : int
+        Where its word stands in the veiled text, in characters.
+    words : tuple of str
+        The likeliest words, likeliest first.
+    probabilities : tuple of float
+        How likely each of them is.
+    """
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+class Reader:
+    """Reads a release through the posterior of its mechanism, as an analyst or an attacker can.
+
+    Both know how words were replaced, so they need not take the drawn words as they stand. Whatever is computed from a
+    release alone costs no privacy.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The mechanism that the texts were veiled with, at the same ε.
+    kind : {"table", "population"}
+        Where the prior comes from: public knowledge alone, or also the release that `fit` is given.
+    prior : {"space", "uniform"}, path or array
+        How likely words are by public knowledge: by their rank in the space; all alike; by a public text, or a list
+        with a word and its count on each line; or a number for every word of the vocabulary.
+    select : {"content", "all", "spans", "words"}
+        Which words the release has veiled. With ``spans`` and ``words`` every text must be given as a `Document` with
+        the spans of its veiled words in the released text.
+    words : collection of str, optional
+        The list, for ``select="words"``: the originals are looked for among these alone.
+    case : {"sentence", "lower", "copy"}
+        How `best` capitalises, as for a `Veil`.
+    vectors : array of shape (vocabulary, d), optional
+        A vector for every word; those of the space if not given.
+    effort : Effort, optional
+        How much to draw for a mechanism whose probabilities are not known exactly.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        The mechanism that is read.
+
+    Raises
+    ------
+    OptionError
+        If options are unknown or contradict one another, or the release does not tell which words were veiled.
+
+    Examples
+    --------
+    >>> import wordveil
+    >>> space = wordveil.load_space("glove-50k").restrict(np.arange(2000))
+    >>> mechanism = wordveil.mechanism("graph", space, epsilon=6.0)
+    >>> reader = wordveil.Reader(mechanism)
+    >>> place = reader.posterior("The station.", top=2)[0]
+    >>> place.start, place.end, len(place.words), place.probabilities[0] > place.probabilities[1]
+    (4, 11, 2, True)
+    >>> reader.transform(["The station.", "Rain and snow."]).shape
+    (2, 100)
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism[Any],
+        *,
+        kind: str = "table",
+        prior: PriorLike = "space",
+        select: str = "content",
+        words: Collection[str] | None = None,
+        case: str = "sentence",
+        vectors: NDArray[np.floating[Any]] | None = None,
+        effort: Effort | None = None,
+    ) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise OptionError(
+                "a reader needs the mechanism of the release, from wordveil.mechanism or from its report."
+            )
+        chosen = kind_named(kind)
+        self.mechanism, self._words = mechanism, words
+        self._cutter = Cutter(mechanism.space.vocabulary, select, words)
+        self._case = check_case(case)
+        self._has_own_vectors = vectors is None
+        self._prior = prior if isinstance(prior, str) and prior in NAMED else None
+        self._basis = Basis(
+            mechanism.law(effort),
+            make_prior(prior, mechanism.space, self._cutter),
+            _vectors_of(mechanism.space) if vectors is None else _checked(vectors, len(mechanism.space)),
+            is_public=self._prior is not None and words is None,
+        )
+        self._kind: Kind = chosen(self._basis)
+
+    def __repr__(self) -> str:
+        return f"<Reader: {self.kind} of {self.mechanism!r}, select={self.select!r}>"
+
+    @property
+    def kind(self) -> str:
+        """Which kind of reader it is."""
+        return self._kind.name
+
+    @property
+    def select(self) -> str:
+        """Which words the release has veiled."""
+        return self._cutter.selection.kind
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector of `transform` has."""
+        return int(self._basis.vectors.shape[1])
+
+    @classmethod
+    def of_report(
+        cls,
+        report: Mapping[str, Any] | str | Path,
+        *,
+        space: Space | str | Path | None = None,
+        select: str | None = None,
+        **options: Any,
+    ) -> Reader:
+        """Make a reader from what a release says of itself.
+
+        Parameters
+        ----------
+        report : mapping, str or Path
+            The report of the release, as `Veil.report` gives it or ``wordveil privatize`` writes it.
+        space : Space, str or Path, optional
+            The embedding of the release, if it is not a bundled one.
+        select : str, optional
+            Which words are veiled, where the report's own selection cannot be told from a text: ``spans``.
+        **options
+            Further parameters of a `Reader`.
+
+        Examples
+        --------
+        >>> import wordveil
+        >>> veil = wordveil.Veil(epsilon=4)
+        >>> wordveil.Reader.of_report(veil.report())
+        <Reader: table of <Graph on 'glove-50k graph k=10': epsilon=4, k=10, first=0.5>, select='content'>
+        """
+        facts = read_report(report)
+        selection = facts.get("select") if select is None else select
+        if not isinstance(selection, str):
+            raise InputError("the settings of the release are unknown: its report does not say which words it veiled.")
+        made = mechanism_of(facts, space)
+        return cls(made, select=selection, **{"case": facts.get("case", "sentence"), **options})
+
+    def fit(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Reader:  # noqa: ARG002
+        """Learn from the veiled texts of a release what its kind can learn; a table learns nothing.
+
+        Parameters
+        ----------
+        texts : iterable of str or Document
+            The veiled texts.
+        y : ignored
+            There for scikit-learn's interface.
+        watch : callable, optional
+            Told how far it is.
+        """
+        self._kind.fit(self._cutter.cut(_texts(texts)), watch)
+        return self
+
+    def transform(
+        self,
+        texts: Iterable[Text],
+        *,
+        others: Sequence[Sequence[Text]] | None = None,
+        watch: Watch = ignore,
+    ) -> Vectors:
+        """Return a vector for each text: the mean over its words, of veiled ones over what they may have been.
+
+        A word left alone counts with its own vector, one outside the vocabulary not at all. A text without words has
+        the vector 0.
+
+        Parameters
+        ----------
+        texts : iterable of str or Document
+            The veiled texts.
+        others : sequence of sequences, optional
+            For each text, further draws of it: what else was released of the same original.
+        watch : callable, optional
+            Told how far long work is.
+        """
+        given = _texts(texts)
+        if others is not None:
+            if len(others) != len(given):
+                raise InputError("others needs a list of further draws for each text; an empty one will do.")
+            places = (self._cut([text], rest) for text, rest in zip(given, others, strict=True))
+        else:
+            places = (self._cutter.cut(part) for part in _batches(given))
+        parts = [self._document_vectors(some, watch) for some in places]
+        return np.concatenate(parts) if parts else np.empty((0, self.dimension), dtype=np.float32)
+
+    def fit_transform(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Vectors:
+        """Learn from veiled texts and return a vector for each; see `fit` and `transform`."""
+        given = _texts(texts)
+        return self.fit(given, y, watch=watch).transform(given, watch=watch)
+
+    def posterior(
+        self, text: Text, top: int = 10, *, others: Sequence[Text] = (), watch: Watch = ignore
+    ) -> list[Place]:
+        """Return for each veiled place of a text the words that are likeliest to have stood there.
+
+        Parameters
+        ----------
+        text : str or Document
+            The veiled text.
+        top : int
+            How many words to name for each place.
+        others : sequence of str or Document
+            Further draws of the same text, if it was released more than once; the evidence adds up.
+        watch : callable, optional
+            Told how far long work is.
+        """
+        if top < 1:
+            raise OptionError("top must be 1 or more.")
+        places = self._cut([text], others, keep=True)
+        words, chances = self._kind.posterior(places, min(top, len(self.mechanism.space)), watch)
+        vocabulary = self.mechanism.space.vocabulary
+        return [
+            Place(*span, tuple(vocabulary.take(row)), tuple(values.tolist()))
+            for span, row, values in zip(places.spans(), words, chances, strict=True)
+        ]
+
+    def best(self, text: Text, *, others: Sequence[Text] = (), watch: Watch = ignore) -> str:
+        """Return a text with the likeliest word in each veiled place: a guess at the original, and not the original.
+
+        Parameters
+        ----------
+        text : str or Document
+            The veiled text.
+        others : sequence of str or Document
+            Further draws of the same text, if it was released more than once; the evidence adds up.
+        watch : callable, optional
+            Told how far long work is.
+        """
+        return self._written(self._cut([text], others, keep=True), watch)[0].text
+
+    def rewrite(self, texts: Iterable[Text], *, watch: Watch = ignore) -> Iterator[Release]:
+        """Give what `best` gives for each of many texts, in order and many times as fast.
+
+        Whatever is made of a release keeps its guarantee, so each comes as a `Release` again, which also says where
+        words were replaced.
+
+        Parameters
+        ----------
+        texts : iterable of str or Document
+            The veiled texts.
+        watch : callable, optional
+            Told how far long work is.
+        """
+        for part in _batches(_texts(texts)):
+            yield from self._written(self._cutter.cut(part, keep=True), watch)
+
+    def save(self, path: str | Path) -> None:
+        """Write the reader, with what it has learnt, to one file; `load` reads it.
+
+        The file holds no text, but the word frequencies of the release, and the list of words where one was given.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which usually ends in ``.npz``; one that is there is replaced.
+        """
+        header = {
+            "layout": _LAYOUT,
+            "kind": self.kind,
+            "release": self.mechanism.describe(),
+            "select": self.select,
+            "words": None if self._words is None else list(self._words),
+            "case": self._case,
+            "prior": self._prior,
+            "effort": self._basis.law.effort.to_dict(),
+        }
+        arrays = {f"state_{name}": array for name, array in self._kind.state().items()}
+        if not self._has_own_vectors:
+            arrays["vectors"] = self._basis.vectors
+        if self._prior is None:
+            arrays["prior"] = self._basis.prior
+        told = np.frombuffer(json.dumps(header).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        target = Path(path)
+        fresh = target.with_name(f".{target.name}.wordveil-new")
+        try:
+            with fresh.open("wb") as file:
+                np.savez(file, reader=told, **arrays)  # type: ignore[arg-type]
+            fresh.replace(target)
+        except OSError as error:
+            raise FileError(f"cannot write {target}: {error.strerror or type(error).__name__}.") from None
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path, *, space: Space | str | Path | None = None) -> Reader:
+        """Read a reader that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        space : Space, str or Path, optional
+            The embedding of the release, if it is not a bundled one.
+        """
+        try:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as found:
+                arrays = dict(found)
+            header = json.loads(arrays["reader"].tobytes().decode("utf-8", "surrogatepass"))
+            if header["layout"] != _LAYOUT:
+                raise KeyError("layout")
+            options = {name: header[name] for name in ("kind", "select", "words", "case")}
+            effort, release = Effort(**header["effort"]), header["release"]
+            prior = header["prior"] or arrays["prior"]
+        except FileNotFoundError:
+            raise FileError(f"there is no file {path}.") from None
+        except _DAMAGE:
+            raise FileError(
+                f"{path} is not a reader that this version of wordveil has saved, or it is damaged."
+            ) from None
+        made = mechanism_of(release, space)
+        reader = cls(made, prior=prior, vectors=arrays.get("vectors"), effort=effort, **options)
+        state = {name.removeprefix("state_"): array for name, array in arrays.items() if name.startswith("state_")}
+        try:
+            reader._kind = kind_named(options["kind"]).from_state(reader._basis, state)
+        except (KeyError, ValueError, TypeError) as error:
+            if isinstance(error, FileError):
+                raise
+            raise FileError(f"{path} is damaged; fit and save the reader again.") from None
+        return reader
+
+    def _cut(self, texts: Sequence[Text], others: Sequence[Text], *, keep: bool = False) -> Places:
+        if isinstance(others, (str, Document)):
+            raise InputError("others must be a list of texts: further draws of the same one.")
+        return self._cutter.cut_draws([*texts, *others]) if others else self._cutter.cut(texts, keep=keep)
+
+    def _written(self, places: Places, watch: Watch) -> list[Release]:
+        words = self.mechanism.space.vocabulary.take(self._kind.best(places, watch))
+        return places.write(words, self.mechanism.guarantee, self._case)
+
+    def _document_vectors(self, places: Places, watch: Watch) -> Vectors:
+        left_alone = (places.kinds == LEFT_ALONE) & (places.ids >= 0)
+        veiled = places.kinds == VEILED
+        sums = _sums(places, veiled, None, self._kind.means(places, watch))
+        sums += _sums(places, left_alone, places.ids, self._basis.vectors)
+        counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | veiled)])[places.starts])
+        return sums / np.maximum(counts, 1).astype(np.float32)[:, None]
+
+
+def _sums(places: Places, which: NDArray[np.bool_], ids: NDArray[np.int64] | None, vectors: Vectors) -> Vectors:
+    """Return for each text the sum of the vectors of some of its words: by their ids, or one after the other."""
+    count = int(which.sum())
+    starts = np.concatenate([[0], np.cumsum(which)])[places.starts]
+    columns = np.arange(count) if ids is None else ids[which]
+    ones = np.ones(count, dtype=np.float32)
+    return np.asarray(scipy.sparse.csr_array((ones, columns, starts), shape=(len(places), len(vectors))) @ vectors)
+
+
+def _texts(texts: Iterable[Text]) -> list[Text]:
+    if isinstance(texts, (str, Document)):
+        raise InputError("give a list of texts, even where it is one text only.")
+    return list(texts)
+
+
+def _batches(texts: Sequence[Text]) -> Iterator[Sequence[Text]]:
+    """Cut texts into runs of about as many characters; one that is no string is refused when it is cut."""
+    first = size = 0
+    for number, text in enumerate(texts):
+        size += len(text.text if isinstance(text, Document) else text) if isinstance(text, (str, Document)) else 0
+        if size >= _BATCH:
+            yield texts[first : number + 1]
+            first, size = number + 1, 0
+    if first < len(texts):
+        yield texts[first:]
+
+
+def _vectors_of(space: Space) -> Vectors:
+    """Return the vectors of a space, or of the embedding whose words it joins."""
+    points = space.embedding if isinstance(space, HopSpace) else space
+    if not isinstance(points, PointSpace):
+        raise SpaceError("this space has no vectors of its own; give a vector for every word as vectors.")
+    return np.ascontiguousarray(points.points(np.arange(len(points))), dtype=np.float32)
+
+
+def _checked(vectors: NDArray[np.floating[Any]], words: int) -> Vectors:
+    table = np.asarray(vectors)
+    if table.ndim != 2 or len(table) != words or not table.shape[1] or table.dtype.kind not in "fiu":
+        raise OptionError("vectors needs a row of numbers for every word of the vocabulary.")
+    table = np.ascontiguousarray(table, dtype=np.float32)
+    if not np.isfinite(table).all():
+        raise OptionError("vectors must hold finite numbers only.")
+    return table

@@ -1,0 +1,83 @@
+"""What a release says of itself: its mechanism, ε, options, space and selection, as its report or a file has them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms import mechanism as make_mechanism
+from wordveil.errors import FileError, InputError, OptionError, SpaceError, WordveilError
+from wordveil.spaces import BUNDLED, Space, load_space
+
+__all__ = ["mechanism_of", "read_report"]
+
+_NEEDED = ("mechanism", "epsilon", "options", "space")
+
+
+def read_report(report: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
+    """Return a report as a mapping, read from its file where that is given."""
+    if isinstance(report, Mapping):
+        return report
+    try:
+        read = json.loads(Path(report).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"cannot read the report {report}: {error.strerror or type(error).__name__}.") from None
+    except (ValueError, RecursionError):
+        read = None
+    if not isinstance(read, dict):
+        raise FileError(f"{report} is not the report of a release: it holds no JSON object.")
+    return read
+
+
+def mechanism_of(described: Mapping[str, Any], space: Space | str | Path | None = None) -> Mechanism[Any]:
+    """Make the mechanism that a release describes.
+
+    Parameters
+    ----------
+    described : mapping
+        What `Mechanism.describe` has said, as a report repeats it.
+    space : Space, str or Path, optional
+        The words, where the release used an embedding that does not come with the package.
+    """
+    missing = [name for name in _NEEDED if name not in described]
+    if missing or not isinstance(described["options"], Mapping) or not isinstance(described["space"], Mapping):
+        raise InputError(
+            f"the settings of the release are unknown: nothing is said of its {missing[0] if missing else 'options'}. "
+            "Give the report of a release, or its mechanism, epsilon and space."
+        )
+    epsilon, told = described["epsilon"], described["space"]
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)) or not 0.0 < epsilon < math.inf:
+        raise OptionError("the epsilon of the release must be a finite number above 0.")
+    opened = space if isinstance(space, Space) else load_space(_where(told) if space is None else space, **_how(told))
+    options = dict(described["options"])
+    if isinstance(space, Space) and space.checksum == told.get("checksum"):
+        options.pop("k", None)  # which a graph that is given as one has already
+    try:
+        made = make_mechanism(str(described["mechanism"]), opened, epsilon=float(epsilon), **options)
+    except OptionError:
+        raise
+    except WordveilError as error:
+        raise OptionError(f"the settings of the release do not fit: {error}") from None
+    if made.space.checksum != told.get("checksum"):
+        raise SpaceError(
+            "the release was made with another space than this one (their checksums differ); give the embedding that "
+            "it was made with as space."
+        )
+    return made
+
+
+def _where(told: Mapping[str, Any]) -> str:
+    """Return the bundled space that a description begins with the name of."""
+    name = str(told.get("name", ""))
+    for bundled in BUNDLED:
+        if name == bundled or name.startswith(f"{bundled} "):
+            return bundled
+    raise SpaceError("the release was made with an embedding that is not bundled; give its file as space.")
+
+
+def _how(told: Mapping[str, Any]) -> dict[str, bool]:
+    return {"normalise": "unit vectors" in str(told.get("metric", ""))}

@@ -1,0 +1,163 @@
+"""The command ``wordveil read``: vectors and guesses of veiled files, in every format."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from wordveil import Reader
+from wordveil.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+TEXTS = ["The river and the harbour.", "A letter to the doctor, at night", "", "Winter; 17 gardens!"]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    words = ["the", "and", "an", "to", "at", "river", "harbour", "letter", "doctor", "night", "winter", "garden", "sea"]
+    vectors = np.random.default_rng(0).normal(size=(len(words), 6)).astype(np.float32)
+    np.savez(tmp_path / "space.npz", words=np.array(words), vectors=vectors)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(list(arguments))
+        out, err = capfd.readouterr()
+        return int(caught.value.code or 0), out, err
+
+    return call
+
+
+def write(path: Path) -> None:
+    if path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([["n", "text"], *([n, text] for n, text in enumerate(TEXTS))])
+    elif path.suffix == ".tsv":
+        path.write_text("n\ttext\n" + "".join(f"{n}\t{text}\n" for n, text in enumerate(TEXTS)), encoding="utf-8")
+    elif path.suffix == ".jsonl":
+        rows = [{"n": n, "text": text or None} for n, text in enumerate(TEXTS)]
+        path.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.table({"n": range(len(TEXTS)), "text": [text or None for text in TEXTS]}), path)
+    else:
+        path.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+
+
+def veil(run: Run, name: str) -> list[str]:
+    """Veil a file of this kind; return the options with which it is read again."""
+    write(Path(name))
+    column = [] if name.endswith(".txt") else ["--column", "text"]
+    made = ["-o", f"veiled-{name}", "--epsilon", "2", "--space", "space.npz", "--report", "report.json", "--seed", "1"]
+    assert run("privatize", name, *made, *column, "--quiet")[0] == 0
+    return [*column, "--report", "report.json", "--space", "space.npz"]
+
+
+@pytest.mark.parametrize("kind", ["table", "population"])
+@pytest.mark.parametrize("name", ["in.txt", "in.csv", "in.tsv", "in.jsonl", "in.parquet"])
+def test_every_format_as_vectors_and_as_text(run: Run, name: str, kind: str) -> None:
+    options = [*veil(run, name), "--reader", kind]
+    guessed = f"guessed-{name}"
+    code, out, err = run("read", f"veiled-{name}", "-o", guessed, *options, "--text", "--json")
+    assert code == 0, err
+    assert "guess" in err
+    facts = json.loads(out)
+    assert (facts["reader"], facts["mechanism"], facts["guess"]) == (kind, "graph", True)
+    assert run("read", f"veiled-{name}", "-o", "out.parquet", *options) == (0, "", run_said(4))
+    assert run("read", f"veiled-{name}", "-o", "out.npz", *options, "--quiet")[1:] == ("", "")
+    table, vectors = pq.read_table("out.parquet"), np.load("out.npz")["vectors"]
+    assert vectors.shape == (4, 6)
+    assert not vectors[2].any()
+    listed = table["vector"].to_pylist()
+    has_null = name.endswith((".jsonl", ".parquet"))
+    assert (listed[2] is None) == has_null
+    assert np.allclose([row or [0.0] * 6 for row in listed], vectors)
+    if not name.endswith(".txt"):
+        assert [int(n) for n in table["n"].to_pylist()] == [0, 1, 2, 3]
+    # what was read is what the reader gives
+    reader = Reader.of_report("report.json", space="space.npz", kind=kind)
+    veiled = [text for text in table["text"].to_pylist() if text is not None]
+    assert np.allclose(reader.fit(veiled).transform(veiled), vectors[[0, 1, 3]] if has_null else vectors, atol=1e-6)
+    best = [release.text for release in reader.rewrite(veiled)]
+    assert texts_of(Path(guessed)) == best
+
+
+def run_said(count: int) -> str:
+    return f"wordveil: wrote {count} vectors to out.parquet.\n"
+
+
+def texts_of(path: Path) -> list[str]:
+    if path.suffix == ".txt":
+        return path.read_text(encoding="utf-8").split("\n")[:-1]
+    if path.suffix == ".parquet":
+        found = pq.read_table(path)["text"].to_pylist()
+    elif path.suffix == ".jsonl":
+        found = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").split("\n") if line]
+    else:
+        with path.open(encoding="utf-8", newline="") as file:
+            found = [row["text"] for row in csv.DictReader(file, delimiter="," if path.suffix == ".csv" else "\t")]
+    return [text for text in found if text is not None]
+
+
+def test_settings_without_a_report(run: Run) -> None:
+    veil(run, "in.txt")
+    by_hand = ["--epsilon", "2", "--space", "space.npz"]
+    assert run("read", "veiled-in.txt", "-o", "a.txt", *by_hand, "-q") == (0, "", "")
+    assert run("read", "veiled-in.txt", "-o", "b.txt", "--report", "report.json", "--space", "space.npz", "-q")[0] == 0
+    assert Path("a.txt").read_bytes() == Path("b.txt").read_bytes()
+    assert run("read", "veiled-in.txt", "-o", "c.npz", *by_hand, "--option", "k=2", "--select", "all")[0] == 0
+
+
+def test_spans_move_along(run: Run) -> None:
+    Path("in.jsonl").write_text('{"text": "the river sea", "spans": [[4, 9]]}\n', encoding="utf-8")
+    how = ["--epsilon", "2", "--space", "space.npz", "--column", "text", "--spans", "spans", "--quiet"]
+    assert run("privatize", "in.jsonl", "-o", "veiled.jsonl", *how)[0] == 0
+    assert run("read", "veiled.jsonl", "-o", "read.jsonl", *how) == (0, "", "")
+    record = json.loads(Path("read.jsonl").read_text(encoding="utf-8"))
+    (start, end), words = record["spans"][0], record["text"].split()
+    assert record["text"][start:end] == words[1]
+    assert (words[0], words[2]) == ("the", "sea")
+
+
+def test_mistakes_get_one_sentence_and_leave_no_file(run: Run) -> None:
+    options = veil(run, "in.csv")
+    Path("there.csv").write_text("mine", encoding="utf-8")
+    Path("other.json").write_text("{}", encoding="utf-8")
+    Path("empty.csv").write_text("n,text\n", encoding="utf-8")
+    Path("folder").mkdir()
+    before = sorted(Path().iterdir())
+    for arguments in (
+        ["veiled-in.csv", "-o", "veiled-in.csv", "--overwrite", *options],  # never over its input
+        ["veiled-in.csv", "-o", "report.json", "--overwrite", *options],
+        ["veiled-in.csv", "-o", "there.csv", *options],
+        ["veiled-in.csv", "-o", "new.txt", *options],  # no format is converted
+        ["veiled-in.csv", "-o", "new.csv", "--vectors", *options],
+        ["veiled-in.csv", "-o", "new.npz", "--text", *options],
+        ["veiled-in.csv", "-o", "new.npz", "--column", "n", *options],
+        ["veiled-in.csv", "-o", "new.npz", *options, "--epsilon", "3"],
+        ["veiled-in.csv", "-o", "new.npz", *options, "--reader", "nothing"],
+        ["veiled-in.csv", "-o", "new.npz", *options, "--reader", "context"],
+        ["veiled-in.csv", "-o", "new.npz", *options, "--prior", "missing.txt"],
+        ["veiled-in.csv", "-o", "new.npz", *options, "--select", "marked"],
+        ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "other.json"],
+        ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "missing.json"],
+        ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "report.json"],  # which space?
+        ["veiled-in.csv", "-o", "new.npz", "--column", "text"],  # which ε?
+        ["veiled-in.csv", "-o", "new.npz", "--column", "other", *options[2:]],
+        ["empty.csv", "-o", "new.parquet", *options],
+        ["empty.csv", "-o", "new.npz", "--reader", "population", *options],
+        ["folder", "-o", "new.npz", *options],
+        ["missing.csv", "-o", "new.npz", *options],
+    ):
+        code, out, err = run("read", *arguments)
+        assert (code, out) == (2, ""), arguments
+        assert err.startswith("wordveil: ")
+        assert err.count("\n") == 1
+        assert sorted(Path().iterdir()) == before
+    assert run("read", "veiled-in.csv", "-o", "there.csv", "--overwrite", *options)[0] == 0
