@@ -72,7 +72,7 @@ class Estimate:
         Parameters
         ----------
         hits, trials : array of int
-            How many trials each group had, and how many of them were right.
+            How many trials of each group were right, and how many it had.
         seed : int
             Of the bootstrap.
         """
@@ -150,18 +150,6 @@ def resampled(
 ) -> tuple[float, float]:
     """Return the percentile bootstrap interval of a statistic of `count` items.
 
-    Parameters
-    ----------
-    compute : callable
-        Computes the statistic of the items at some places, drawn with replacement; NaN where they have none, and such
-        samples are left out.
-    count : int
-        How many items there are.
-    seed : int
-        Which samples.
-    times : int
-        How many samples.
-
     Examples
     --------
     >>> values = np.arange(1000)
@@ -183,13 +171,6 @@ def area_interval(area: float, ours: int, theirs: int) -> tuple[float, float]:
 
     It holds the areas that would not be surprised by this one. It is never of no width, as that of a bootstrap is where
     all of ours are above all of theirs.
-
-    Parameters
-    ----------
-    area : float
-        The area that was found.
-    ours, theirs : int
-        How many scores there were of both kinds.
     """
     more, z2 = (ours + theirs) / 2.0 - 1.0, _z() ** 2
 
@@ -207,29 +188,13 @@ def area_interval(area: float, ours: int, theirs: int) -> tuple[float, float]:
 
 
 def lower_bound(hits: ArrayLike, trials: ArrayLike, error: float) -> NDArray[np.float64]:
-    """Return the Clopper-Pearson lower bound of a probability, wrong with at most this probability.
-
-    Parameters
-    ----------
-    hits, trials : array of float
-        How often it happened, out of how many.
-    error : float
-        The probability that the bound lies above the truth.
-    """
+    """Return the Clopper-Pearson lower bound of a probability, wrong with at most this probability."""
     hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     return np.where(hits > 0, scipy.special.betaincinv(np.maximum(hits, 1), trials - hits + 1, error), 0.0)
 
 
 def upper_bound(hits: ArrayLike, trials: ArrayLike, error: float) -> NDArray[np.float64]:
-    """Return the Clopper-Pearson upper bound of a probability, wrong with at most this probability.
-
-    Parameters
-    ----------
-    hits, trials : array of float
-        How often it happened, out of how many.
-    error : float
-        The probability that the bound lies below the truth.
-    """
+    """Return the Clopper-Pearson upper bound of a probability, wrong with at most this probability."""
     return 1.0 - lower_bound(np.subtract(trials, hits), trials, error)
 
 

@@ -169,7 +169,7 @@ def test_parameters_clones_and_copies_of_what_reads() -> None:
     assert np.allclose(again.transform(["zqa zqb"]), copy.transform(["zqa zqb"]))
     with pytest.raises(NotFittedError):
         ReadVeiled().transform(["zqa"])
-    for wrong in ({"kind": "context"}, {"kind": "nothing"}, {"select": "marked"}, {"mechanism": "nothing"}):
+    for wrong in ({"kind": "nothing"}, {"select": "marked"}, {"mechanism": "nothing"}):
         with pytest.raises(OptionError):
             ReadVeiled(**wrong).fit(["zqa"])  # type: ignore[arg-type]
 

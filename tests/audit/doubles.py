@@ -27,9 +27,8 @@ from wordveil._mechanisms import (
 )
 from wordveil._mechanisms.density import MixingLaw
 from wordveil._mechanisms.laws import Effort, HopFall, Law
-from wordveil.noise import Entropy
+from wordveil.noise import Entropy, directions
 from wordveil.noise.hyperbolic import hyperbolic_radii
-from wordveil.noise.laplace import directions
 from wordveil.progress import Watch, ignore
 from wordveil.spaces import Space
 from wordveil.spaces.hyperbolic_geometry import at_radius, ball_points, mobius_add, to_hyperboloid

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.conftest import make_space
 from wordveil.calibration import Effort, Span, Target, maker, match, meter_for, side, solve, span_of
 from wordveil.calibration.search import largest_epsilon
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, WordveilError
 
 SPACE = make_space(80, 4, seed=21)
 SETTINGS = Effort(draws=60, near=5, similar=3)
@@ -29,12 +29,7 @@ TARGETS = [
 ]
 
 
-@given(
-    edge=st.floats(1e-5, 1e5),
-    low=st.floats(1e-4, 1e3),
-    ratio=st.floats(1.5, 50),
-    batch=st.integers(1, 9),
-)
+@given(edge=st.floats(1e-5, 1e5), low=st.floats(1e-4, 1e3), ratio=st.floats(1.5, 50), batch=st.integers(1, 9))
 def test_a_search_finds_the_edge_from_anywhere(edge: float, low: float, ratio: float, batch: int) -> None:
     asked: list[float] = []
 
@@ -140,8 +135,8 @@ def test_matched_mechanisms_have_the_same_figure(by: str, other: str) -> None:
 
 def test_what_cannot_be_matched_is_refused() -> None:
     meter = meter_for(maker("graph", SPACE), SPACE, SETTINGS)
-    with pytest.raises(WordveilError, match="cannot be matched by"):
+    with pytest.raises(OptionError):
         side(meter, 1.0, "colour")
     everything = side(meter, 1e4, "mean")
-    with pytest.raises(WordveilError, match="keeps nothing or everything"):
+    with pytest.raises(OptionError):
         match(everything, meter, "mean")

@@ -110,4 +110,6 @@ def test_workers_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["privatize", "-e", "20", "-m", "laplace", "--index", "approximate", "--workers", "2"])
     assert ended.value.code == 2
-    assert "--workers does not go with --index approximate" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "--workers" in told
+    assert "--index" in told

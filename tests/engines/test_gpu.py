@@ -267,21 +267,22 @@ def test_without_a_card_one_sentence_says_so(
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "named"),
     [
-        (["--engine", "gpu", "--workers", "2"], "--workers does not go with --engine gpu"),
-        (["--engine", "gpu", "--index", "approximate"], "does not go with --engine gpu"),
-        (["--index", "fuzzy"], "choose exact or approximate"),
-        (["--engine", "abacus"], "choose local, gpu or spark"),
+        (["--engine", "gpu", "--workers", "2"], ["--workers", "--engine gpu"]),
+        (["--engine", "gpu", "--index", "approximate"], ["--index", "--engine gpu"]),
+        (["--index", "fuzzy"], ["exact", "approximate"]),
+        (["--engine", "abacus"], ["local", "gpu", "spark"]),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+    options: list[str], named: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["privatize", "-", "--epsilon", "10", "--mechanism", "laplace", *options])
     assert stopped.value.code == 2
-    assert sentence in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert all(one in told for one in named)
 
 
 @pytest.mark.parametrize("where", ["throw", "search"])

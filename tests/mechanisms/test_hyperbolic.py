@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from tests.conftest import ALPHA, make_poincare, make_space, names
 from wordveil._mechanisms import Exponential, Graph, Hyperbolic, HyperbolicIcdm19, mechanism
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy, icdm19_lengths
 from wordveil.spaces import PoincareSpace, Vocabulary
@@ -58,9 +58,7 @@ def test_in_one_dimension_the_channel_is_known() -> None:
 def test_a_small_epsilon_is_refused_with_the_reason_and_the_least_value(least: int) -> None:
     space = make_poincare(20, least + 1)
     for epsilon in (least, 0.5 * least):
-        with pytest.raises(
-            WordveilError, match=rf"above {least}, because.*no finite mass.*more than {least}.*exponential"
-        ):
+        with pytest.raises(OptionError, match=rf"epsilon .*{least}.*exponential"):
             Hyperbolic(space, epsilon)
     assert Hyperbolic(space, least + 1e-9).draw(np.arange(20), Entropy(0)).shape == (20,)
 
@@ -75,7 +73,7 @@ def test_generalising_moves_outputs_towards_the_centre_and_costs_nothing() -> No
     assert inner < space.radii[plain.draw(ids, Entropy(1))].mean() - 0.5
     assert pulled.options() == {"generalise": 2.0}
     for bad in (-1.0, np.nan):
-        with pytest.raises(WordveilError, match="0 or more"):
+        with pytest.raises(OptionError, match="generalise"):
             Hyperbolic(space, 3.0, generalise=bad)
 
 
@@ -151,15 +149,15 @@ def test_noise_of_the_paper_at_the_origin_follows_eq_7() -> None:
 def test_what_is_refused() -> None:
     flat, ball = make_space(20, 3), make_poincare(20, 3)
     for name in ("hyperbolic", "hyperbolic-icdm19"):
-        with pytest.raises(WordveilError, match="needs a Poincaré space"):
+        with pytest.raises(SpaceError):
             mechanism(name, flat, epsilon=9.0)
-    with pytest.raises(WordveilError, match="add, mobius"):
+    with pytest.raises(OptionError, match="translate"):
         HyperbolicIcdm19(ball, 1.0, translate="x")
-    with pytest.raises(WordveilError, match="exact, metropolis"):
+    with pytest.raises(OptionError, match="sampler"):
         HyperbolicIcdm19(ball, 1.0, sampler="x")
-    with pytest.raises(WordveilError, match="at least 1 step"):
+    with pytest.raises(OptionError, match="steps"):
         HyperbolicIcdm19(ball, 1.0, steps=0)
-    with pytest.raises(WordveilError, match="Euclidean"):
+    with pytest.raises(SpaceError):
         mechanism("laplace", ball, epsilon=1.0)
 
 
@@ -179,7 +177,7 @@ def test_the_prior_general_favours_general_words() -> None:
     plain = Exponential(space, 1.0).probability_rows(ids) @ space.radii
     general = Exponential(space, 1.0, prior="general").probability_rows(ids) @ space.radii
     assert (general < plain).all()
-    with pytest.raises(WordveilError, match="general needs a Poincaré space"):
+    with pytest.raises(SpaceError, match="general"):
         Exponential(make_space(), 1.0, prior="general")
 
 

@@ -50,7 +50,7 @@ def test_rows_columns_and_chances_are_one_table(name: str) -> None:
     assert table.sum(axis=1) == pytest.approx(np.ones(WORDS))
     some, few = np.array([7, 3, 50]), np.array([9, 0, 31, 2])
     assert np.exp(law.log_columns(some)) == pytest.approx(table[:, some].T, rel=1e-5)
-    assert law.columns(some, few) == pytest.approx(table[np.ix_(few, some)].T, rel=1e-5)
+    assert np.exp(law.log_columns(some, few)) == pytest.approx(table[np.ix_(few, some)].T, rel=1e-5)
     assert law.stays(few).values == pytest.approx(table[few, few], rel=1e-5)
     others = np.array([[1, 2], [9, 3], [4, 4], [8, 0]])
     assert law.chances(few, others) == pytest.approx(table[few[:, None], others], rel=1e-5)
@@ -196,7 +196,7 @@ def test_a_law_from_draws_comes_near_long_counting(name: str) -> None:
     assert law.draws == 2000
     assert np.abs(law.rows(np.array([3, 8])) - truth).max() < 6 * law.error
     assert law.stays(np.array([3, 8])).values == pytest.approx([truth[0, 3], truth[1, 8]], abs=6 * law.error)
-    columns = law.columns(EVERYONE, EVERYONE)
+    columns = np.exp(law.log_columns(EVERYONE, EVERYONE))
     assert columns.sum(axis=0) == pytest.approx(np.ones(WORDS), rel=1e-6)  # over all outputs
     assert law.posterior(np.array([5]), np.ones(WORDS)).sum() == pytest.approx(1.0)
     again = made.law(Effort(draws=2000, seed=1))
@@ -222,3 +222,11 @@ def test_laws_at_other_epsilons_are_those_of_the_mechanisms_made_there() -> None
             assert law.mechanism.epsilon == alone.epsilon
             assert law.stays(EVERYONE).values == pytest.approx(alone.law(effort).stays(EVERYONE).values, rel=1e-6)
             assert repr(alone.epsilon).rstrip(".0") in repr(law)
+
+
+def test_rows_fetched_apart_share_no_draws_and_come_out_the_same_again() -> None:
+    law = Blank(SPACE).law(Effort(draws=400))  # its words have one law, so that the same draws would show
+    apart = [law.rows(np.array([word]))[0] for word in range(4)]
+    assert all(not np.array_equal(one, other) for place, one in enumerate(apart) for other in apart[:place])
+    assert np.abs(np.corrcoef(apart) - np.eye(4)).max() < 0.6
+    assert np.array_equal(law.rows(np.array([2]))[0], apart[2])

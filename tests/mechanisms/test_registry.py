@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import FLAT
 from wordveil import mechanism
-from wordveil.errors import OptionError, WordveilError
+from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.spaces import EuclideanSpace, GraphSpace
 
@@ -33,31 +33,31 @@ def test_each_has_a_name_a_summary_and_a_promise(name: str, toy: EuclideanSpace)
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, "3", None])
 @pytest.mark.parametrize("name", FLAT)
 def test_a_senseless_epsilon_is_refused(name: str, epsilon: float, toy: EuclideanSpace) -> None:
-    with pytest.raises(WordveilError, match="finite number above 0"):
+    with pytest.raises(OptionError, match="epsilon"):
         mechanism(name, toy, epsilon=epsilon)
 
 
 def test_unknown_names_and_options(toy: EuclideanSpace) -> None:
-    with pytest.raises(WordveilError, match="choose one of graph"):
+    with pytest.raises(OptionError, match="graph"):
         mechanism("nothing", toy, epsilon=1)
-    with pytest.raises(WordveilError, match="it takes prior, clip"):
+    with pytest.raises(OptionError, match="prior, clip"):
         mechanism("exponential", toy, epsilon=1, k=3)
-    with pytest.raises(WordveilError, match="takes no options"):
+    with pytest.raises(OptionError):
         mechanism("laplace", toy, epsilon=1, k=3)
-    with pytest.raises(WordveilError, match="no prior of that name"):
+    with pytest.raises(OptionError, match="prior"):
         mechanism("exponential", toy, epsilon=1, prior="x")
-    with pytest.raises(WordveilError, match="clip"):
+    with pytest.raises(OptionError, match="clip"):
         mechanism("exponential", toy, epsilon=1, clip=0)
 
 
 def test_graph_takes_a_ready_graph(toy: EuclideanSpace) -> None:
     ready = GraphSpace.of(toy, 2)
     assert mechanism("graph", ready, epsilon=1).space is ready
-    with pytest.raises(WordveilError, match="graph already"):
+    with pytest.raises(OptionError):
         mechanism("graph", ready, epsilon=1, k=2)
-    with pytest.raises(WordveilError, match="needs a space of vectors"):
+    with pytest.raises(SpaceError):
         mechanism("ring", ready, epsilon=1)
-    with pytest.raises(WordveilError, match="needs a space of vectors"):
+    with pytest.raises(SpaceError):
         mechanism("graph", mechanism("ring", toy, epsilon=1).space, epsilon=1)
 
 

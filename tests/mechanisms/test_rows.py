@@ -15,10 +15,10 @@ import pytest
 from scipy import stats
 
 from tests.conftest import ALPHA, in_a_fork, make_poincare, make_space
-from wordveil._mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated, row_cache
-from wordveil._mechanisms.row_cache import RowCache
-from wordveil._mechanisms.rows import RowDraws
-from wordveil.errors import WordveilError
+from wordveil._mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated
+from wordveil._mechanisms import rows as drawing
+from wordveil._mechanisms.rows import RowCache, RowDraws
+from wordveil.errors import OptionError
 from wordveil.kernels import kinds
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, MahalanobisSpace, Vocabulary
@@ -127,9 +127,9 @@ def test_the_memory_is_chosen_in_the_environment(monkeypatch: pytest.MonkeyPatch
     made.draw(np.arange(100))
     assert len(made.rows.cache) == 0
     monkeypatch.setenv("WORDVEIL_ROW_CACHE", "much")
-    with pytest.raises(WordveilError, match="whole number of MiB"):
+    with pytest.raises(OptionError, match="WORDVEIL_ROW_CACHE"):
         Exponential(make_space(), 0.5).draw(np.arange(3))
-    with pytest.raises(WordveilError, match="number of bytes"):
+    with pytest.raises(OptionError, match="memory"):
         RowCache(3, 3, np.float32, -1)
 
 
@@ -231,7 +231,7 @@ def rows_of(words: np.ndarray) -> np.ndarray:
 
 def test_all_mechanisms_of_a_process_share_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORDVEIL_ROW_CACHE", "1")
-    monkeypatch.setattr(row_cache, "_BUDGET", row_cache._Budget())  # not with what other tests have left
+    monkeypatch.setattr(drawing, "_BUDGET", drawing._Budget())  # not with what other tests have left
     everyone = np.arange(128)  # 1 MiB
     first = RowCache(128, 1024, np.float64)
     first.keep(everyone, rows_of(everyone))
@@ -257,7 +257,7 @@ def test_all_mechanisms_of_a_process_share_the_memory(monkeypatch: pytest.Monkey
 
 def test_what_was_not_used_for_a_while_gives_up_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORDVEIL_ROW_CACHE", "1")
-    monkeypatch.setattr(row_cache, "_BUDGET", row_cache._Budget())
+    monkeypatch.setattr(drawing, "_BUDGET", drawing._Budget())
     everyone, now = np.arange(128), [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     old, new = RowCache(128, 1024, np.float64), RowCache(128, 1024, np.float64)

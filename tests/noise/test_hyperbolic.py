@@ -7,13 +7,7 @@ import pytest
 from scipy import integrate, special, stats
 
 from tests.conftest import ALPHA
-from wordveil.noise import (
-    Entropy,
-    hyperbolic_radii,
-    icdm19_lengths,
-    icdm19_radius_distribution,
-    metropolis_points,
-)
+from wordveil.noise import Entropy, hyperbolic_radii, icdm19_lengths, icdm19_radius_distribution, metropolis_points
 from wordveil.noise.hyperbolic import icdm19_log_normaliser
 
 

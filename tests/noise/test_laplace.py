@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tests.conftest import ALPHA
-from wordveil.noise import Entropy, directions, laplace_lengths
+from wordveil._mechanisms.laws import UnitLength
+from wordveil.noise import Entropy, directions
 
 
 def laplace_noise(count: int, dimension: int, epsilon: float, entropy: Entropy) -> NDArray[np.float32]:
     noise = directions(count, dimension, entropy)
-    noise *= laplace_lengths(count, dimension, epsilon, entropy)[:, None].astype(np.float32)
+    noise *= (UnitLength(dimension).draw(count, entropy) / epsilon)[:, None].astype(np.float32)
     return noise
 
 

@@ -162,18 +162,10 @@ WORDS, TABLE = np.array(["the", "sea"]), np.ones((2, 3), np.float32)
         ({"words": WORDS.astype(object), "vectors": TABLE}, FileError, "'words'"),
         ({"words": WORDS, "vectors": TABLE.astype(object)}, FileError, "'vectors'"),
         ({"words": WORDS, "vectors": TABLE * [[1], [np.inf]]}, SpaceError, "word 2"),
-        (
-            {"words": WORDS[[0, 0]], "vectors": TABLE},
-            SpaceError,
-            "word 2",
-        ),
+        ({"words": WORDS[[0, 0]], "vectors": TABLE}, SpaceError, "word 2"),
         ({"words": np.array(["a\nb", "c"]), "vectors": TABLE}, SpaceError, "word 1"),
         ({"words": np.frombuffer(b"a\n\xff", np.uint8), "vectors": TABLE}, SpaceError, "word 2"),
-        (
-            {"words": np.frombuffer(b"a\n\nb", np.uint8), "vectors": np.ones((3, 1))},
-            SpaceError,
-            "word 2",
-        ),
+        ({"words": np.frombuffer(b"a\n\nb", np.uint8), "vectors": np.ones((3, 1))}, SpaceError, "word 2"),
     ],
 )
 def test_broken_npz(tmp_path: Path, arrays: dict[str, Any], kind: type[WordveilError], place: str) -> None:

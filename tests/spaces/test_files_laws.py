@@ -61,15 +61,7 @@ def refused_or_whole(content: bytes, name: str, form: str | None) -> None:
 
 NAMES = st.sampled_from(["v", "v.txt", "v.vec", "v.bin", "v.npz", "v.safetensors"])
 SCRAPS = st.sampled_from(
-    [
-        b"",
-        b"2 2\n",
-        b"the 1 2\n",
-        b"\x1f\x8b\x08\0",
-        b"PK\x03\x04",
-        b"\x10\0\0\0\0\0\0\0{",
-        b"\x93NUMPY\x01\0",
-    ]
+    [b"", b"2 2\n", b"the 1 2\n", b"\x1f\x8b\x08\0", b"PK\x03\x04", b"\x10\0\0\0\0\0\0\0{", b"\x93NUMPY\x01\0"]
 )
 
 

@@ -12,21 +12,7 @@ from safetensors.numpy import save_file
 from wordveil.errors import FileError, OptionError, SpaceError
 from wordveil.spaces.files import FORMATS, read_vectors, write_vectors
 
-WORDS = [
-    "the",
-    "naïve",
-    "海",
-    "e\u0301",
-    "\u00e9",
-    "'s",
-    "3.5",
-    "</s>",
-    "\u00a0",
-    "\u0085",
-    "\u2028",
-    "#",
-    '"',
-]
+WORDS = ["the", "naïve", "海", "e\u0301", "\u00e9", "'s", "3.5", "</s>", "\u00a0", "\u0085", "\u2028", "#", '"']
 VECTORS = np.random.default_rng(5).normal(size=(len(WORDS), 7)).astype(np.float32)
 BINARY = b"2 2\nthe \0\0\0?\0\0\x80?sea \0\0\0@\0\0\xc0?"
 
@@ -117,10 +103,7 @@ def test_doubles_in_safetensors_and_columns_first_in_npz(tmp_path: Path) -> None
 
 def test_glove_words_with_spaces(tmp_path: Path) -> None:
     content = b"the 1 2 3\n. . . 4 5 6\nat name@domain.com -7 8e0 +9\n"
-    assert read(tmp_path, content) == (
-        ["the", ". . .", "at name@domain.com"],
-        [[1, 2, 3], [4, 5, 6], [-7, 8, 9]],
-    )
+    assert read(tmp_path, content) == (["the", ". . .", "at name@domain.com"], [[1, 2, 3], [4, 5, 6], [-7, 8, 9]])
 
 
 @pytest.mark.parametrize(

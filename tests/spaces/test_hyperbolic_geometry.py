@@ -20,7 +20,6 @@ from wordveil.spaces.hyperbolic_geometry import (
     from_hyperboloid,
     hyperboloid_distance,
     hyperboloid_exp,
-    hyperboloid_log,
     log_map,
     mobius_add,
     opposite,
@@ -38,8 +37,7 @@ SLACK = 64 * ULP
 # A point: a direction, and how far from the boundary, from 1 (the origin) down to 1e-12.
 coordinates = st.floats(-1, 1).map(lambda x: x if abs(x) > 1e-12 else 0.0)
 points = st.tuples(
-    st.lists(coordinates, min_size=3, max_size=3).filter(lambda v: sum(x * x for x in v) > 1e-4),
-    st.floats(-12, 0),
+    st.lists(coordinates, min_size=3, max_size=3).filter(lambda v: sum(x * x for x in v) > 1e-4), st.floats(-12, 0)
 )
 
 
@@ -136,8 +134,6 @@ def test_hyperboloid(a: tuple[list[float], float], b: tuple[list[float], float])
     assert hyperboloid_distance(p, p)[0] == 0.0
     back = to_hyperboloid(from_hyperboloid(p))
     assert np.allclose(back, p, rtol=1e-14, atol=0)
-    v = hyperboloid_log(p, q)
-    assert tangent_length(p, v)[0] == pytest.approx(truth, rel=1e-6, abs=4 * SLACK * scale)
 
 
 @settings(max_examples=100, deadline=None)

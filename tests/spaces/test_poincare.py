@@ -15,7 +15,7 @@ from wordveil._mechanisms import mechanism
 from wordveil.errors import FileError, OptionError, SpaceError
 from wordveil.noise import Entropy
 from wordveil.spaces import GraphSpace, PoincareSpace, Vocabulary, bundled_facts, load_space
-from wordveil.spaces.hyperbolic_geometry import ball_distance, hyperboloid_distance
+from wordveil.spaces.hyperbolic_geometry import ball_distance, ball_points, hyperboloid_distance, to_hyperboloid
 
 
 def brute_force(space: PoincareSpace, points: np.ndarray) -> np.ndarray:
@@ -86,7 +86,7 @@ def test_saved_and_loaded_without_loss(tmp_path: Path) -> None:
 
 def test_from_the_ball() -> None:
     ball = np.array([[0.0, 0.0], [0.6, 0.0], [0.0, -0.99]])
-    space = PoincareSpace.from_ball("b", Vocabulary(names(3)), ball)
+    space = PoincareSpace("b", Vocabulary(names(3)), to_hyperboloid(ball_points(ball)))
     assert np.allclose(space.ball(np.arange(3)).x, ball)
     assert space.distances(np.array([0]))[0, 1] == pytest.approx(2 * np.arctanh(0.6))
     assert space.restrict(np.array([2, 1])).distances(np.array([0]))[0, 1] == pytest.approx(

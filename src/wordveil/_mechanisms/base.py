@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Effort, Law, RadialLaw, RowLaw, SampledLaw, UnitLength
 from wordveil._mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, rate_of, weights_of
-from wordveil.errors import OptionError, WordveilError
+from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy, directions
 from wordveil.parallel import ahead, blocks
@@ -34,6 +35,8 @@ __all__ = [
     "drawn_finely",
     "nearest_pairs",
     "needs_vectors",
+    "option_names",
+    "option_parameters",
 ]
 
 RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -48,13 +51,7 @@ DRAWN_IN_FLOATS = "The noise is drawn in floating point; what is released is a w
 
 
 def drawn_finely(error: float) -> str:
-    """Say what drawing with 128 random bits does to a mechanism whose rarest outputs are drawn first.
-
-    Parameters
-    ----------
-    error : float
-        By how much, relatively, the rounding of sums may change a probability.
-    """
+    """Say what drawing with 128 random bits does to a mechanism whose rarest outputs are drawn first."""
     factor = f"{round_up(2.0 * error, 1):.0e}".replace("e-0", "e-")
     return (
         f"Drawn with 128 random bits: the promise holds up to a factor of 1 + {factor} and an additive 2^-75, and "
@@ -97,9 +94,9 @@ class Mechanism(ABC, Generic[SpaceT]):
 
     def __init__(self, space: SpaceT, epsilon: float) -> None:
         if not (isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0):
-            raise WordveilError("epsilon must be a finite number above 0.")
+            raise OptionError("epsilon must be a finite number above 0.")
         if not _SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON:
-            raise WordveilError(f"epsilon must lie between {_SMALLEST_EPSILON:g} and {_LARGEST_EPSILON:g}.")
+            raise OptionError(f"epsilon must lie between {_SMALLEST_EPSILON:g} and {_LARGEST_EPSILON:g}.")
         self.space = space
         self.epsilon = float(epsilon)
 
@@ -199,8 +196,12 @@ class Mechanism(ABC, Generic[SpaceT]):
         return f"<{type(self).__name__} on {self.space.name!r}: epsilon={self.epsilon:g}{options}>"
 
     def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {}
+        """Return the options besides epsilon that this mechanism was made with.
+
+        Each is kept under its own name, or behind an underscore where that name is for what follows from it.
+        """
+        names = [(option, kept) for option in option_names(type(self)) for kept in (option, f"_{option}")]
+        return {option: vars(self)[kept] for option, kept in names if kept in vars(self)}
 
     def describe(self) -> dict[str, Any]:
         """Say what the mechanism is, in plain values."""
@@ -213,7 +214,7 @@ class Mechanism(ABC, Generic[SpaceT]):
 
 
 class NoiseMechanism(Mechanism[PointSpaceT]):
-    """Adds noise to the word's point and gives the word nearest to where it lands.
+    """Adds noise to the word's point and takes the word nearest to where it lands.
 
     All privacy comes from the noisy point; finding the nearest word looks at nothing else, so it costs none.
     """
@@ -284,11 +285,6 @@ class ScaledMechanism(RadialMechanism[PointSpaceT]):
     def unit_length(self) -> UnitLength:
         """The law of the length at scale 1."""
 
-    @property
-    @abstractmethod
-    def searched(self) -> NDArray[np.float32]:
-        """The vectors among which the nearest is sought."""
-
     @abstractmethod
     def scales(self, ids: Ids) -> NDArray[np.float64]:
         """Return by how much the noise of each word is longer than at scale 1."""
@@ -296,6 +292,11 @@ class ScaledMechanism(RadialMechanism[PointSpaceT]):
     def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
         """Draw the length of the noise of each word, before it is stretched."""
         return self.unit_length.draw(len(ids), entropy) * self.scales(ids)
+
+    def radius_law(self, word: int) -> RadiusLaw | None:
+        """Return the distribution function of the distance between a word and its noisy point; None without noise."""
+        scale = float(self.scales(np.array([word]))[0])
+        return (lambda radii: self.unit_length.distribution(radii / scale)) if scale else None
 
 
 class ExponentialMechanism(Mechanism[SpaceT]):
@@ -332,6 +333,17 @@ class ExponentialMechanism(Mechanism[SpaceT]):
         return self.rows.draw(ids, entropy or Entropy())
 
 
+def option_parameters(kind: type[Mechanism[Any]]) -> list[inspect.Parameter]:
+    """Return the options of a mechanism besides epsilon: the keyword-only parameters of its class."""
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+
+
+def option_names(kind: type[Mechanism[Any]]) -> list[str]:
+    """Return the names of a mechanism's options besides epsilon."""
+    return [parameter.name for parameter in option_parameters(kind)]
+
+
 def nearest_pairs(space: Space, ids: Ids) -> NDArray[np.int64]:
     """Return each of these words with its nearest word, a row each; nothing where there is only one word."""
     near = space.neighbours(ids, 1)[0]
@@ -341,5 +353,5 @@ def nearest_pairs(space: Space, ids: Ids) -> NDArray[np.int64]:
 def needs_vectors(name: str, space: Space) -> EuclideanSpace:
     """Return the space if it is one of vectors, or refuse it in the name of a mechanism."""
     if not isinstance(space, EuclideanSpace):
-        raise WordveilError(f"the mechanism {name} needs a Euclidean space of vectors.")
+        raise SpaceError(f"the mechanism {name} needs a Euclidean space of vectors.")
     return space

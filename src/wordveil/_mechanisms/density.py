@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import DRAWN_IN_FLOATS, NoiseMechanism, needs_vectors
 from wordveil._mechanisms.rows import RowDraws, WholeRows, drawn_closely
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -45,7 +45,7 @@ _DEPTH = 45.0  # tails below e^-45 of the mode are left out
 
 
 class Density(NoiseMechanism[EuclideanSpace]):
-    """Adds Laplace noise modulated by a kernel density of the vocabulary, and gives the nearest word.
+    """Adds Laplace noise modulated by a kernel density of the vocabulary, and takes the nearest word.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ class Density(NoiseMechanism[EuclideanSpace]):
     """
 
     name = "density"
-    summary = "adds Laplace noise that prefers crowded regions and gives the nearest word"
-    in_brief = "ε per unit of Euclidean distance, for every two words"
+    summary = "adds Laplace noise that prefers crowded regions, then takes the nearest word"
+    in_brief = "ε per unit of Euclidean distance, for any two words"
     source = "challenges paper, which claims half the loss"
 
     def __init__(self, space: Space, epsilon: float, *, bandwidth: float | None = None) -> None:
         super().__init__(needs_vectors(self.name, space), epsilon)
         if bandwidth is not None and not (np.isfinite(bandwidth) and bandwidth > 0):
-            raise WordveilError("the bandwidth must be above 0, or left out.")
+            raise OptionError("bandwidth must be above 0; leave it out for the default.")
         self._bandwidth = bandwidth
 
     @cached_property
@@ -75,10 +75,6 @@ class Density(NoiseMechanism[EuclideanSpace]):
             return float(self._bandwidth)
         typical = float(np.median(neighbourhoods(self.space, 1)[1])) if len(self.space) > 1 else 1.0
         return (typical or 1.0) / float(np.sqrt(self.space.dimension))
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"bandwidth": self._bandwidth}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -123,19 +119,7 @@ class Density(NoiseMechanism[EuclideanSpace]):
 
 
 class MixingLaw:
-    """The law ``f(τ | D)`` of the mixing variable, and its mass ``g(D)``, in logarithms.
-
-    Parameters
-    ----------
-    dimension : int
-        The n of the space.
-    rate : float
-        The a of the noise.
-    bandwidth : float
-        The σ of the kernel.
-    largest : float
-        The largest D that will be asked for.
-    """
+    """The law ``f(τ | D)`` of the mixing variable, and its mass ``g(D)``, in logarithms, for D up to `largest`."""
 
     def __init__(self, dimension: int, rate: float, bandwidth: float, largest: float) -> None:
         self.dimension, self.rate, self.variance = dimension, rate, bandwidth**2

@@ -12,8 +12,8 @@ way round, ``ln f_w'/f_w = (n-p)·a + p·ln((s+r)/(s'+r')) <= (n-p)·a + p·(a +
 β·max(n, p-n))·d(w,w')``. ∎
 
 `epsilon` fixes c: the bound at the smallest s of the vocabulary is ε, so the promise is ``ε·d`` for every pair, and
-less for lonely words, pair by pair (`promised`). Laplace tails would not do: a change of their scale is an unbounded
-loss.
+less for isolated words, pair by pair (`allowed_loss`). Laplace tails would not do: a change of their scale is an
+unbounded loss.
 
 Sampler. The radius has density ∝ ``r^{n-1}(1+r/s)^{-p}``; with ``B = r/(r+s)`` that is ``B^{n-1}(1-B)^{p-n-1}``:
 Beta(n, p-n). The direction is uniform.
@@ -23,14 +23,13 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import DRAWN_IN_FLOATS, RadialMechanism, RadiusLaw, needs_vectors
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, SpaceError
 from wordveil.files import cached_arrays
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy, log_gamma_draws
@@ -46,7 +45,7 @@ _LIGHTEST = 0.6
 
 
 class Elastic(RadialMechanism[EuclideanSpace]):
-    """Adds heavy-tailed noise sized by the smoothed distance to the k-th nearest word, and gives the nearest word.
+    """Adds heavy-tailed noise sized by the smoothed distance to the k-th nearest word, and takes the nearest word.
 
     Parameters
     ----------
@@ -63,26 +62,20 @@ class Elastic(RadialMechanism[EuclideanSpace]):
     """
 
     name = "elastic"
-    summary = "adds heavy-tailed noise, smaller in crowded regions, and gives the nearest word"
-    in_brief = "ε per unit of Euclidean distance, less for lonely words"
+    summary = "adds heavy-tailed noise, smaller in crowded regions, then takes the nearest word"
+    in_brief = "ε per unit of Euclidean distance, less for isolated words"
     source = "challenges paper, left open there"
 
     def __init__(self, space: Space, epsilon: float, *, k: int = 10, share: float = 0.5, tail: float = 1.0) -> None:
         super().__init__(needs_vectors(self.name, space), epsilon)
         if k < 1:
-            raise WordveilError("k must be 1 or more.")
+            raise OptionError("k must be 1 or more.")
         if not 0.0 <= share < 1.0:
-            raise WordveilError("share must lie between 0 and 1, 1 excluded.")
+            raise OptionError("share must be at least 0 and below 1.")
         least = _LIGHTEST / self.space.dimension
         if not (np.isfinite(tail) and tail >= least):
-            raise WordveilError(
-                f"tail must be at least {least:.3g} here, or noise would be too long for 32-bit floats."
-            )
+            raise OptionError(f"tail must be at least {least:.3g} here, or the noise would overflow 32-bit floats.")
         self.k, self.share, self.tail = int(k), float(share), float(tail)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"k": self.k, "share": self.share, "tail": self.tail}
 
     @property
     def exponent(self) -> float:
@@ -99,7 +92,7 @@ class Elastic(RadialMechanism[EuclideanSpace]):
         """The s of every word."""
         smooth = _smooth(self.space, self.k, self.smoothness)
         if smooth.min() <= 0.0:
-            raise WordveilError("all words are at one place, so there is no distance to size the noise by.")
+            raise SpaceError("all words have the same vector, so there is no distance to scale the noise by.")
         return smooth * self.exponent / ((1.0 - self.share) * self.epsilon * smooth.min())
 
     def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
@@ -113,10 +106,7 @@ class Elastic(RadialMechanism[EuclideanSpace]):
         """What is promised for one word."""
         loneliest = round_up(self.promised_rate(float(self.sizes.max())), 4)
         return self.make_guarantee(
-            caveats=(
-                f"For the loneliest word the promise is {loneliest:g} per unit.",
-                DRAWN_IN_FLOATS,
-            ),
+            caveats=(f"For the most isolated word the promise is {loneliest:g} per unit.", DRAWN_IN_FLOATS),
             claim="none: the challenges paper leaves the calibration open",
         )
 

@@ -9,14 +9,13 @@ The prior μ does not depend on the input and cancels. ∎
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from wordveil._mechanisms.base import ExponentialMechanism
 from wordveil._mechanisms.priors import log_prior
 from wordveil._mechanisms.rows import ROW_FLOOR, FallingRows, RowSource, rate_of
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
@@ -42,21 +41,17 @@ class Exponential(ExponentialMechanism[Space]):
 
     name = "exponential"
     summary = "draws a word with probability ∝ prior·exp(-ε·distance/2), on any space"
-    in_brief = "ε per unit of the space's distance, for every two words"
+    in_brief = "ε per unit of the space's distance, for any two words"
     source = "McSherry & Talwar 2007"
 
     def __init__(self, space: Space, epsilon: float, *, prior: str = "uniform", clip: float | None = None) -> None:
         super().__init__(space, epsilon)
         if clip is not None and not clip > 0:
-            raise WordveilError("the clip must be a distance above 0, or left out.")
+            raise OptionError("clip must be a distance above 0; leave it out for none.")
         self.prior = prior
         self.clip = clip
         self._log_prior = log_prior(space, prior)
         self._rate = rate_of(self.epsilon)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"prior": self.prior, "clip": self.clip}
 
     @cached_property
     def _reach(self) -> float:
@@ -89,8 +84,7 @@ class Exponential(ExponentialMechanism[Space]):
         """What is promised for one word."""
         caveats = [self.rows.source.caveat]
         if self.clip is not None:
-            caveats.append(f"Any two words at all are told apart by at most e^{self.epsilon * self.clip:g}.")
+            caveats.append(f"An output changes the odds of no two words by more than e^{self.epsilon * self.clip:g}.")
         return self.make_guarantee(
-            caveats=tuple(caveats),
-            claim="ε·d (McSherry & Talwar 2007; for words, Carvalho et al. 2021 with a clip)",
+            caveats=tuple(caveats), claim="ε·d (McSherry & Talwar 2007; for words, Carvalho et al. 2021 with a clip)"
         )

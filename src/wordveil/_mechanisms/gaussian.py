@@ -8,25 +8,62 @@ computed from the point alone. Words farther apart than `reach` are not covered.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.gaussian_noise import GaussianNoise
-from wordveil.errors import WordveilError
+from wordveil._mechanisms.base import RadiusLaw, ScaledMechanism, needs_vectors
+from wordveil._mechanisms.laws import UnitLength
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import delta_between, sigma_for
 from wordveil.rounding import round_down
-from wordveil.spaces import Space, neighbourhoods
+from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids
 
-__all__ = ["Gaussian"]
+__all__ = ["Gaussian", "GaussianNoise"]
+
+
+class GaussianNoise(ScaledMechanism[EuclideanSpace]):
+    """What the mechanisms with Gaussian noise share: a deviation for every word, and the exact δ of every pair."""
+
+    def __init__(self, space: Space, epsilon: float, delta: float) -> None:
+        super().__init__(needs_vectors(self.name, space), epsilon)
+        if not 0.0 < delta < 1.0:
+            raise OptionError("delta must lie strictly between 0 and 1.")
+        self.delta = float(delta)
+
+    @property
+    @abstractmethod
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard deviation of every word's noise."""
+
+    @property
+    def unit_length(self) -> UnitLength:
+        """The law of the length at scale 1: that of a normal vector, a chi law."""
+        return UnitLength(0.5 * self.space.dimension, is_root=True)
+
+    def scales(self, ids: Ids) -> NDArray[np.float64]:
+        """Return by how much the noise of each word is longer than at scale 1: by its deviation."""
+        return np.asarray(self.deviations[ids])
+
+    def true_delta(self, left: int, right: int) -> float:
+        """Return the smallest δ that holds between two words at this mechanism's ε: no estimate, the exact value."""
+        distance = float(self.space.apart(self.space.points(np.array([left])), np.array([right]))[0])
+        one, other = self.deviations[[left, right]].tolist()
+        return delta_between(self.space.dimension, distance, one, other, self.epsilon)
+
+    def projection_law(self, word: int) -> RadiusLaw | None:
+        """Return the distribution function of the noise along any direction; None without noise."""
+        deviation = float(self.deviations[word])
+        return (lambda parts: scipy.special.ndtr(parts / deviation)) if deviation else None
 
 
 class Gaussian(GaussianNoise):
-    """Adds Gaussian noise of one size to the word's vector and gives the nearest word.
+    """Adds Gaussian noise of one size to the word's vector and takes the nearest word.
 
     Parameters
     ----------
@@ -40,14 +77,14 @@ class Gaussian(GaussianNoise):
     """
 
     name = "gaussian"
-    summary = "adds Gaussian noise, calibrated analytically, and gives the nearest word"
-    in_brief = "(ε, δ) for words within a reach of each other"
+    summary = "adds Gaussian noise, calibrated analytically, then takes the nearest word"
+    in_brief = "(ε, δ) for words within the reach of each other"
     source = "Balle & Wang 2018"
 
     def __init__(self, space: Space, epsilon: float, *, delta: float = 1e-6, reach: float | None = None) -> None:
         super().__init__(space, epsilon, delta)
         if reach is not None and not (np.isfinite(reach) and reach > 0):
-            raise WordveilError("reach must be a distance above 0, or left out.")
+            raise OptionError("reach must be a distance above 0; leave it out for the default.")
         self._reach = reach
 
     @cached_property
@@ -59,12 +96,8 @@ class Gaussian(GaussianNoise):
             return 1.0
         largest = float(neighbourhoods(self.space, 1)[1].max())
         if largest == 0.0:
-            raise WordveilError("all words have a twin at distance 0, so give the option reach.")
+            raise OptionError("every word has a twin at distance 0, so there is no default reach; give one.")
         return largest
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"delta": self.delta, "reach": self._reach}
 
     @cached_property
     def deviations(self) -> NDArray[np.float64]:

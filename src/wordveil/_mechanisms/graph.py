@@ -10,16 +10,13 @@ words lie ``h`` hops away at the cost ``c``, then one of those words uniformly. 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import ExponentialMechanism, drawn_finely
-from wordveil._mechanisms.batch import Batch
 from wordveil._mechanisms.laws import HopFall, ShellLaw
-from wordveil._mechanisms.rows import rate_of
-from wordveil.errors import WordveilError
+from wordveil._mechanisms.rows import Batch, rate_of
+from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee
 from wordveil.kernels import choose, compiled
 from wordveil.noise import Entropy
@@ -53,32 +50,28 @@ class Graph(ExponentialMechanism[GraphSpace]):
     """
 
     name = "graph"
-    summary = "draws a word by hops on the graph of nearest words; the default"
-    in_brief = "ε per hop, for every two words"
+    summary = "draws a word by its hops on a graph of nearest words; the default"
+    in_brief = "ε per hop, for any two words"
     source = "McSherry & Talwar 2007, on a graph"
     law_kind = ShellLaw
 
     def __init__(self, space: Space, epsilon: float, *, k: int | None = None, first: float = _FIRST) -> None:
         if isinstance(space, GraphSpace):
             if k is not None:
-                raise WordveilError("this space is a graph already, so k cannot be chosen.")
+                raise OptionError("this space already is a graph, so k cannot be chosen; leave it out.")
             graph = space
         elif isinstance(space, PointSpace):
             k = _NEIGHBOURS if k is None else k
             graph = GraphSpace.of(space, k)
         else:
-            raise WordveilError(f"the mechanism {self.name} needs a space of vectors or a neighbour graph.")
+            raise SpaceError(f"the mechanism {self.name} needs a space of vectors or a neighbour graph.")
         if not 0.0 <= first <= 1.0:
-            raise WordveilError("the cost of the first hop must be from 0 to 1.")
+            raise OptionError("first, the cost of the first hop, must be between 0 and 1.")
         super().__init__(graph, epsilon)
         self.k = k
         self.first = first
         #: How the weights of outputs fall with their hops.
         self.fall = HopFall(rate_of(self.epsilon), first)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"k": self.k, "first": self.first}
 
     @property
     def guarantee(self) -> Guarantee:

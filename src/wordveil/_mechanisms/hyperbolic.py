@@ -14,15 +14,14 @@ can be done about it but to use fewer dimensions, or to draw words directly (`ex
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import DRAWN_IN_FLOATS, NoiseMechanism, RadiusLaw
-from wordveil.errors import WordveilError
-from wordveil.guarantee import Guarantee, Notion
+from wordveil.errors import OptionError, SpaceError
+from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy, directions, hyperbolic_radii
 from wordveil.spaces import PoincareSpace, Space
 from wordveil.spaces.hyperbolic_geometry import at_radius, mobius_add, to_hyperboloid
@@ -34,12 +33,12 @@ __all__ = ["Hyperbolic", "needs_poincare"]
 def needs_poincare(name: str, space: Space) -> PoincareSpace:
     """Return the space if it is hyperbolic, or refuse it in the name of a mechanism."""
     if not isinstance(space, PoincareSpace):
-        raise WordveilError(f"the mechanism {name} needs a Poincaré space, such as the bundled wordnet-poincare.")
+        raise SpaceError(f"the mechanism {name} needs a Poincaré space, such as the bundled wordnet-poincare.")
     return space
 
 
 class Hyperbolic(NoiseMechanism[PoincareSpace]):
-    """Adds hyperbolic Laplace noise to the word's point and gives the nearest word.
+    """Adds hyperbolic Laplace noise to the word's point and takes the nearest word.
 
     Parameters
     ----------
@@ -53,22 +52,22 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
     """
 
     name = "hyperbolic"
-    summary = "adds exact hyperbolic Laplace noise and gives the nearest word"
-    in_brief = "ε per unit of hyperbolic distance, for every two words; ε above the dimension less one"
+    summary = "adds exact hyperbolic Laplace noise, then takes the nearest word"
+    in_brief = "ε per unit of hyperbolic distance, for any two words; needs ε above the dimension minus one"
     source = "this project, for Feyisetan et al. 2019"
 
     def __init__(self, space: Space, epsilon: float, *, generalise: float = 0.0) -> None:
         super().__init__(needs_poincare(self.name, space), epsilon)
         least = self.least_epsilon(space)
         if self.epsilon <= least:
-            raise WordveilError(
+            raise OptionError(
                 f"in {self.space.dimension} dimensions the mechanism {self.name} needs an epsilon above {least:g}, "
                 f"because hyperbolic volume grows like e^({least:g}·distance) and noise that falls more slowly has no "
                 f"finite mass; give more than {least:g}, take a space of fewer dimensions, or use exponential, which "
                 "takes any epsilon."
             )
         if not (math.isfinite(generalise) and generalise >= 0):
-            raise WordveilError("generalise must be a distance of 0 or more.")
+            raise OptionError("generalise must be a distance of 0 or more.")
         self.generalise = float(generalise)
 
     @classmethod
@@ -76,18 +75,10 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
         """Return what every epsilon must be above on this space: one less than its dimension."""
         return float(needs_poincare(cls.name, space).dimension - 1)
 
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"generalise": self.generalise}
-
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
-        return Guarantee(
-            Notion.METRIC,
-            self.epsilon,
-            self.space.metric,
-            self.space.unit,
+        return self.make_guarantee(
             caveats=(
                 f"In this space no epsilon of {self.space.dimension - 1} or less is possible: volume grows too fast.",
                 DRAWN_IN_FLOATS,

@@ -16,13 +16,11 @@ densities of ``w`` and ``w'`` differ by at most ``e^{(ε+n)|ρ-ρ'|} <= e^{(ε+n
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from wordveil._mechanisms.base import DRAWN_IN_FLOATS, NoiseMechanism, RadiusLaw
 from wordveil._mechanisms.hyperbolic import needs_poincare
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy, directions, icdm19_lengths, icdm19_radius_distribution, metropolis_points
 from wordveil.spaces import PoincareSpace, Space
@@ -39,7 +37,7 @@ _CLIP = 10e-5
 
 
 class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
-    """Adds the noise of the ICDM 2019 paper to the word's point and gives the nearest word.
+    """Adds the noise of the ICDM 2019 paper to the word's point and takes the nearest word.
 
     Parameters
     ----------
@@ -66,16 +64,12 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
     ) -> None:
         super().__init__(needs_poincare(self.name, space), epsilon)
         if translate not in TRANSLATIONS:
-            raise WordveilError(f"translate must be one of {', '.join(TRANSLATIONS)}.")
+            raise OptionError(f"translate must be one of {', '.join(TRANSLATIONS)}.")
         if sampler not in SAMPLERS:
-            raise WordveilError(f"the sampler must be one of {', '.join(SAMPLERS)}.")
+            raise OptionError(f"sampler must be one of {', '.join(SAMPLERS)}.")
         if steps < 1:
-            raise WordveilError("the chain must make at least 1 step.")
+            raise OptionError("steps must be 1 or more.")
         self.translate, self.sampler, self.steps = translate, sampler, int(steps)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"translate": self.translate, "sampler": self.sampler, "steps": self.steps}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -89,7 +83,7 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
             claim="ε·d (Feyisetan et al. 2019)",
         )
         if self.translate == "add":
-            return promise.void("Noise added as a vector in the ball keeps no promise in hyperbolic distance.")
+            return promise.void("Noise added as a vector in the ball gives no guarantee in hyperbolic distance.")
         if self.sampler == "metropolis":
             return promise.void("The law of the paper's Markov chain is not known.")
         return promise
@@ -97,9 +91,7 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
     @property
     def claim(self) -> Guarantee | None:
         """What the paper claims: ε per unit of hyperbolic distance, for its way of adding the noise."""
-        if self.translate == "mobius":
-            return None
-        return Guarantee(Notion.METRIC, self.epsilon, self.space.metric, self.space.unit)
+        return None if self.translate == "mobius" else self.make_guarantee()
 
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:
         """Return a noisy point for each word, by its space-like coordinates."""

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.gaussian_noise import GaussianNoise
-from wordveil.errors import WordveilError
+from wordveil._mechanisms.gaussian import GaussianNoise
+from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.spaces import Space, neighbourhoods
 
@@ -59,16 +58,10 @@ class Jaccard(GaussianNoise):
     ) -> None:
         super().__init__(space, epsilon, delta)
         if m < 1:
-            raise WordveilError("m must be 1 or more.")
+            raise OptionError("m must be 1 or more.")
         if not (dense > 0 and sparse > 0):
-            raise WordveilError("the factors dense and sparse must be above 0.")
+            raise OptionError("dense and sparse must be factors above 0.")
         self.m, self.threshold, self.dense, self.sparse = int(m), threshold, float(dense), float(sparse)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {
-            "delta": self.delta, "m": self.m, "threshold": self.threshold, "dense": self.dense, "sparse": self.sparse,
-        }  # fmt: skip
 
     @cached_property
     def _distances(self) -> NDArray[np.float64]:
@@ -87,7 +80,7 @@ class Jaccard(GaussianNoise):
         """The standard deviation of every word's noise."""
         reach = float(self._distances[:, -1].mean())
         if reach == 0.0:
-            raise WordveilError("all words are at one place, so there is no distance to size the noise by.")
+            raise SpaceError("all words have the same vector, so there is no distance to scale the noise by.")
         sigma = reach * math.sqrt(2.0 * math.log(1.25 / self.delta)) / self.epsilon
         return sigma * np.where(self.is_sparse, self.sparse, self.dense)
 
@@ -103,8 +96,4 @@ class Jaccard(GaussianNoise):
     @property
     def claim(self) -> Guarantee:
         """What the paper claims."""
-        return self.make_guarantee(
-            Notion.APPROXIMATE,
-            delta=self.delta,
-            pairs="a word and its nearest words",
-        )
+        return self.make_guarantee(Notion.APPROXIMATE, delta=self.delta, pairs="a word and its nearest words")

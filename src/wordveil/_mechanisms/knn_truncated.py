@@ -8,13 +8,11 @@ d(w,w')`` holds all the words of the ball around ``w``. And ``|min(a,b) - min(a'
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from wordveil._mechanisms.base import ExponentialMechanism
 from wordveil._mechanisms.rows import ROW_FLOOR, FallingRows, RowSource, rate_of
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee
 from wordveil.parallel import blocks
 from wordveil.spaces import Space
@@ -39,22 +37,18 @@ class KnnTruncated(ExponentialMechanism[Space]):
     """
 
     name = "knn-truncated"
-    summary = "draws a word by its distance, all words beyond the k-th neighbour being alike"
-    in_brief = "ε per unit of the space's distance, for every two words"
+    summary = "draws a word by its distance; all words beyond the k-th neighbour are equally likely"
+    in_brief = "ε per unit of the space's distance, for any two words"
     source = "challenges paper, left open there"
 
     def __init__(self, space: Space, epsilon: float, *, k: int = 50) -> None:
         super().__init__(space, epsilon)
         if k < 1:
-            raise WordveilError("k must be 1 or more.")
+            raise OptionError("k must be 1 or more.")
         self.k = int(k)
         self._rate = rate_of(self.epsilon)
         self._reach = -ROW_FLOOR / self._rate  # no weight may underflow to zero: as in `exponential`
         self._known_cuts = np.full(len(space), np.nan)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"k": self.k}
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
@@ -83,6 +77,5 @@ class KnnTruncated(ExponentialMechanism[Space]):
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         return self.make_guarantee(
-            caveats=(self.rows.source.caveat,),
-            claim="none: the challenges paper leaves it open",
+            caveats=(self.rows.source.caveat,), claim="none: the challenges paper leaves it open"
         )

@@ -11,10 +11,9 @@ Sampler. In ``n`` dimensions the volume at radius ``r`` grows like ``r^{n-1}``, 
 from __future__ import annotations
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import DRAWN_IN_FLOATS, RadiusLaw, ScaledMechanism, needs_vectors
+from wordveil._mechanisms.base import DRAWN_IN_FLOATS, ScaledMechanism, needs_vectors
 from wordveil._mechanisms.laws import UnitLength
 from wordveil.guarantee import Guarantee
 from wordveil.spaces import EuclideanSpace, Space
@@ -24,7 +23,7 @@ __all__ = ["Laplace"]
 
 
 class Laplace(ScaledMechanism[EuclideanSpace]):
-    """Adds multivariate Laplace noise to the word's vector and gives the nearest word.
+    """Adds multivariate Laplace noise to the word's vector and takes the nearest word.
 
     Parameters
     ----------
@@ -35,8 +34,8 @@ class Laplace(ScaledMechanism[EuclideanSpace]):
     """
 
     name = "laplace"
-    summary = "adds Laplace noise to the word's vector and gives the nearest word (WSDM 2020)"
-    in_brief = "ε per unit of Euclidean distance, for every two words"
+    summary = "adds Laplace noise to the word's vector, then takes the nearest word (WSDM 2020)"
+    in_brief = "ε per unit of Euclidean distance, for any two words"
     source = "Feyisetan et al. 2020"
 
     def __init__(self, space: Space, epsilon: float) -> None:
@@ -47,7 +46,7 @@ class Laplace(ScaledMechanism[EuclideanSpace]):
         """What is promised for one word."""
         return self.make_guarantee(
             caveats=(
-                "Distances of an embedding are large: between a word and its nearest one the loss is often several ε.",
+                "Distances in an embedding are large: between nearest words the loss is often several ε.",
                 DRAWN_IN_FLOATS,
             ),
             claim="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",
@@ -58,15 +57,6 @@ class Laplace(ScaledMechanism[EuclideanSpace]):
         """The law of the length at scale 1: Gamma(n)."""
         return UnitLength(self.space.dimension)
 
-    @property
-    def searched(self) -> NDArray[np.float32]:
-        """The vectors among which the nearest is sought."""
-        return self.space.matrix
-
     def scales(self, ids: Ids) -> NDArray[np.float64]:
         """Return by how much the noise of each word is longer than at scale 1: 1/ε for all."""
         return np.full(len(ids), 1.0 / self.epsilon)
-
-    def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
-        """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""
-        return lambda radii: np.asarray(scipy.special.gammainc(self.space.dimension, self.epsilon * radii))

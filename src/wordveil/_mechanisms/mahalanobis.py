@@ -10,13 +10,10 @@ The noise must not be scaled again after the multiplication by ``S^{1/2}``: that
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import RadiusLaw, ScaledMechanism, needs_vectors
+from wordveil._mechanisms.base import ScaledMechanism, needs_vectors
 from wordveil._mechanisms.laws import UnitLength
 from wordveil.guarantee import Guarantee
 from wordveil.rounding import round_up
@@ -27,7 +24,7 @@ __all__ = ["Mahalanobis"]
 
 
 class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
-    """Adds Laplace noise stretched along the directions in which words vary most, and gives the nearest word.
+    """Adds Laplace noise stretched along the directions in which words vary most, and takes the nearest word.
 
     Parameters
     ----------
@@ -40,25 +37,22 @@ class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
     """
 
     name = "mahalanobis"
-    summary = "adds Laplace noise shaped like the cloud of words and gives the nearest word"
-    in_brief = "ε per unit of Mahalanobis distance, for every two words"
+    summary = "adds Laplace noise shaped like the cloud of words, then takes the nearest word"
+    in_brief = "ε per unit of Mahalanobis distance, for any two words"
     source = "Xu et al. 2020"
 
     def __init__(self, space: Space, epsilon: float, *, lam: float = 1.0) -> None:
         if not isinstance(space, MahalanobisSpace):
             space = MahalanobisSpace(needs_vectors(self.name, space), lam)
         super().__init__(space, epsilon)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"lam": self.space.lam}
+        self.lam = space.lam
 
     @property
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         stretched = self.epsilon / np.sqrt(self.space.smallest_variance)
         return self.make_guarantee(
-            caveats=(f"In the Euclidean distance the promise is {round_up(stretched, 4):g} per unit.",),
+            caveats=(f"In Euclidean distance the promise is {round_up(stretched, 4):g} per unit.",),
             claim="ε·d with d the regularised Mahalanobis distance (Xu et al. 2020)",
         )
 
@@ -72,15 +66,6 @@ class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
         """The law of the length at scale 1: Gamma(n)."""
         return UnitLength(self.space.dimension)
 
-    @property
-    def searched(self) -> NDArray[np.float32]:
-        """The vectors among which the nearest is sought."""
-        return self.space.base.matrix
-
     def scales(self, ids: Ids) -> NDArray[np.float64]:
         """Return by how much the noise of each word is longer than at scale 1: 1/ε for all."""
         return np.full(len(ids), 1.0 / self.epsilon)
-
-    def radius_law(self, word: int) -> RadiusLaw:  # noqa: ARG002 - the same for every word
-        """Return the distribution function of the distance between a word and its noisy point: Gamma(n, 1/ε)."""
-        return lambda radii: np.asarray(scipy.special.gammainc(self.space.dimension, self.epsilon * radii))

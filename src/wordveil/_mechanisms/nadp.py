@@ -16,14 +16,13 @@ released as it is (the paper's Theorem 3 is true of it only because the word has
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.gaussian_noise import GaussianNoise
-from wordveil.errors import WordveilError
+from wordveil._mechanisms.gaussian import GaussianNoise
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import sigma_for
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
@@ -53,8 +52,8 @@ class Nadp(GaussianNoise):
     """
 
     name = "nadp"
-    summary = "adds Gaussian noise sized by the word's neighbourhood and gives the nearest word"
-    in_brief = "(ε, δ) for words joined by an edge; lone words bare"
+    summary = "adds Gaussian noise sized by the word's neighbourhood, then takes the nearest word"
+    in_brief = "(ε, δ) for words joined by an edge; lone words get no noise"
     source = "NADP paper, which claims all words"
 
     def __init__(
@@ -70,16 +69,10 @@ class Nadp(GaussianNoise):
     ) -> None:
         super().__init__(space, epsilon, delta)
         if m < 1:
-            raise WordveilError("m must be 1 or more.")
+            raise OptionError("m must be 1 or more.")
         if not 0.0 <= tau <= 1.0:
-            raise WordveilError("tau must lie between 0 and 1.")
+            raise OptionError("tau must lie between 0 and 1.")
         self.m, self.tau, self.count_self, self.join = int(m), float(tau), bool(count_self), bool(join)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {
-            "delta": self.delta, "m": self.m, "tau": self.tau, "count_self": self.count_self, "join": self.join,
-        }  # fmt: skip
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
@@ -141,27 +134,11 @@ class Nadp(GaussianNoise):
     @property
     def claim(self) -> Guarantee:
         """What the paper claims."""
-        return self.make_guarantee(
-            Notion.APPROXIMATE,
-            delta=self.delta,
-            pairs="a word and its nearest words",
-        )
+        return self.make_guarantee(Notion.APPROXIMATE, delta=self.delta, pairs="a word and its nearest words")
 
 
 def neighbouring_pairs(space: EuclideanSpace, m: int, tau: float, *, count_self: bool = True) -> NDArray[np.int64]:
-    """Return the pairs of words in the neighbouring relation of the NADP paper.
-
-    Parameters
-    ----------
-    space : EuclideanSpace
-        The words and their vectors.
-    m : int
-        How many nearest words make a neighbourhood.
-    tau : float
-        How much two neighbourhoods must overlap.
-    count_self : bool
-        Whether a word counts among its own nearest words.
-    """
+    """Return the pairs of words in the neighbouring relation of the NADP paper; see `Nadp` for the options."""
     others = m - 1 if count_self else m
     if len(space) == 1 or others == 0:
         return np.empty((0, 2), dtype=np.int64)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError, SpaceError
 from wordveil.files import cached_arrays
 from wordveil.parallel import blocks, run
 from wordveil.spaces import PoincareSpace, Space
@@ -39,12 +39,12 @@ def log_prior(space: Space, name: str) -> NDArray[np.float64]:
         return _falling(np.arange(len(space)))
     if name == "general":
         if not isinstance(space, PoincareSpace):
-            raise WordveilError("the prior general needs a Poincaré space, in which general words are at the centre.")
+            raise SpaceError("the prior general needs a Poincaré space, in which general words are at the centre.")
         return _falling(np.argsort(np.argsort(space.radii, kind="stable")))
     if name == "density":
         logs = np.log(_density(space))
         return np.asarray(logs - logs.max())
-    raise WordveilError(f"there is no prior of that name; choose one of {', '.join(PRIORS)}.")
+    raise OptionError(f"unknown prior; choose one of {', '.join(PRIORS)}.")
 
 
 def _falling(ranks: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from wordveil._mechanisms.base import Mechanism
+from wordveil._mechanisms.base import Mechanism, option_names, option_parameters
 from wordveil._mechanisms.density import Density
 from wordveil._mechanisms.elastic import Elastic
 from wordveil._mechanisms.exponential import Exponential
@@ -117,16 +116,6 @@ def register(kind: type[MechanismT]) -> type[MechanismT]:
     return kind
 
 
-def option_names(kind: type[Mechanism[Any]]) -> list[str]:
-    """Return the names of a mechanism's options besides epsilon."""
-    return [parameter.name for parameter in _options(kind)]
-
-
-def _options(kind: type[Mechanism[Any]]) -> list[inspect.Parameter]:
-    parameters = inspect.signature(kind.__init__).parameters.values()
-    return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-
-
 _LARGEST_WHOLE = 1 << 31  # a k or m beyond this overflows the arrays it sizes
 _LARGEST_REAL = 1e300
 
@@ -141,7 +130,7 @@ _KINDS: dict[str, tuple[type, str]] = {
 
 def _check_value(kind: type[Mechanism[Any]], option: str, value: Any) -> None:
     """Check the value of an option, which may come from a command line or a request."""
-    annotation = next(one.annotation for one in _options(kind) if one.name == option)
+    annotation = next(one.annotation for one in option_parameters(kind) if one.name == option)
     spelt = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     written = [part.strip() for part in spelt.split("|")]
     if value is None and "None" in written:

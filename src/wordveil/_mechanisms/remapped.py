@@ -8,14 +8,13 @@ compared with, and for the audit to convict; `truncated` and `knn-truncated` do 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laplace import Laplace
 from wordveil._mechanisms.laws import SampledLaw
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -26,7 +25,7 @@ __all__ = ["Remapped"]
 
 
 class Remapped(Laplace):
-    """Adds Laplace noise and gives the nearest word among those within a radius of the original: no promise.
+    """Adds Laplace noise and takes the nearest word among those within a radius of the original: no promise.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ class Remapped(Laplace):
     """
 
     name = "remapped"
-    summary = "adds Laplace noise and gives the nearest word near the original: kept for comparison, no promise"
+    summary = "adds Laplace noise, then takes the nearest word near the original; for comparison, promises nothing"
     in_brief = "none"
     source = "challenges paper, after Andrés et al. 2013"
     law_kind = SampledLaw
@@ -49,12 +48,8 @@ class Remapped(Laplace):
     def __init__(self, space: Space, epsilon: float, *, radius: float | None = None) -> None:
         super().__init__(space, epsilon)
         if radius is not None and not radius > 0:
-            raise WordveilError("the radius must be a distance above 0, or left out.")
+            raise OptionError("radius must be a distance above 0; leave it out for the default.")
         self._radius = radius
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"radius": self._radius}
 
     @cached_property
     def radius(self) -> float:
@@ -68,7 +63,7 @@ class Remapped(Laplace):
         """What is promised for one word: nothing."""
         return self.make_guarantee(
             Notion.NONE,
-            caveats=("Which words can come out depends on the original.",),
+            caveats=("Which words can come out depends on the original, so an output may rule originals out.",),
             claim="that truncating to an admissible region keeps ε·d (challenges paper, 6.2)",
         )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import ExponentialMechanism, drawn_finely
 from wordveil._mechanisms.laws import HopFall, ShellLaw
-from wordveil.errors import WordveilError
+from wordveil.errors import SpaceError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, RingSpace, Space
@@ -37,7 +37,7 @@ class Ring(ExponentialMechanism[RingSpace]):
 
     name = "ring"
     summary = "moves a two-sided geometric number of steps along a closed tour of the words"
-    in_brief = "ε per step along the tour, for every two words"
+    in_brief = "ε per step along the tour, for any two words"
     source = "this project"
     law_kind = ShellLaw
 
@@ -45,7 +45,7 @@ class Ring(ExponentialMechanism[RingSpace]):
         if isinstance(space, EuclideanSpace):
             space = RingSpace.of(space)
         if not isinstance(space, RingSpace):
-            raise WordveilError(f"the mechanism {self.name} needs a space of vectors or a ring.")
+            raise SpaceError(f"the mechanism {self.name} needs a space of vectors or a ring.")
         super().__init__(space, epsilon)
         #: How the weights of outputs fall with the steps to them.
         self.fall = HopFall(self.epsilon)
@@ -57,7 +57,7 @@ class Ring(ExponentialMechanism[RingSpace]):
             caveats=(
                 "Many similar words are far apart along the tour, where the promise is weak.",
                 drawn_finely(len(self.space) * 2.0**-52),  # docs/guarantees.md, "Numbers"
-            ),
+            )
         )
 
     def log_weights(self, ids: Ids) -> Rows:

@@ -7,17 +7,21 @@ computed once for all places of a word in a batch, and kept for the next batch, 
 from __future__ import annotations
 
 import math
+import os
+import threading
+import time
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.batch import Batch
-from wordveil._mechanisms.row_cache import RowCache
+from wordveil.errors import OptionError
 from wordveil.kernels import Falls, choose
 from wordveil.noise import Entropy
-from wordveil.parallel import blocks, cores, run
+from wordveil.parallel import blocks, cores, renew_after_fork, run
 from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace
 from wordveil.spaces.space import Ids, Rows
@@ -25,7 +29,9 @@ from wordveil.spaces.space import Ids, Rows
 __all__ = [
     "LOG_FLOOR",
     "ROW_FLOOR",
+    "Batch",
     "FallingRows",
+    "RowCache",
     "RowDraws",
     "RowSource",
     "WholeRows",
@@ -45,20 +51,13 @@ _WORDS = 1024
 _STRIP = 64
 _TOKENS = 1 << 15  # that are finished inside their blocks at once
 _PANEL = 16  # blocks of a whole table that one thread works on
+_DEFAULT = 256  # MiB: all rows of the bundled space
+_SWITCH = "WORDVEIL_ROW_CACHE"
+_IDLE = 60.0  # seconds after which the rows of a mechanism may go for those of another
 
 
 class RowSource(ABC):
-    """Rows of weights, known by their sums over blocks of words.
-
-    Parameters
-    ----------
-    words : int
-        How many words there are.
-    places : int
-        How many blocks a row has.
-    dtype : type
-        What the sums are stored as.
-    """
+    """Rows of weights, known by their sums over blocks of words."""
 
     def __init__(self, words: int, places: int, dtype: type[np.floating]) -> None:
         self.words = words
@@ -86,14 +85,7 @@ class RowSource(ABC):
 class WholeRows(RowSource):
     """Rows whose blocks are single words, for any law.
 
-    Parameters
-    ----------
-    words : int
-        How many words there are.
-    log_weights : callable
-        Gives the logarithms of the weights for some ids, a row each.
-    error : float
-        How far such a logarithm may be from the true one.
+    `error` is how far a logarithm of a weight may be from the true one.
     """
 
     def __init__(self, words: int, log_weights: Callable[[Ids], Rows], error: float = 0.0) -> None:
@@ -117,20 +109,9 @@ class WholeRows(RowSource):
 
 
 class FallingRows(RowSource):
-    """Rows that fall exponentially with a straight-line distance, measured in single precision.
+    """Rows that fall as ``e^(-rate·d)`` with a straight-line distance, measured in single precision.
 
-    Parameters
-    ----------
-    space : EuclideanSpace
-        The words as points.
-    log_prior : array of float
-        The logarithm of what each output's weight is multiplied by.
-    rate : float
-        The weight at distance ``d`` is ``e^(-rate·d)``.
-    reach : float
-        The distance beyond which weights fall no further.
-    reaches : callable, optional
-        Gives for some ids a reach of their own, no longer than `reach`.
+    Beyond `reach` weights fall no further; `reaches` gives for some ids a reach of their own, no longer than that.
     """
 
     def __init__(
@@ -196,32 +177,211 @@ class FallingRows(RowSource):
         return fill
 
 
-class RowDraws:
-    """Draws words from rows.
+class Batch:
+    """Ids with equal ones brought together, the rarest first."""
 
-    Parameters
-    ----------
-    source : RowSource
-        The rows.
-    memory : int, optional
-        How many bytes of rows to keep between batches; if not given, what other mechanisms leave of
-        ``$WORDVEIL_ROW_CACHE`` MiB, which are 256 if that is not set.
+    def __init__(self, ids: Ids, limit: int) -> None:
+        ids = np.asarray(ids, dtype=np.int64)
+        counts = np.bincount(ids, minlength=limit)
+        words = np.flatnonzero(counts)
+        self.words = words[np.argsort(counts[words], kind="stable")]
+        self.counts = counts[self.words]
+        self.starts = np.concatenate([[0], np.cumsum(self.counts)])
+        turn = np.empty(limit, dtype=np.uint16 if len(words) <= 1 << 16 else np.uint32)
+        turn[self.words] = np.arange(len(words))
+        self._order = np.argsort(turn[ids], kind="stable")  # integers of 16 bits are sorted by radix
+        self.ids = np.repeat(self.words, self.counts)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def restore(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Put values, one for each id in the order of the batch, into the order in which the ids came."""
+        restored = np.empty_like(values)
+        restored[self._order] = values
+        return restored
+
+
+def row_memory() -> int:
+    """Return how many bytes of rows a process keeps: ``$WORDVEIL_ROW_CACHE``, in MiB, or the default."""
+    chosen = os.environ.get(_SWITCH) or str(_DEFAULT)
+    if not (chosen.isascii() and chosen.isdigit()):
+        raise OptionError(f"{_SWITCH} must be a whole number of MiB; 0 keeps nothing.")
+    return int(chosen) << 20
+
+
+class _Budget:
+    """The memory that caches share.
+
+    Each takes of it as it grows. Where nothing is left, those that were not used for a while give up what they have,
+    and for a cache that has less than an equal share those that have more give up what is above it. So no cache is kept
+    out by those before it, and those in use do not drive one another out again and again.
     """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._caches: weakref.WeakSet[RowCache] = weakref.WeakSet()
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Take a lock that nobody holds, and a set that nobody goes through."""
+        self._lock, self._caches = threading.Lock(), weakref.WeakSet(list(self._caches))
+
+    def join(self, cache: RowCache) -> None:
+        """Let a cache take part."""
+        with self._lock:
+            self._caches.add(cache)
+
+    def lend(self, cache: RowCache, rows: int) -> None:
+        """Give a cache, whose lock the caller holds, the memory for so many more rows, or as much as there is."""
+        with self._lock:
+            idle_since = time.monotonic() - _IDLE
+            others = sorted((one for one in self._caches if one is not cache), key=lambda one: one.last)
+            free = cache.total - cache.taken - sum(one.taken for one in others)
+            share = cache.total // (1 + sum(one.last >= idle_since for one in others))
+            wanted = rows * cache.size
+            for one in others:
+                if one.last < idle_since and free < wanted:
+                    free += one.give_up(0)
+                elif one.taken > share and free < min(wanted, share - cache.taken):
+                    free += one.give_up(share)
+            cache.open += max(0, min(rows, free // cache.size))
+
+
+_BUDGET = _Budget()
+
+
+class RowCache:
+    """The rows of some words; where there is no room, those not used for longest go.
+
+    It belongs to one mechanism and lives no longer. Safe to use from several threads.
+    """
+
+    def __init__(self, words: int, places: int, dtype: type[np.floating], memory: int | None = None) -> None:
+        if memory is not None and memory < 0:
+            raise OptionError("memory must be a number of bytes; 0 keeps nothing.")
+        self._made_with = (words, places, dtype, memory)
+        self._dtype = np.dtype(dtype)
+        self._shares = memory is None
+        self.size = places * self._dtype.itemsize  # of a row
+        self.total = row_memory() if memory is None else memory
+        self._room = min(words, self.total // self.size)
+        self.open = 0 if self._shares else self._room  # how many slots have their memory
+        self.last = time.monotonic()
+        self._lock = threading.Lock()
+        self._slot = np.full(words, -1, dtype=np.int64)  # of each word; -1 where it is not held
+        self._word = np.full(self._room, -1, dtype=np.int64)  # of each slot
+        self._used = np.zeros(self._room, dtype=np.int64)  # when
+        self._now = 0
+        self._rows = np.empty((self._room, places), dtype=dtype)  # takes memory only as it is written
+        renew_after_fork(self)
+        if self._shares:
+            _BUDGET.join(self)
+
+    @property
+    def taken(self) -> int:
+        """How many bytes this may fill."""
+        return self.open * self.size
+
+    def after_fork(self) -> None:
+        """Forget everything: a fork copies the lock as it was, perhaps held, and rows half written."""
+        self._lock = threading.Lock()
+        self._slot[:], self._word[:], self._used[:] = -1, -1, 0
+        if self._shares:
+            self._shrink(0)
+
+    def give_up(self, memory: int) -> int:
+        """Keep so many bytes at most, unless in use right now; return how many that frees."""
+        if not self._lock.acquire(blocking=False):  # never waits, since the other holds its own lock meanwhile
+            return 0
+        try:
+            before = self.taken
+            self._shrink(memory // self.size)
+            return before - self.taken
+        finally:
+            self._lock.release()
+
+    def _shrink(self, slots: int) -> None:
+        leaving = self._word[slots:]
+        self._slot[leaving[leaving >= 0]] = -1
+        self._word[slots:], self._used[slots:] = -1, 0
+        rows = np.empty_like(self._rows)  # the old ones go back to the system
+        rows[:slots] = self._rows[:slots]
+        self.open, self._rows = slots, rows
+
+    def _grow(self, slots: int) -> None:
+        """Have the memory of so many slots, if there is enough."""
+        if slots > self.open and self._shares:
+            _BUDGET.lend(self, min(slots, self._room) - self.open)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowCache, self._made_with  # a copy in another process fills its own
+
+    def __len__(self) -> int:
+        return int((self._word >= 0).sum())
+
+    @property
+    def fits_all(self) -> bool:
+        """Whether there is room for the rows of all words."""
+        return self._room == len(self._slot)
+
+    def count_missing(self, words: NDArray[np.int64]) -> int:
+        """Return how many of these words have no row here."""
+        with self._lock:
+            return int((self._slot[words] < 0).sum())
+
+    def look_up(self, words: NDArray[np.int64]) -> tuple[Rows, NDArray[np.int64]]:
+        """Return an array for the rows of these words, those that are here filled in, and the places of the others."""
+        rows = np.empty((len(words), self._rows.shape[1]), dtype=self._dtype)
+        with self._lock:
+            slots = self._slot[words]
+            here = np.flatnonzero(slots >= 0)
+            rows[here] = self._rows[slots[here]]
+            self._now, self.last = self._now + 1, time.monotonic()
+            self._used[slots[here]] = self._now
+        return rows, np.flatnonzero(slots < 0)
+
+    def keep(self, words: NDArray[np.int64], rows: Rows) -> None:
+        """Keep the rows of these words, as many as there is room for, the last first."""
+        with self._lock:
+            new = np.flatnonzero(self._slot[words] < 0)  # another thread may have been quicker
+            if len(new) and self.open < self._room:
+                self._grow(len(self) + len(new))
+            new = new[len(new) - min(len(new), self.open) :]
+            if not new.size:
+                return
+            slots = np.argpartition(self._used[: self.open], len(new) - 1)[: len(new)]
+            leaving = self._word[slots]
+            self._slot[leaving[leaving >= 0]] = -1
+            self._rows[slots] = rows[new]
+            self._word[slots] = words[new]
+            self._slot[words[new]] = slots
+            self._now += 1
+            self._used[slots] = self._now
+
+    def fill(self, write: Callable[[Rows], None]) -> None:
+        """Have the rows of all words written, where there is memory for them; others wait meanwhile."""
+        with self._lock:
+            self._grow(self._room)
+            if self.open < len(self._slot):
+                return
+            self._slot[:] = -1  # should writing fail, nothing is held
+            self._word[:] = -1
+            write(self._rows)
+            self._word[:] = self._slot[:] = np.arange(len(self._slot))
+            self._now += 1
+            self._used[:] = self._now
+
+
+class RowDraws:
+    """Draws words from rows, and keeps rows between batches; see `RowCache` for in how much memory."""
 
     def __init__(self, source: RowSource, memory: int | None = None) -> None:
         self.source = source
         self.cache = RowCache(source.words, source.places, source.dtype, memory)
 
     def draw(self, ids: Ids, entropy: Entropy) -> NDArray[np.int64]:
-        """Return a word drawn for each of these words.
-
-        Parameters
-        ----------
-        ids : array of int
-            The words to draw for.
-        entropy : Entropy
-            Where the randomness comes from.
-        """
+        """Return a word drawn for each of these words."""
         # Rare words come first, so that the rows of frequent ones are those used last, which stay.
         batch = Batch(ids, self.source.words)
         words, starts = batch.words, batch.starts
@@ -267,12 +427,7 @@ def weights_of(logs: Rows) -> NDArray[np.float64]:
 def drawn_closely(words: int, slack: float = 0.0) -> str:
     """Say how near a draw from a row of so many weights comes to the stated law.
 
-    Parameters
-    ----------
-    words : int
-        How many weights there are.
-    slack : float
-        By how much the weights themselves may break the promise, in the exponent.
+    `slack` is by how much the weights themselves may break the promise, in the exponent.
     """
     near = math.ceil(math.log2(words) - 52)
     if not slack:

@@ -9,10 +9,9 @@ from *this* word, and breaks the promise with any other count.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from wordveil._mechanisms.exponential import Exponential
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.spaces import Space
 
 __all__ = ["Truncated"]
@@ -37,28 +36,18 @@ class Truncated(Exponential):
     """
 
     name = "truncated"
-    summary = "draws a word by its distance, all words beyond a clip being alike"
-    in_brief = "ε per unit of the space's distance, for every two words; e^(ε·clip) at most"
+    summary = "draws a word by its distance; all words beyond a cut-off are equally likely"
+    in_brief = "ε per unit of the space's distance, for any two words; e^(ε·clip) at most"
     source = "Carvalho et al. 2021 (TEM)"
 
     def __init__(
-        self,
-        space: Space,
-        epsilon: float,
-        *,
-        clip: float | None = None,
-        beta: float = 0.05,
-        prior: str = "uniform",
+        self, space: Space, epsilon: float, *, clip: float | None = None, beta: float = 0.05, prior: str = "uniform"
     ) -> None:
         if not 0.0 < beta < 1.0:
-            raise WordveilError("beta must lie between 0 and 1, both excluded.")
+            raise OptionError("beta must lie strictly between 0 and 1.")
         self.beta = float(beta)
-        self._chosen_clip = clip
+        self._clip = clip
         if clip is None and isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0:
             # V-1 words of weight e^{-ε·clip/2} against the word's own weight 1
             clip = max(2.0 / epsilon * math.log((1.0 - beta) * max(len(space) - 1, 1) / beta), 1e-9)
         super().__init__(space, epsilon, prior=prior, clip=clip)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"clip": self._chosen_clip, "beta": self.beta, "prior": self.prior}

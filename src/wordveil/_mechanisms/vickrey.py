@@ -9,14 +9,12 @@ be: then the original never comes out, and its absence tells it apart.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laplace import Laplace
 from wordveil._mechanisms.laws import SampledLaw
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
 from wordveil.spaces.space import Points
@@ -25,7 +23,7 @@ __all__ = ["Vickrey"]
 
 
 class Vickrey(Laplace):
-    """Adds Laplace noise and gives the nearest word, or sometimes the second nearest.
+    """Adds Laplace noise and takes the nearest word, or sometimes the second nearest.
 
     Parameters
     ----------
@@ -40,8 +38,8 @@ class Vickrey(Laplace):
     """
 
     name = "vickrey"
-    summary = "adds Laplace noise and gives the nearest or the second nearest word"
-    in_brief = "ε per unit of Euclidean distance, for every two words"
+    summary = "adds Laplace noise, then takes the nearest or the second nearest word"
+    in_brief = "ε per unit of Euclidean distance, for any two words"
     source = "Xu et al. 2021"
     law_kind = SampledLaw
     takes_nearest = False
@@ -49,12 +47,8 @@ class Vickrey(Laplace):
     def __init__(self, space: Space, epsilon: float, *, t: float = 0.5) -> None:
         super().__init__(space, epsilon)
         if not 0.0 <= t <= 1.0:
-            raise WordveilError("t must lie between 0 and 1.")
+            raise OptionError("t must lie between 0 and 1.")
         self.t = float(t)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options beside epsilon that this mechanism was made with."""
-        return {"t": self.t}
 
     def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:
         """Return one of the two words nearest to each noisy point, from the point alone."""

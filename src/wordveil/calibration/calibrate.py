@@ -13,7 +13,7 @@ from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.meter import Meter, Span, span_of
 from wordveil.calibration.targets import Target, solve
 from wordveil.calibration.wording import advice, meaning
-from wordveil.errors import WordveilError
+from wordveil.errors import InputError
 from wordveil.noise import Entropy
 
 __all__ = ["Answer", "Calibration", "calibrate", "example_words"]
@@ -161,7 +161,7 @@ def example_words(meter: Meter) -> list[str]:
 def _examples(meter: Meter, epsilons: list[float], words: list[str]) -> dict[float, dict[str, list[str]]]:
     unknown = sum(word not in meter.vocabulary for word in words)
     if unknown:
-        raise WordveilError(f"{unknown} of the example words are not in this space; choose others.")
+        raise InputError(f"{unknown} of the example words are not in this space; choose others.")
     ids = np.repeat([meter.vocabulary.id(word) for word in words], _SHOWN)
     shown: dict[float, dict[str, list[str]]] = {}
     for epsilon in epsilons:

@@ -17,40 +17,14 @@ _SEEN_IN = 1000
 
 
 def word_law(mechanism: Mechanism[Any], *, draws: int = _DRAWS) -> Law:
-    """Return the law to look at single words by; where it must be drawn, with many draws of each.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What replaces words.
-    draws : int
-        How many draws of a word to count where the probabilities are not known.
-    """
+    """Return the law to look at single words by; where it must be drawn, with many draws of each."""
     return mechanism.law(Effort(draws=draws))
 
 
 def outputs_of(
-    mechanism: Mechanism[Any],
-    place: int,
-    top: int,
-    law: Law | None = None,
-    chances: NDArray[np.float64] | None = None,
+    mechanism: Mechanism[Any], place: int, top: int, law: Law | None = None, chances: NDArray[np.float64] | None = None
 ) -> dict[str, Any]:
-    """Say what a word may become, in plain values.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What replaces the word.
-    place : int
-        The word's id.
-    top : int
-        How many outputs to list, the likeliest first.
-    law : Law, optional
-        Its law, where it was had already.
-    chances : array of float, optional
-        The word's row of it, likewise.
-    """
+    """Say what a word may become, in plain values."""
     law = law or word_law(mechanism)
     if chances is None:
         chances = law.rows(np.array([place]))[0]

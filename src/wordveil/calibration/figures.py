@@ -26,18 +26,10 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Curve:
-    """The figures of one mechanism over ε, as `Calibration.to_dict` returns them.
+    """The figures of one mechanism over ε, as `Calibration.to_dict` returns them."""
 
-    Parameters
-    ----------
-    label : str
-        What the curve is called.
-    measurements : list of dict
-        The figures, a dict for each ε.
-    """
-
-    label: str
-    measurements: list[dict[str, Any]]
+    label: str  # what the curve is called
+    measurements: list[dict[str, Any]]  # the figures, a dict for each ε
 
     def over(self, part: str, figure: str) -> tuple[list[float], list[float]]:
         """Return the ε and one figure at each, where there is one."""
@@ -60,7 +52,7 @@ class Curve:
 
 def histograms(measurements: Sequence[Measurement], draws: int) -> Figure:
     """Draw how N_w and S_w are spread over the words at each ε (Figure 2 of the WSDM paper)."""
-    figure, axes = _figure(len(measurements), 2, width=9.0, height=1.1 * len(measurements) + 1.2)
+    figure, axes = _figure(len(measurements), 1.1 * len(measurements) + 1.2)
     for row, measured in enumerate(measurements):
         _histogram(axes[row][0], draws * measured.stays.values, draws, measured.epsilon, "tab:blue")
         _histogram(axes[row][1], measured.distinct.values, draws, measured.epsilon, "tab:orange")
@@ -80,45 +72,40 @@ def _histogram(axes: Axes, values: Any, most: int, epsilon: float, colour: str) 
 
 def averages(curves: Sequence[Curve]) -> Figure:
     """Draw the means of N_w and S_w over ε (Figures 3 and 4 of the WSDM paper)."""
-    figure, axes = _figure(1, 2, width=9.0, height=3.6)
-    for curve in curves:
-        axes[0][0].plot(*curve.over("distinct", "mean"), marker="o", markersize=3, label=curve.label)
-        axes[0][1].plot(*curve.over("stays", "mean"), marker="o", markersize=3, label=curve.label)
-    _finish(axes[0][0], "mean S_w: distinct outputs")
-    _finish(axes[0][1], "mean N_w: probability of staying")
-    axes[0][0].legend(fontsize="small")
-    return figure
+    shown = (("distinct", "mean", "mean S_w: distinct outputs"), ("stays", "mean", "mean N_w: probability of staying"))
+    return _curves(curves, shown, height=3.6)
 
 
 def panels(curves: Sequence[Curve]) -> Figure:
     """Draw mean and worst N_w, S_w and K_w over ε (Figure 5 of the ICDM paper)."""
-    figure, axes = _figure(2, 2, width=9.0, height=6.4)
     shown = (
         ("stays", "mean", "(a) mean N_w: probability of staying"),
         ("stays", "worst", "(b) worst N_w"),
         ("distinct", "mean", "(c) mean S_w: distinct outputs"),
         ("inputs", "mean", "(d) mean K_w: inputs that give the same output"),
     )
-    for place, (part, which, title) in enumerate(shown):
-        panel = axes[place // 2][place % 2]
+    return _curves(curves, shown, height=6.4)
+
+
+def _figure(rows: int, height: float) -> tuple[Figure, Any]:
+    """Return a figure of two columns of axes."""
+    check_can_draw()
+    figure = extras.new_figure(9.0, height)
+    return figure, figure.subplots(rows, 2, squeeze=False)
+
+
+def _curves(curves: Sequence[Curve], shown: Sequence[tuple[str, str, str]], height: float) -> Figure:
+    """Draw a panel of all curves for each part of a measurement, its figure and its title."""
+    figure, axes = _figure(len(shown) // 2, height)
+    for panel, (part, which, title) in zip(axes.flat, shown, strict=True):
         for curve in curves:
             panel.plot(*curve.over(part, which), marker="o", markersize=3, label=curve.label)
-        _finish(panel, title)
+        panel.set_title(title, fontsize="medium")
+        panel.set_xlabel("ε")
+        panel.grid(alpha=0.3)
+        panel.set_ylim(bottom=0)
     axes[0][0].legend(fontsize="small")
     return figure
-
-
-def _figure(rows: int, columns: int, *, width: float, height: float) -> tuple[Figure, Any]:
-    check_can_draw()
-    figure = extras.new_figure(width, height)
-    return figure, figure.subplots(rows, columns, squeeze=False)
-
-
-def _finish(axes: Axes, title: str) -> None:
-    axes.set_title(title, fontsize="medium")
-    axes.set_xlabel("ε")
-    axes.grid(alpha=0.3)
-    axes.set_ylim(bottom=0)
 
 
 def save(figure: Figure, path: Path) -> None:

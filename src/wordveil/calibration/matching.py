@@ -10,7 +10,7 @@ import numpy as np
 from wordveil._mechanisms.laws import PerWord
 from wordveil.calibration.meter import Meter, span_of
 from wordveil.calibration.targets import Target, solve
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.stats import Estimate
 
 __all__ = ["MATCHED", "Side", "match", "side"]
@@ -87,7 +87,7 @@ def side(meter: Meter, epsilon: float, by: str) -> Side:
         One of `MATCHED`.
     """
     if by not in MATCHED:
-        raise WordveilError(f"mechanisms cannot be matched by {by!r}; choose one of {', '.join(MATCHED)}.")
+        raise OptionError(f"mechanisms cannot be matched by {by!r}; choose one of {', '.join(MATCHED)}.")
     described = meter.make(epsilon).describe()
     described.pop("epsilon")
     prior = {"adversary": "uniform", "adversary-frequency": "frequency"}.get(by)
@@ -115,8 +115,8 @@ def match(known: Side, other: Meter, by: str) -> Side:
     """
     wanted = known.value(by)
     if not 0.0 < wanted < 1.0:
-        raise WordveilError("the known mechanism keeps nothing or everything at that epsilon; choose another.")
+        raise OptionError("at that epsilon the first mechanism keeps no word or every word; choose another.")
     found = solve(other, Target(MATCHED[by], wanted), span_of(other), sure=0.0)
     if not (np.isfinite(found) and found > 0):
-        raise WordveilError(f"the mechanism {other.probe.name} has no epsilon with the same figure.")
+        raise OptionError(f"the mechanism {other.probe.name} reaches that figure at no epsilon; match by another.")
     return side(other, found, by)

@@ -19,15 +19,7 @@ __all__ = ["page"]
 
 
 def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:
-    """Write the report.
-
-    Parameters
-    ----------
-    calibration : Calibration
-        What was found.
-    others : sequence of Curve
-        Other mechanisms to draw beside this one.
-    """
+    """Write the report."""
     meter, curve = calibration.meter, Curve.from_dict(calibration.to_dict())
     shown = calibration.at(calibration.recommended or calibration.measurements[-1].epsilon)
     pictures = (

@@ -26,18 +26,10 @@ def largest_epsilon(
 ) -> float:
     """Return the largest ε at which something holds that holds below it and not above.
 
-    Parameters
-    ----------
-    holds : callable
-        Says for some ε whether it holds. Where it raises WordveilError an ε is too small for the mechanism.
-    low, high : float
-        Where to look first; the search goes on outside if need be.
-    batch : int
-        How many ε to ask about at once.
-    tolerance : float
-        The relative error of the answer, which is always an ε that was asked about and at which it holds.
-    narrowed : callable, optional
-        Told whenever the answer is known to lie between two ε that were asked about.
+    `holds` is asked about `batch` ε at once; where it raises WordveilError, an ε is too small for the mechanism. The
+    search begins between `low` and `high` and goes on outside if need be. The answer, to within the relative
+    `tolerance`, is always an ε that was asked about and at which it holds. `narrowed` is told whenever the answer is
+    known to lie between two ε that were asked about.
 
     Returns
     -------
@@ -106,15 +98,7 @@ def _first_look(asker: _Asker, low: float, high: float, batch: int) -> tuple[flo
 
 
 def smallest_accepted(make: Callable[[float], object], start: float) -> float:
-    """Return the smallest ε that a mechanism accepts, to within a hundredth, from one that it does.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the mechanism, or raises WordveilError.
-    start : float
-        An ε that it accepts.
-    """
+    """Return the smallest ε that a mechanism accepts, to within a hundredth, from one that it does."""
     low = start
     while _accepts(make, low):
         low /= 4.0

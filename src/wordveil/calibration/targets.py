@@ -12,7 +12,7 @@ from wordveil._mechanisms.laws import PerWord
 from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.meter import Meter, Span
 from wordveil.calibration.search import largest_epsilon
-from wordveil.errors import WordveilError
+from wordveil.errors import OptionError
 from wordveil.rounding import round_down
 
 __all__ = ["TARGETS", "Target", "solve"]
@@ -20,21 +20,11 @@ __all__ = ["TARGETS", "Target", "solve"]
 
 @dataclass(frozen=True)
 class Rule:
-    """What a kind of target is about.
+    """What a kind of target is about."""
 
-    Attributes
-    ----------
-    part : callable
-        Takes its quantity out of a measurement.
-    is_probability : bool
-        Whether the bound is a probability.
-    wants_more : bool
-        Whether the quantity must be at least the bound, not at most.
-    """
-
-    part: Callable[[Measurement], PerWord | float]
-    is_probability: bool = False
-    wants_more: bool = False
+    part: Callable[[Measurement], PerWord | float]  # takes its quantity out of a measurement
+    is_probability: bool = False  # whether the bound is a probability
+    wants_more: bool = False  # whether the quantity must be at least the bound, not at most
 
 
 #: What can be demanded.
@@ -75,13 +65,13 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.kind not in TARGETS:
-            raise WordveilError(f"there is no target {self.kind!r}; choose one of {', '.join(TARGETS)}.")
+            raise OptionError(f"there is no target {self.kind!r}; choose one of {', '.join(TARGETS)}.")
         if not 0.0 < self.share <= 1.0:
-            raise WordveilError("the share of words that must meet a target lies above 0 and is at most 1.")
+            raise OptionError("share, of the words that must meet a target, must be above 0 and at most 1.")
         if not (np.isfinite(self.bound) and self.bound > 0):
-            raise WordveilError("a target needs a value above 0.")
+            raise OptionError("a target needs a value above 0.")
         if TARGETS[self.kind].is_probability and self.bound >= 1.0:
-            raise WordveilError("a target that is a probability must be below 1, such as 0.5.")
+            raise OptionError("a target that is a probability must be below 1, such as 0.5.")
 
     def sentence(self, draws: int = 1000) -> str:
         """Say the demand in words."""

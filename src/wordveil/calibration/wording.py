@@ -35,17 +35,7 @@ def percent(share: float) -> str:
 
 
 def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[str]:
-    """Explain one ε, with a sentence for each thing that matters.
-
-    Parameters
-    ----------
-    measured : Measurement
-        The figures.
-    vocabulary : Vocabulary
-        The words, to name the worst.
-    draws : int
-        The number of draws in which distinct outputs were counted.
-    """
+    """Explain one ε, with a sentence for each thing that matters."""
     stays, distinct = measured.stays, measured.distinct
     shown = stays if stays.again is None else stays.again
     worst = vocabulary[int(shown.ids[int(np.argmax(shown.values))])]
@@ -94,19 +84,7 @@ def _loss(measured: Measurement) -> str:
 def advice(
     answers: Sequence[tuple[Target, float]], measured: Measurement | None, vocabulary: Vocabulary, draws: int
 ) -> list[str]:
-    """Say which ε to choose, and why.
-
-    Parameters
-    ----------
-    answers : sequence of (Target, float)
-        The targets and the largest ε for each.
-    measured : Measurement, optional
-        The figures at the recommended ε.
-    vocabulary : Vocabulary
-        The words.
-    draws : int
-        The number of draws in which distinct outputs were counted.
-    """
+    """Say which ε to choose, and why."""
     if not answers:
         return []
     impossible = [target for target, epsilon in answers if epsilon == 0]

@@ -91,15 +91,7 @@ class IndexedSpace(EuclideanSpace):
 
 
 def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mechanism[Any]:
-    """Make a mechanism with an approximate index that is measured to be good enough for it, or refuse.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the mechanism on a space.
-    space : Space
-        The words and their vectors.
-    """
+    """Make a mechanism with an approximate index that is measured to be good enough for it, or refuse."""
     exact = make(space)
     if not isinstance(space, EuclideanSpace) or not exact.takes_nearest:
         raise OptionError(f"the mechanism {exact.name} does not search for a nearest vector; choose an exact search.")

@@ -24,13 +24,6 @@ def worst_error(dimension: int, longest: float) -> float:
     roundings of products, and those of the stored squares and of three sums. Where it is at least ``0.1·s`` its root
     is off by at most ``(n+5)·2^-24·s/(2·√(0.1·s))``, and ``s <= 2·longest²``; elsewhere differences are measured,
     which are off by less. What is left of ``n+12`` is for the root, the rate and the exponent.
-
-    Parameters
-    ----------
-    dimension : int
-        How many coordinates the vectors have.
-    longest : float
-        The length of the longest one.
     """
     return (dimension + 12) * 2.0**-24 * math.sqrt(0.5 / _NEARLY_EQUAL) * longest
 
@@ -38,17 +31,7 @@ def worst_error(dimension: int, longest: float) -> float:
 def squared_distances(
     matrix: NDArray[np.float32], squares: NDArray[np.float32], ids: NDArray[np.integer[Any]]
 ) -> NDArray[np.float32]:
-    """Return the squared distances from some rows of a matrix to every row, by one product of matrices.
-
-    Parameters
-    ----------
-    matrix : array of shape (words, d)
-        The points.
-    squares : array of shape (words,)
-        Their squared lengths.
-    ids : array of int
-        The rows to measure from.
-    """
+    """Return the squared distances from some rows of a matrix to every row, by one product of matrices."""
     rows = matrix[ids] @ matrix.T
     rows *= -2.0
     rows += squares

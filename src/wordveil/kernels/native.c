@@ -644,7 +644,16 @@ static PyMethodDef METHODS[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "_native", .m_size = 0, .m_methods = METHODS};
+/* To be raised with every change of a function above or of what it takes: native.py turns others down. */
+static int add_version(PyObject *module)
+{
+    return PyModule_AddIntConstant(module, "VERSION", 1);
+}
+
+static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)add_version}, {0, NULL}};
+
+static struct PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, .m_name = "_native", .m_size = 0, .m_methods = METHODS, .m_slots = SLOTS};
 
 PyMODINIT_FUNC PyInit__native(void)
 {

@@ -18,14 +18,17 @@ __all__ = ["compiled", "kind", "kinds", "plain"]
 Number = TypeVar("Number", bound=np.generic)
 
 SWITCH = "WORDVEIL_KERNELS"
+VERSION = 1  # as in native.c
 
 
 @cache
 def _module() -> ModuleType | None:
     try:
-        return importlib.import_module("wordveil.kernels._native")
+        module = importlib.import_module("wordveil.kernels._native")
     except ImportError:
         return None
+    # What an earlier version left behind is no compiled code for this one.
+    return module if getattr(module, "VERSION", None) == VERSION else None
 
 
 def kinds() -> list[str]:

@@ -30,14 +30,8 @@ _ENTRIES = 1 << 21  # of distances that numpy holds at once
 def choose(rows: NDArray[np.floating[Any]], starts: NDArray[np.int64], aims: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return for each aim the first place of its row where the cumulative weights exceed that share of their sum.
 
-    Parameters
-    ----------
-    rows : array of shape (n, width)
-        Weights, float32 or float64, summed in double precision; each row has one above 0.
-    starts : array of shape (n + 1,)
-        The aims of row ``r`` are those from ``starts[r]`` to ``starts[r + 1]``.
-    aims : array of float
-        Between 0 and 1, both excluded.
+    Rows are float32 or float64, summed in double precision; each has a weight above 0. The aims of row ``r`` are those
+    from ``starts[r]`` to ``starts[r + 1]``, between 0 and 1, both excluded.
     """
     count, width = rows.shape
     if len(starts) != count + 1 or starts[0] != 0 or starts[-1] != len(aims) or (np.diff(starts) < 0).any():
@@ -63,23 +57,12 @@ class Falls:
     """The weights ``prior(u)·e^(-rate·min(d(w,u), reach(w)))`` of all words ``u`` from any word ``w``.
 
     The reach must keep every weight above the smallest float32: ``rate·reach - log prior <= 80``.
-
-    Parameters
-    ----------
-    matrix : array of shape (words, d)
-        The words as points, in float32.
-    squares : array of shape (words,)
-        Their squared lengths.
-    prior : array of shape (words,)
-        What each word's weights are multiplied by, in float32.
-    rate : float
-        How fast the weights fall.
     """
 
-    matrix: Matrix
-    squares: Matrix
-    prior: Matrix
-    rate: float
+    matrix: Matrix  # (words, d): the words as points, in float32
+    squares: Matrix  # (words,): their squared lengths
+    prior: Matrix  # (words,): what each word's weights are multiplied by, in float32
+    rate: float  # how fast the weights fall
 
     def __post_init__(self) -> None:
         for name in ("matrix", "squares", "prior"):
@@ -130,24 +113,12 @@ class Falls:
         out[begin * _BLOCK : end * _BLOCK] = self.sums(words, np.full(len(words), reach, dtype=np.float32))
 
     def pick(
-        self,
-        ids: NDArray[np.integer[Any]],
-        of_block: NDArray[np.int64],
-        reach: Matrix,
-        aims: NDArray[np.float64],
+        self, ids: NDArray[np.integer[Any]], of_block: NDArray[np.int64], reach: Matrix, aims: NDArray[np.float64]
     ) -> NDArray[np.int64]:
         """Finish draws inside blocks: return for each word an output of its block, with the weights there.
 
-        Fastest where draws in the same block follow one another, and among them those of the same word.
-
-        Parameters
-        ----------
-        ids, of_block : array of int
-            The word and the block of each draw.
-        reach : array of shape (len(ids),)
-            As for `sums`.
-        aims : array of float
-            Between 0 and 1, both excluded: where in the block's weights.
+        Aims lie between 0 and 1, both excluded. Fastest where draws in the same block follow one another, and among
+        them those of the same word.
         """
         ids, reach = self._checked(ids, reach)
         of_block = plain(of_block, np.int64)

@@ -1,14 +1,8 @@
 """Exact samplers and the entropy source."""
 
-from wordveil.noise.entropy import Entropy
+from wordveil.noise.entropy import Entropy, directions, log_gamma_draws
 from wordveil.noise.gaussian import delta_between, sigma_for
-from wordveil.noise.hyperbolic import (
-    hyperbolic_radii,
-    icdm19_lengths,
-    icdm19_radius_distribution,
-    metropolis_points,
-)
-from wordveil.noise.laplace import directions, laplace_lengths, log_gamma_draws
+from wordveil.noise.hyperbolic import hyperbolic_radii, icdm19_lengths, icdm19_radius_distribution, metropolis_points
 
 __all__ = [
     "Entropy",
@@ -17,7 +11,6 @@ __all__ = [
     "hyperbolic_radii",
     "icdm19_lengths",
     "icdm19_radius_distribution",
-    "laplace_lengths",
     "log_gamma_draws",
     "metropolis_points",
     "sigma_for",

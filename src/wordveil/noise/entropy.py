@@ -1,4 +1,4 @@
-"""Where all randomness comes from."""
+"""Where all randomness comes from, and two draws that numpy lacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from randomgen import ChaCha
 
 from wordveil.parallel import renew_after_fork
 
-__all__ = ["Entropy"]
+__all__ = ["Entropy", "directions", "log_gamma_draws"]
 
 _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fewer than 53 significant bits
 
@@ -119,3 +119,29 @@ class Entropy:
         # A pickled copy must not repeat this stream: it gets a new key, or a child of the seed.
         child = self.spawn(1)[0]
         return Entropy._from_sequence, (child._sequence,)
+
+
+def directions(
+    count: int, dimension: int, entropy: Entropy, dtype: type[np.float32] | type[np.float64] = np.float32
+) -> NDArray[Any]:
+    """Draw vectors of length 1, uniform on the sphere."""
+    vectors = entropy.generator.standard_normal((count, dimension), dtype=dtype)
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    lengths[lengths == 0.0] = 1.0  # a vector of float zeros, which never happens, must not become NaN
+    vectors /= lengths[:, None].astype(dtype)
+    return vectors
+
+
+def log_gamma_draws(shape: float, count: int, entropy: Entropy) -> NDArray[np.float64]:
+    """Draw logarithms of Gamma variables of scale 1, for shapes whose draws are often below the smallest double.
+
+    If ``G ~ Gamma(a+1)`` and U is uniform, ``G·U^{1/a} ~ Gamma(a)``.
+
+    Examples
+    --------
+    >>> bool(log_gamma_draws(1e-3, 5, Entropy(0)).min() < -700)
+    True
+    """
+    return np.asarray(
+        np.log(entropy.generator.standard_gamma(shape + 1.0, count)) + np.log(entropy.uniform(count)) / shape
+    )

@@ -43,19 +43,7 @@ def _half_space(epsilon: float, ratio: float) -> float:
 
 
 def delta_between(dimension: int, distance: float, left: float, right: float, epsilon: float) -> float:
-    """Return the smallest δ of the pair, in the worse of the two directions.
-
-    Parameters
-    ----------
-    dimension : int
-        How many coordinates.
-    distance : float
-        Between the two centres.
-    left, right : float
-        The standard deviations of the two.
-    epsilon : float
-        The factor ``e^ε`` that is allowed.
-    """
+    """Return the smallest δ of two centres so far apart, with these deviations, in the worse of the two directions."""
     if left == 0.0 or right == 0.0:
         return 0.0 if left == right and distance == 0.0 else 1.0
     if math.isclose(left, right, rel_tol=1e-5):  # closer, and the ball is too large for its formula: a half-space

@@ -9,8 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil.noise.entropy import Entropy
-from wordveil.noise.laplace import log_gamma_draws
+from wordveil.noise.entropy import Entropy, log_gamma_draws
 
 __all__ = [
     "hyperbolic_radii",
@@ -28,16 +27,7 @@ _LARGEST_EPSILON = 1e15  # its noise is below the rounding of any word's coordin
 
 
 def hyperbolic_radii(count: int, dimension: int, kappa: float, entropy: Entropy) -> Floats:
-    """Draw the radii of points with density ∝ ``e^{-κρ}`` with respect to hyperbolic volume.
-
-    Parameters
-    ----------
-    count, dimension : int
-        How many radii, in how many dimensions.
-    kappa : float
-        The rate, above ``dimension - 1``.
-    entropy : Entropy
-        Where the randomness comes from.
+    """Draw the radii of points with density ∝ ``e^{-κρ}`` with respect to hyperbolic volume, for κ above n-1.
 
     Notes
     -----

@@ -23,18 +23,9 @@ _SMALLEST = 1e-30  # of the squared length of the longest vector: beyond, produc
 class EuclideanSpace(PointSpace):
     """An embedding with the Euclidean distance.
 
-    Parameters
-    ----------
-    name : str
-        What people call it.
-    vocabulary : Vocabulary
-        The words.
-    vectors : array of shape (words, dimension)
-        Their vectors, kept as they are (a memory-mapped file stays on disk) until they are needed as float32.
-    normalise : bool
-        Scale every vector to length 1, so that the distance orders words as the cosine does. A zero vector stays.
-    folder : Path, optional
-        The folder of graphs and tours that were made in advance; used only if it comes with the package.
+    A memory-mapped file of vectors stays on disk until they are needed as float32. `normalise` scales every vector to
+    length 1, so that the distance orders words as the cosine does; a zero vector stays. Graphs and tours made in
+    advance are taken from `folder`, if it comes with the package.
 
     Examples
     --------
@@ -168,13 +159,7 @@ class EuclideanSpace(PointSpace):
         return EuclideanSpace(f"{self.name} ({len(ids)} words)", words, self.matrix[ids], normalise=self.normalise)
 
     def projected(self, dimension: int) -> EuclideanSpace:
-        """Return the space on its main directions alone (principal components), centred.
-
-        Parameters
-        ----------
-        dimension : int
-            How many directions to keep; a space that has fewer is returned as it is.
-        """
+        """Return the space on its main directions alone (principal components), centred."""
         if dimension > self.dimension:
             return self
         centred = self.matrix.astype(np.float64) - self.matrix.mean(axis=0, dtype=np.float64)

@@ -55,13 +55,7 @@ FORMATS = tuple(_FORMATS)
 
 _SAMPLE_BYTES = 1 << 16
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_NAMES = {
-    ".npz": "npz",
-    ".safetensors": "safetensors",
-    ".vec": "word2vec",
-    ".bin": "word2vec-binary",
-    ".txt": "glove",
-}
+_NAMES = {".npz": "npz", ".safetensors": "safetensors", ".vec": "word2vec", ".bin": "word2vec-binary", ".txt": "glove"}
 _FOREIGN = {
     b"\xba\x16\x4f\x2f": "a fastText model, not its vectors; give the .vec file that comes with it",
     b"\x93NUMPY": "an array without words; put it into a folder as vectors.npy, with words.txt beside it",

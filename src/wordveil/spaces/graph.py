@@ -36,21 +36,10 @@ class GraphSpace(HopSpace):
     vectors, by distance elsewhere. Components that this leaves apart are joined by spanning-tree edges, so that every
     word has a finite distance to every other. With ``k=0`` the graph is the spanning tree alone.
 
-    Use `GraphSpace.of` to build (and cache) the graph of an embedding.
-
-    Parameters
-    ----------
-    name : str
-        What people call it.
-    vocabulary : Vocabulary
-        The words.
-    indptr, indices : array of int
-        The graph in compressed sparse rows, every edge in both directions.
-    sizes : array of shape (words, hops), optional
-        How many words are at each distance from each word, if that is known. Draws rely on it: with wrong numbers, no
-        promise holds.
-    trusted : bool
-        Skip the checks that sort all edges and search the graph; for bundled graphs.
+    Use `GraphSpace.of` to build (and cache) the graph of an embedding. The edges come in compressed sparse rows, each
+    in both directions. `sizes`, if known, tells how many words are at each distance from each word; draws rely on it:
+    with wrong numbers, no promise holds. Only bundled graphs are `trusted`, which skips the checks that sort all edges
+    and search the graph.
     """
 
     metric = "hops on the neighbour graph"
@@ -106,15 +95,7 @@ class GraphSpace(HopSpace):
 
     @classmethod
     def of(cls, space: PointSpace, k: int = 10) -> GraphSpace:
-        """Build the neighbour graph of an embedding, or take it from the cache.
-
-        Parameters
-        ----------
-        space : PointSpace
-            The words and their vectors.
-        k : int
-            How many most similar words each word is joined to; 0 for the spanning tree alone.
-        """
+        """Build the neighbour graph of an embedding, or take it from the cache."""
         if k < 0:
             raise OptionError("the k of a neighbour graph must be 0 (a spanning tree) or more.")
         if min(k, len(space)) * len(space) > _MOST_EDGES:
@@ -142,17 +123,7 @@ class GraphSpace(HopSpace):
     def load(cls, name: str, vocabulary: Vocabulary, folder: Path, *, trusted: bool = False) -> GraphSpace:
         """Open a graph from the folder it was saved to.
 
-        Parameters
-        ----------
-        name : str
-            What people call it.
-        vocabulary : Vocabulary
-            The words.
-        folder : Path
-            The folder of ``indptr.npy`` and ``indices.npy``.
-        trusted : bool
-            Believe its ``sizes.npy`` and skip the checks of its edges; for bundled graphs. Otherwise the sizes are
-            counted again, since draws rely on them and nothing less would show that they are right.
+        Unless it is `trusted` its sizes are counted again: draws rely on them, and nothing less would show them right.
         """
         sizes = folder / "sizes.npy"
         return cls(
@@ -186,10 +157,6 @@ class GraphSpace(HopSpace):
     def shells(self) -> int:
         """How many shells a word can have at most, the first being the word itself; no search if that is known."""
         return int(self.diameter) + 1 if self._shells is None else self._shells
-
-    def distances(self, ids: Ids) -> Rows:
-        """Return the hops from each of these words to every word, one row each."""
-        return self.hops(ids).astype(np.float64)
 
     def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
         """Return the same as `distances`, as small integers."""
@@ -245,15 +212,6 @@ def join(space: PointSpace, edges: Edges, neighbours: Edges, likenesses: NDArray
 
     In each round every component but the largest takes its edge of greatest likeness to a word outside; those are
     edges of the maximum spanning tree. From no edges at all the whole tree comes out.
-
-    Parameters
-    ----------
-    space : PointSpace
-        The words.
-    edges : array of shape (edges, 2)
-        The graph so far.
-    neighbours, likenesses : arrays of shape (words, k)
-        The most similar other words of each word, most similar first: most rounds need no more than these.
     """
     words = len(space)
     while True:

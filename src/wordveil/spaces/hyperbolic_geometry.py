@@ -27,7 +27,6 @@ __all__ = [
     "from_hyperboloid",
     "hyperboloid_distance",
     "hyperboloid_exp",
-    "hyperboloid_log",
     "log_map",
     "mobius_add",
     "opposite",
@@ -45,18 +44,10 @@ SMALLEST_GAP = 1e-130
 
 
 class BallPoints(NamedTuple):
-    """Points of the Poincaré ball.
+    """Points of the Poincaré ball."""
 
-    Attributes
-    ----------
-    x : array of shape (..., n)
-        Coordinates, of length below 1 (or 1 after rounding).
-    gap : array of shape (...)
-        ``1 - ‖x‖²``, with all its digits.
-    """
-
-    x: Floats
-    gap: Floats
+    x: Floats  # (..., n): coordinates, of length below 1 (or 1 after rounding)
+    gap: Floats  # (...): ``1 - ‖x‖²``, with all its digits
 
 
 def ball_points(x: ArrayLike) -> BallPoints:
@@ -215,14 +206,6 @@ def hyperboloid_exp(p: Floats, v: Floats) -> Floats:
     length = tangent_length(p, v)
     scale = np.sinh(length) / np.where(length > 0.0, length, 1.0)
     return np.cosh(length)[..., None] * p + np.where(length > 0.0, scale, 1.0)[..., None] * v
-
-
-def hyperboloid_log(p: Floats, q: Floats) -> Floats:
-    """Return the space-like coordinates of the tangent vector at `p` that leads to `q`."""
-    distance = hyperboloid_distance(p, q)
-    with np.errstate(invalid="ignore"):
-        scale = np.where(distance > 0.0, distance / np.sinh(distance), 1.0)
-    return scale[..., None] * ((q - p) - (2.0 * np.sinh(0.5 * distance) ** 2)[..., None] * p)
 
 
 def _length(x: Floats) -> Floats:

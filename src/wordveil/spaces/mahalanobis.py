@@ -22,13 +22,6 @@ class MahalanobisSpace(PointSpace):
     ``d(w, w') = ‖S^{-1/2}(φ(w) - φ(w'))‖`` with ``S = lam·Σ + (1 - lam)·I`` and Σ the covariance of the vectors,
     scaled to a mean variance of 1. Points are those of the embedding, and the nearest word of a point is the
     Euclidean one, as in the paper.
-
-    Parameters
-    ----------
-    base : EuclideanSpace
-        The words and their vectors.
-    lam : float
-        Between 0, the Euclidean distance, and 1, the Mahalanobis distance.
     """
 
     unit = "unit of distance"
@@ -102,10 +95,6 @@ class MahalanobisSpace(PointSpace):
     def precision(self) -> float:
         """How far a computed distance may be from the true one."""
         return self._whitened.precision
-
-    def colour(self, noise: Points) -> Points:
-        """Give round noise the shape of the cloud."""
-        return noise @ self.stretch
 
     def distances(self, ids: Ids) -> Rows:
         """Return the distances from each of these words to every word, one row each."""

@@ -39,22 +39,9 @@ class PoincareSpace(PointSpace):
     """An embedding in the Poincaré ball, with the hyperbolic distance.
 
     Words and points are given by their space-like coordinates on the hyperboloid, in double precision, which lose
-    nothing near the boundary of the ball; `ball` gives the points of the ball.
-
-    Parameters
-    ----------
-    name : str
-        What people call it.
-    vocabulary : Vocabulary
-        The words.
-    hyperboloid : array of shape (words, dimension)
-        Their space-like coordinates.
-    is_a : array of shape (pairs, 2), optional
-        The ids of words that are known to be a kind of another word, each with the id of that other.
-    folder : Path, optional
-        The folder of graphs that were made in advance; used only if it comes with the package.
-    facts : dict, optional
-        What else is known about it: source, licence, whether its words are base forms.
+    nothing near the boundary of the ball; `ball` gives the points of the ball. `is_a` holds pairs of ids, a word that
+    is known to be a kind of another and that other; `facts` is what else is known: source, licence, whether its words
+    are base forms.
 
     Examples
     --------
@@ -87,11 +74,6 @@ class PoincareSpace(PointSpace):
             raise SpaceError("the coordinates of a Poincaré space must be finite and within a radius of 300.")
         self.is_a = None if is_a is None else np.asarray(is_a, dtype=np.int64)
         self.facts = facts or {}
-
-    @classmethod
-    def from_ball(cls, name: str, vocabulary: Vocabulary, vectors: NDArray[np.floating]) -> PoincareSpace:
-        """Make a space from points of the ball, as other tools write them."""
-        return cls(name, vocabulary, hyperbolic.to_hyperboloid(hyperbolic.ball_points(vectors)))
 
     @classmethod
     def load(cls, folder: Path, name: str | None = None) -> PoincareSpace:

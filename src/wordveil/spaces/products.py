@@ -67,12 +67,7 @@ class BestProduct:
 
 
 def most(
-    queries: Matrix,
-    vectors: Matrix,
-    bias: Matrix,
-    k: int,
-    *,
-    own: NDArray[np.integer[Any]] | None = None,
+    queries: Matrix, vectors: Matrix, bias: Matrix, k: int, *, own: NDArray[np.integer[Any]] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return for each query the `k` words with the largest product plus bias, largest first, and those values.
 

@@ -37,15 +37,6 @@ class RingSpace(HopSpace):
 
     Every word sees one word at distance 0, two at 1, two at 2 and so on, which is what makes the mechanism on it
     simple. Use `RingSpace.of` to lay (and cache) a short tour through an embedding.
-
-    Parameters
-    ----------
-    name : str
-        What people call it.
-    vocabulary : Vocabulary
-        The words.
-    tour : array of int
-        The ids in the order of the circle.
     """
 
     metric = "steps along a closed tour of the words"
@@ -100,10 +91,6 @@ class RingSpace(HopSpace):
         if len(self) % 2 == 0:
             sizes[-1] = 1  # the word on the far side
         return np.broadcast_to(sizes, (len(ids), self.shells))
-
-    def distances(self, ids: Ids) -> Rows:
-        """Return the steps from each of these words to every word, one row each."""
-        return self.hops(ids).astype(np.float64)
 
     def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
         """Return the same as `distances`, as small integers."""

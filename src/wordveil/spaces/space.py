@@ -141,6 +141,10 @@ class HopSpace(Space):
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
         """Return how many words are at distance 0, 1, 2, … of each word, a row each, padded with zeros."""
 
+    def distances(self, ids: Ids) -> Rows:
+        """Return the distances from each of these words to every word, one row each."""
+        return self.hops(ids).astype(np.float64)
+
     @abstractmethod
     def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
         """Return the same as `distances`, as small integers."""

@@ -1,8 +1,8 @@
 """The law of every mechanism, Pr[M(w)=y]: exact by rows or by shells, estimated by rays or by draws."""
 
 from wordveil._mechanisms.laws.exact import ExactLaw, RowLaw
-from wordveil._mechanisms.laws.figures import PERCENTILES, PerWord
-from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Law, Question, sample
+from wordveil._mechanisms.laws.figures import PERCENTILES, Effort, Figures, Guess, PerWord, Question, sample
+from wordveil._mechanisms.laws.law import Law
 from wordveil._mechanisms.laws.radial import RadialLaw, UnitLength
 from wordveil._mechanisms.laws.sampled import SampledLaw
 from wordveil._mechanisms.laws.shells import HopFall, ShellLaw

@@ -15,8 +15,17 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.laws.figures import Outputs, PerWord, Spread, expected_distinct, likeliest_sets
-from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Ids, Law, Question, support
+from wordveil._mechanisms.laws.figures import (
+    Figures,
+    Guess,
+    Outputs,
+    PerWord,
+    Question,
+    Spread,
+    expected_distinct,
+    likeliest_sets,
+)
+from wordveil._mechanisms.laws.law import Ids, Law, support
 from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore, run_watched
 from wordveil.stats import Estimate
@@ -33,21 +42,11 @@ _ALIKE = 1e-9  # probabilities equal but for rounding count as equal
 
 
 class Survey(NamedTuple):
-    """What one pass over the inputs tells.
+    """What one pass over the inputs tells."""
 
-    Attributes
-    ----------
-    stays : PerWord
-        The chance of each input to stay itself.
-    columns : array of shape (outputs, inputs)
-        ``ln Pr[M(w)=y]`` for the outputs that were asked about.
-    guesses : list of Guess
-        The best guess under each prior.
-    """
-
-    stays: PerWord
-    columns: Floats
-    guesses: list[Guess]
+    stays: PerWord  # the chance of each input to stay itself
+    columns: Floats  # (outputs, inputs): ``ln Pr[M(w)=y]`` for the outputs that were asked about
+    guesses: list[Guess]  # the best guess under each prior
 
 
 class ExactLaw(Law):
@@ -55,19 +54,7 @@ class ExactLaw(Law):
 
     @abstractmethod
     def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
-        """Go once through some inputs, and find all that is to be known of them.
-
-        Parameters
-        ----------
-        inputs : array of int
-            The inputs.
-        priors : sequence of array
-            For each attacker how likely the inputs are, summing to 1.
-        outputs : array of int
-            The outputs whose columns are wanted.
-        watch : callable
-            Told how far it is.
-        """
+        """Go once through some inputs and find what they tell; the priors are over the inputs, each summing to 1."""
 
     def profile(self, ids: Ids) -> tuple[Floats, Floats]:
         """Return for each word the probabilities that an output of it can have, and how many outputs have each."""
@@ -151,11 +138,6 @@ class RowLaw(ExactLaw):
     loss_words = 200
 
     mechanism: ExponentialMechanism[Any]
-
-    def __init__(
-        self, mechanism: ExponentialMechanism[Any], effort: Effort | None = None, watch: Watch = ignore
-    ) -> None:
-        super().__init__(mechanism, effort, watch)
 
     def rows(self, ids: Ids) -> Floats:
         """Return the probabilities of every output, a row for each of these words."""

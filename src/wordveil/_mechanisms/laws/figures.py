@@ -1,16 +1,31 @@
-"""Figures about words, one number for each, and how they are summed up."""
+"""What is asked of a law and what it answers: figures about words, one number for each, and how they are summed up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.errors import OptionError
 from wordveil.spaces import Vocabulary
+from wordveil.stats import Estimate
 
-__all__ = ["PERCENTILES", "Outputs", "PerWord", "Spread", "expected_distinct", "likeliest_sets"]
+__all__ = [
+    "PERCENTILES",
+    "Effort",
+    "Figures",
+    "Guess",
+    "Outputs",
+    "PerWord",
+    "Question",
+    "Spread",
+    "expected_distinct",
+    "likeliest_sets",
+    "sample",
+]
 
 Floats = NDArray[np.float64]
 
@@ -97,74 +112,144 @@ class PerWord:
 
 
 class Spread(NamedTuple):
-    """How widely the outputs of words are spread.
+    """How widely the outputs of words are spread."""
 
-    Attributes
-    ----------
-    distinct : PerWord
-        How many distinct words come out in the given number of draws; where it is exact, the expected number.
-    effective : PerWord
-        The size of the smallest set of outputs that holds all but eta of the probability.
-    min_entropy : PerWord
-        The Rényi entropy of order infinity, in bits: minus the logarithm of the likeliest output's probability.
-    support : PerWord
-        The Rényi entropy of order 0, in bits: the logarithm of the number of possible outputs, or, where only draws are
-        known, of those seen.
-    """
-
+    # how many distinct words come out in the given number of draws; where it is exact, the expected number
     distinct: PerWord
-    effective: PerWord
+    effective: PerWord  # the size of the smallest set of outputs that holds all but eta of the probability
+    # the Rényi entropy of order infinity, in bits: minus the logarithm of the likeliest output's probability
     min_entropy: PerWord
+    # the Rényi entropy of order 0, in bits: the logarithm of the number of possible outputs, or, where only draws
+    # are known, of those seen
     support: PerWord
 
 
 class Outputs(NamedTuple):
-    """How many inputs may be behind outputs.
+    """How many inputs may be behind outputs."""
 
-    Attributes
+    # for each of some outputs, how many inputs give it at least once in the given number of draws of each
+    inputs: PerWord
+    # the k of (k, γ) plausible deniability: how many inputs give the output with a probability within a factor γ
+    # of the likeliest input
+    alike: PerWord
+    below: PerWord | None  # the same as `inputs`, counting only the inputs below the output in a hyperbolic hierarchy
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to look at, and how much to draw where probabilities are not known.
+
+    Parameters
     ----------
-    inputs : PerWord
-        For each of some outputs, how many inputs give it at least once in the given number of draws of each.
-    alike : PerWord
-        The k of (k, γ) plausible deniability: how many inputs give the output with a probability within a factor γ of
-        the likeliest input.
-    below : PerWord, optional
-        The same as `inputs`, counting only the inputs below the output in a hyperbolic hierarchy.
+    words : int, optional
+        How many words to measure, drawn at random; 0 for all. If not given, as many as the kind of law allows in
+        reasonable time.
+    draws : int
+        How many draws the number of distinct outputs is about, and how many to make of each word where nothing is known
+        exactly.
+    eta : float
+        The smallest set of outputs counts that holds all but this much of the probability.
+    gamma : float
+        Two inputs count as alike for an output when their probabilities of giving it differ by at most this factor.
+    near : int
+        How many most similar words count as near.
+    similar : int
+        Over how many most similar words the near loss is taken.
+    near_words : int
+        On how many words the near loss and the share of near words are measured at most.
+    outputs : int
+        For how many outputs the inputs behind them are counted.
+    adversary_words : int
+        Among how many words the attacker looks for the input at most; all words of a smaller vocabulary.
+    adversary_draws : int
+        How many draws of a word of average likelihood the attacker learns from, where probabilities are not known.
+    column_draws : int
+        How many draws in all the columns are learnt from, where probabilities are not known; likely inputs get more.
+    seed : int
+        Which random words and draws; the same seed gives the same figures. These are draws about a public vocabulary,
+        never a release, so they need not be secret.
     """
 
-    inputs: PerWord
-    alike: PerWord
-    below: PerWord | None
+    words: int | None = None
+    draws: int = 1000
+    eta: float = 0.05
+    gamma: float = 2.0
+    near: int = 50
+    similar: int = 10
+    near_words: int = 2000
+    outputs: int = 500
+    adversary_words: int = 50_000
+    adversary_draws: int = 100
+    column_draws: int = 200_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.words is not None and self.words < 0:
+            raise OptionError("words must be 0 (all words) or more.")
+        counts = (self.draws, self.near, self.similar, self.near_words, self.outputs, self.adversary_words)
+        if min(*counts, self.column_draws) < 1 or self.adversary_draws < 2:
+            raise OptionError("measuring needs at least one word, one draw and one near word.")
+        if not 0.0 < self.eta < 1.0:
+            raise OptionError("eta must lie strictly between 0 and 1.")
+        if not (np.isfinite(self.gamma) and self.gamma >= 1.0):
+            raise OptionError("gamma must be a factor of 1 or more.")
+        if self.seed < 0:
+            raise OptionError("seed must be 0 or a positive whole number.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+def sample(total: int, count: int, seed: int) -> NDArray[np.int64]:
+    """Choose `count` of `total` words at random, in random order; all of them in random order if there are fewer."""
+    order = np.random.default_rng(np.random.SeedSequence([seed, total])).permutation(total)
+    return order[:count].astype(np.int64)
+
+
+class Guess(NamedTuple):
+    """The best guess of the input from one output, for an attacker who knows the mechanism and a prior."""
+
+    words: NDArray[np.int64]  # for every word as an output, the input to guess
+    success: Estimate  # how often the guess is right; `n` is among how many words
+
+
+class Question(NamedTuple):
+    """What a calibration asks of a law."""
+
+    ids: NDArray[np.int64]  # the words that figures are about
+    near: NDArray[np.int64]  # (some words, k): for the first of them, the words most similar to each
+    inputs: NDArray[np.int64]  # the words among which an attacker looks for the original
+    priors: Sequence[Floats]  # for each attacker how likely those are, summing to 1
+    outputs: NDArray[np.int64]  # the outputs for which the inputs behind them are counted
+    depths: Floats | None  # how deep every word of the vocabulary lies in a hierarchy
+
+
+class Figures(NamedTuple):
+    """What a law answers to a `Question`."""
+
+    stays: PerWord  # the chance of a word to stay itself
+    spread: Spread  # how widely outputs are spread
+    behind: Outputs  # how many inputs may be behind an output
+    # the share of words that stay, that become a near word, and that become another
+    kept: Estimate
+    near: Estimate
+    far: Estimate
+    guesses: list[Guess]  # the best guess under each prior
 
 
 def expected_distinct(chances: Floats, sizes: Floats, draws: int) -> Floats:
     """Return how many distinct outputs so many draws give on average.
 
-    Parameters
-    ----------
-    chances : array of shape (words, m)
-        The probabilities of single outputs.
-    sizes : array that broadcasts to the same shape
-        How many outputs have each of them.
-    draws : int
-        How many draws.
+    `chances`, of shape (words, m), are the probabilities of single outputs, and `sizes`, which broadcasts to the same
+    shape, tells how many outputs have each of them.
     """
     with np.errstate(divide="ignore"):  # an output that always comes
         return np.asarray((sizes * -np.expm1(draws * np.log1p(-np.minimum(chances, 1.0)))).sum(axis=1))
 
 
 def likeliest_sets(chances: Floats, sizes: Floats, eta: float) -> Floats:
-    """Return how many of the likeliest outputs hold all but eta of the probability.
-
-    Parameters
-    ----------
-    chances : array of shape (words, m)
-        The probabilities of single outputs.
-    sizes : array that broadcasts to the same shape
-        How many outputs have each of them.
-    eta : float
-        What may be left out.
-    """
+    """Return how many of the likeliest outputs hold all but eta of the probability; see `expected_distinct`."""
     if sizes.size == 1 < chances.size:
         held = np.cumsum(np.sort(chances, axis=1)[:, ::-1], axis=1)
         return np.asarray((held < (1.0 - eta) * _SLACK).sum(axis=1) + 1.0)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.laws.figures import Outputs, PerWord, Spread
+from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, PerWord, Question
 from wordveil.errors import OptionError
 from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore, run_watched
@@ -25,7 +24,7 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism
 
-__all__ = ["Effort", "Figures", "Guess", "Law", "Memory", "Question", "SeenColumns", "sample", "support"]
+__all__ = ["Law", "Memory", "SeenColumns", "support"]
 
 Ids = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -34,146 +33,6 @@ Found = TypeVar("Found")
 _CELLS = 1 << 21  # probabilities that one thread works on
 _KEPT_CELLS = 1 << 28  # that are kept between rounds: 1 GiB in single precision
 _REMEMBERED = 8
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How much to look at, and how much to draw where probabilities are not known.
-
-    Parameters
-    ----------
-    words : int, optional
-        How many words to measure, drawn at random; 0 for all. If not given, as many as the kind of law allows in
-        reasonable time.
-    draws : int
-        How many draws the number of distinct outputs is about, and how many to make of each word where nothing is known
-        exactly.
-    eta : float
-        The smallest set of outputs counts that holds all but this much of the probability.
-    gamma : float
-        Two inputs count as alike for an output when their probabilities of giving it differ by at most this factor.
-    near : int
-        How many most similar words count as near.
-    similar : int
-        Over how many most similar words the near loss is taken.
-    near_words : int
-        On how many words the near loss and the share of near words are measured at most.
-    outputs : int
-        For how many outputs the inputs behind them are counted.
-    adversary_words : int
-        Among how many words the attacker looks for the input at most; all words of a smaller vocabulary.
-    adversary_draws : int
-        How many draws of a word of average likelihood the attacker learns from, where probabilities are not known.
-    column_draws : int
-        How many draws in all the columns are learnt from, where probabilities are not known; likely inputs get more.
-    seed : int
-        Which random words and draws; the same seed gives the same figures. These are draws about a public vocabulary,
-        never a release, so they need not be secret.
-    """
-
-    words: int | None = None
-    draws: int = 1000
-    eta: float = 0.05
-    gamma: float = 2.0
-    near: int = 50
-    similar: int = 10
-    near_words: int = 2000
-    outputs: int = 500
-    adversary_words: int = 50_000
-    adversary_draws: int = 100
-    column_draws: int = 200_000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.words is not None and self.words < 0:
-            raise OptionError("words must be 0 (all words) or more.")
-        counts = (self.draws, self.near, self.similar, self.near_words, self.outputs, self.adversary_words)
-        if min(*counts, self.column_draws) < 1 or self.adversary_draws < 2:
-            raise OptionError("measuring needs at least one word, one draw and one near word.")
-        if not 0.0 < self.eta < 1.0:
-            raise OptionError("eta must lie strictly between 0 and 1.")
-        if not (np.isfinite(self.gamma) and self.gamma >= 1.0):
-            raise OptionError("gamma must be a factor of 1 or more.")
-        if self.seed < 0:
-            raise OptionError("seed must be 0 or a positive whole number.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
-
-
-def sample(total: int, count: int, seed: int) -> NDArray[np.int64]:
-    """Choose `count` of `total` words at random, in random order; all of them in random order if there are fewer."""
-    order = np.random.default_rng(np.random.SeedSequence([seed, total])).permutation(total)
-    return order[:count].astype(np.int64)
-
-
-class Guess(NamedTuple):
-    """The best guess of the input from one output, for an attacker who knows the mechanism and a prior.
-
-    Attributes
-    ----------
-    words : array of int
-        For every word as an output, the input to guess.
-    success : Estimate
-        How often the guess is right; `n` is among how many words.
-    """
-
-    words: NDArray[np.int64]
-    success: Estimate
-
-
-class Question(NamedTuple):
-    """What a calibration asks of a law.
-
-    Attributes
-    ----------
-    ids : array of int
-        The words that figures are about.
-    near : array of shape (some words, k)
-        For the first of them, the words most similar to each.
-    inputs : array of int
-        The words among which an attacker looks for the original.
-    priors : sequence of array
-        For each attacker how likely those are, summing to 1.
-    outputs : array of int
-        The outputs for which the inputs behind them are counted.
-    depths : array of float or None
-        How deep every word of the vocabulary lies in a hierarchy.
-    """
-
-    ids: NDArray[np.int64]
-    near: NDArray[np.int64]
-    inputs: NDArray[np.int64]
-    priors: Sequence[Floats]
-    outputs: NDArray[np.int64]
-    depths: Floats | None
-
-
-class Figures(NamedTuple):
-    """What a law answers to a `Question`.
-
-    Attributes
-    ----------
-    stays : PerWord
-        The chance of a word to stay itself.
-    spread : Spread
-        How widely outputs are spread.
-    behind : Outputs
-        How many inputs may be behind an output.
-    kept, near, far : Estimate
-        The share of words that stay, that become a near word, and that become another.
-    guesses : list of Guess
-        The best guess under each prior.
-    """
-
-    stays: PerWord
-    spread: Spread
-    behind: Outputs
-    kept: Estimate
-    near: Estimate
-    far: Estimate
-    guesses: list[Guess]
 
 
 class Memory:
@@ -291,10 +150,6 @@ class Law(ABC):
         watch : callable
             Told how far it is.
         """
-
-    def columns(self, outputs: Ids, inputs: Ids) -> Floats:
-        """Return ``Pr[M(w)=y]``, a row for each output and a column for each input."""
-        return np.exp(self.log_columns(outputs, inputs))
 
     def stays(self, ids: Ids) -> PerWord:
         """Return the chance of each of these words to stay itself."""

@@ -49,42 +49,19 @@ _LIKELIEST = 10  # words that are worth a guess though they never gave the outpu
 
 @dataclass(frozen=True)
 class Sightings:
-    """Distinct pairs of a word and an output, counted: all that draws tell of a mechanism.
+    """Distinct pairs of a word and an output, counted: all that draws tell of a mechanism."""
 
-    Attributes
-    ----------
-    suspects : array of int
-        The words that were drawn for.
-    drawn : array of float
-        How many draws each of them had.
-    row : array of int
-        For each pair the place of its word among the suspects.
-    output : array of int
-        For each pair what came out.
-    count : array of float
-        How often. Where the probability of staying is known better than by counting, that many draws of the word itself
-        are expected, which need be no whole number.
-    """
-
-    suspects: Places
-    drawn: Floats
-    row: Places
-    output: Places
+    suspects: Places  # the words that were drawn for
+    drawn: Floats  # how many draws each of them had
+    row: Places  # for each pair the place of its word among the suspects
+    output: Places  # for each pair what came out
+    # how often. Where the probability of staying is known better than by counting, that many draws of the word
+    # itself are expected, which need be no whole number
     count: Floats
 
     @classmethod
     def of(cls, suspects: Places, row: Places, output: Places) -> Sightings:
-        """Count draws.
-
-        Parameters
-        ----------
-        suspects : array of int
-            The words that were drawn for.
-        row : array of int
-            For each draw the place of its word among them.
-        output : array of int
-            For each draw what came out.
-        """
+        """Count draws, given for each the place of its word among the suspects, and what came out."""
         span = int(output.max(initial=0)) + 1
         pairs, count = np.unique(row * span + output, return_counts=True)
         drawn = np.bincount(row, minlength=len(suspects)).astype(np.float64)
@@ -101,15 +78,6 @@ class Falloff:
 
     A word stays with some probability; otherwise an output comes as often as it does for all words together, times a
     factor that depends on its distance from the word.
-
-    Parameters
-    ----------
-    space : Space
-        The words and their distance; where words are points, the distance is used.
-    seen : Sightings
-        What came of which words.
-    seed : int
-        Of the pairs that stand for all.
     """
 
     def __init__(self, space: Space, seen: Sightings, seed: int = 0) -> None:
@@ -174,15 +142,7 @@ class Falloff:
 
 
 class Learnt:
-    """What a mechanism does, as far as draws tell.
-
-    Parameters
-    ----------
-    space : Space
-        The words that can come out.
-    seen : Sightings
-        The draws.
-    """
+    """What a mechanism does, as far as draws tell."""
 
     def __init__(self, space: Space, seen: Sightings) -> None:
         self._seen, self._words = seen, len(space)
@@ -231,11 +191,6 @@ class Learnt:
         """Return the best guess for every word of the vocabulary as an output.
 
         Looked at are the words that gave the output, the output itself and the likeliest words.
-
-        Parameters
-        ----------
-        prior : array of float
-            The probability of each suspect, up to a factor.
         """
         seen = self._seen
         likeliest = np.argsort(-prior, kind="stable")[:_LIKELIEST]
@@ -275,16 +230,9 @@ def success_of(
 
     Nobody need learn to guess the output itself, or always the likeliest word: success is at least that of these two.
 
-    Parameters
-    ----------
-    folds : sequence of pairs
-        Guesses, one for every word of the vocabulary as an output, and the draws to test them on. The mean over the
-        folds counts. All have the same suspects.
-    prior : array of float
-        The probability of each suspect.
-    block_of : array of int, optional
-        For each suspect the number of its block, where the words of a block share their randomness. If not given, all
-        draws are independent.
+    A fold is guesses, one for every word of the vocabulary as an output, and the draws to test them on; the mean over
+    the folds counts. Words of the same block (`block_of`, for each suspect) share their randomness; without blocks all
+    draws are independent.
     """
 
     def mean(chosen: Sequence[tuple[Places, Sightings]]) -> tuple[float, float]:

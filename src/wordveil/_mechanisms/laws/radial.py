@@ -19,11 +19,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.laws.figures import PerWord
-from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Ids, Law, Memory, Question
+from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, PerWord, Question
+from wordveil._mechanisms.laws.law import Ids, Law, Memory
 from wordveil._mechanisms.laws.rays import Landing, Rays
 from wordveil._mechanisms.laws.sampled import AGAIN, Counts, Halves, SampledLaw, near_frequency, seed_of, worst_words
-from wordveil._mechanisms.laws.store import keep, kept
+from wordveil._mechanisms.laws.store import hash_of, keep, kept
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore, run_watched
@@ -44,23 +44,19 @@ _TABLE = 1 << 14
 
 @dataclass(frozen=True)
 class UnitLength:
-    """The law of the noise's length at scale 1.
+    """The law of the noise's length at scale 1."""
 
-    Attributes
-    ----------
-    shape : float
-        Of the Gamma law.
-    is_root : bool
-        Whether it is the root of twice a Gamma variable (a chi law), and not that variable itself.
-    """
-
-    shape: float
-    is_root: bool = False
+    shape: float  # of the Gamma law
+    is_root: bool = False  # whether it is the root of twice a Gamma variable (a chi law), and not that variable itself
 
     def draw(self, count: int, entropy: Entropy) -> Floats:
         """Draw so many lengths."""
         drawn = entropy.generator.standard_gamma(self.shape, count)
         return np.sqrt(2.0 * drawn) if self.is_root else drawn
+
+    def distribution(self, lengths: Floats) -> Floats:
+        """Return the probability that the length stays below each of these."""
+        return np.asarray(scipy.special.gammainc(self.shape, 0.5 * lengths**2 if self.is_root else lengths))
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats]:
@@ -71,7 +67,7 @@ class UnitLength:
         return (np.sqrt(2.0 * grid) if self.is_root else grid), chances
 
     def below(self, lengths: Floats) -> Floats:
-        """Return the probability that the length stays below each of these, to within 1e-6."""
+        """Return the same as `distribution`, to within 1e-6, for many lengths."""
         return np.interp(lengths, *self._table, left=0.0, right=1.0)
 
 
@@ -85,7 +81,8 @@ class _Field:
 
     @cached_property
     def rays(self) -> Rays:
-        device, points = self._mechanism.space.device, self._mechanism.searched
+        space = self._mechanism.space
+        device, points = space.device, space.points(np.arange(len(space)))
         rays: Rays = Rays(points) if device is None else device.rays(points)
         return rays
 
@@ -136,12 +133,7 @@ class _Sweep:
         return np.stack([mechanism.scales(ids) for mechanism in self.mechanisms], axis=1)
 
     def each_block(
-        self,
-        ids: NDArray[np.int64],
-        what: str,
-        work: Callable[[int, slice], Arrays],
-        key: dict[str, Any],
-        watch: Watch,
+        self, ids: NDArray[np.int64], what: str, work: Callable[[int, slice], Arrays], key: dict[str, Any], watch: Watch
     ) -> list[Arrays]:
         """Do the work for every block of words on all cores; what was done before, and kept, is not done again."""
 
@@ -200,10 +192,7 @@ class RadialLaw(SampledLaw):
         """How many consecutive words share their directions."""
         return self._field.rays.block
 
-    @property
-    def suspected_words(self) -> int:
-        """Among how many words an attacker can be measured in reasonable time."""
-        return self.effort.adversary_words
+    suspected_words = Law.suspected_words  # for all that are asked about, since words share their draws
 
     def stays(self, ids: Ids) -> PerWord:
         """Return the chance of each of these words to stay itself, averaged over directions."""
@@ -262,15 +251,9 @@ class RadialLaw(SampledLaw):
 
     def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
         """Find all the figures of a calibration, for all ε in one pass."""
-        sweep, ids = self._sweep, ask.ids
-
-        def look() -> tuple[list[PerWord], list[Counts], list[Floats]]:
-            return self._look(ask, watch)
-
-        all_stays, all_counts, all_near = sweep.remembered("figures", (ids, ask.near), look)
-        guesses = self.guesses(ask.inputs, ask.priors, watch)
-        stays = all_stays[self._place]
-        return self._figures(ask, stays, all_counts[self._place], all_near[self._place], guesses)
+        found = self._sweep.remembered("figures", (ask.ids, ask.near), lambda: self._look(ask, watch))
+        (stays, counts, near), place = found, self._place
+        return self._figures(ask, stays[place], counts[place], near[place], self.guesses(ask.inputs, ask.priors, watch))
 
     def _look(self, ask: Question, watch: Watch) -> tuple[list[PerWord], list[Counts], list[Floats]]:
         sweep, ids = self._sweep, ask.ids
@@ -315,16 +298,6 @@ class RadialLaw(SampledLaw):
             means, errors, _ = _means(self._field.within(edges[rows], scales[rows]))
             found.append(PerWord(chosen, means, errors))
         return found
-
-
-def hash_of(*arrays: NDArray[Any]) -> str:
-    """Return a name for what was asked about, to keep the answer under."""
-    import hashlib  # noqa: PLC0415 - only noise mechanisms need it
-
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
 
 
 def _means(values: Floats) -> tuple[Floats, Floats, float]:

@@ -34,27 +34,18 @@ _BLOCK_BYTES = 1 << 27
 
 @dataclass(frozen=True)
 class Landing:
-    """Where the noise of some words ended.
+    """Where the noise of some words ended."""
 
-    Attributes
-    ----------
-    edges : array of shape (words, directions)
-        How far the word's own cell reaches in each direction: with shorter noise it stays itself.
-    outputs : array of shape (words, scales, directions)
-        The id of the word that comes out.
-    """
-
+    # (words, directions): how far the word's own cell reaches in each direction: with shorter noise it stays
+    # itself
     edges: NDArray[np.float64]
-    outputs: NDArray[np.int32]
+    outputs: NDArray[np.int32]  # (words, scales, directions): the id of the word that comes out
 
 
 class Rays:
     """Follows noise from words to the words nearest to where it lands.
 
-    Parameters
-    ----------
-    matrix : array of shape (words, dimension)
-        The points of the words. Of words at the same point the first comes out, as in a nearest-word search.
+    Of words at the same point the first comes out, as in a nearest-word search.
 
     Examples
     --------
@@ -87,16 +78,8 @@ class Rays:
     ) -> Landing:
         """Find where each word lands in each direction at each scale of the noise.
 
-        Parameters
-        ----------
-        words : array of int
-            The ids of the words; see `block` for how many.
-        directions : array of shape (n, dimension)
-            The directions of the noise, which all words share.
-        lengths : array of shape (n,)
-            The length of the noise in each direction, at scale 1.
-        scales : array of shape (words, m)
-            By how much each word's noise is longer.
+        All words share the directions, of shape (n, dimension), and the lengths along them, of shape (n,), at scale 1;
+        `scales`, of shape (words, m), tells by how much each word's noise is longer. See `block` for how many words.
         """
         places = self._place[words]
         squares = self._squared_distances(places)

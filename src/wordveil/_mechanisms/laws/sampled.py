@@ -17,9 +17,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.laws.figures import Outputs, PerWord, Spread
-from wordveil._mechanisms.laws.law import Effort, Figures, Guess, Ids, Law, Question, support
+from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, Outputs, PerWord, Question, Spread
+from wordveil._mechanisms.laws.law import Ids, Law, support
 from wordveil._mechanisms.laws.learner import Learnt, Sightings, success_of
+from wordveil._mechanisms.laws.store import hash_of
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -68,10 +69,13 @@ class SampledLaw(Law):
     def _draw(
         self, ids: Ids, draws: int, purpose: int, what: str = "drawing", watch: Watch = ignore
     ) -> Iterator[tuple[slice, Drawn]]:
-        """Draw for blocks of words; every draw is independent of every other."""
-        entropy = Entropy(seed_of(self.effort, purpose))
+        """Draw for blocks of words, each with a seed that follows from its words.
+
+        So every draw is independent of every other, in one call or in several, and the same call draws the same again.
+        """
         for part in blocks(len(ids), max(1, _TOKENS // draws)):
             watch(what, part.start / len(ids))
+            entropy = Entropy(seed_of(self.effort, purpose, int(hash_of(ids[part].astype("<i8")), 16)))
             yield part, self.mechanism.draw(np.repeat(ids[part], draws), entropy).reshape(-1, draws)
         watch(what, 1.0)
 
@@ -218,21 +222,11 @@ class SampledLaw(Law):
 
 @dataclass(frozen=True)
 class Pairs:
-    """The distinct pairs of a word and an output, and how often each was drawn.
+    """The distinct pairs of a word and an output, and how often each was drawn."""
 
-    Attributes
-    ----------
-    row : array of int
-        The place of the word among those drawn for.
-    output : array of int
-        The output.
-    count : array of int
-        How often it came out.
-    """
-
-    row: NDArray[np.int64]
-    output: NDArray[np.int64]
-    count: NDArray[np.int64]
+    row: NDArray[np.int64]  # the place of the word among those drawn for
+    output: NDArray[np.int64]  # the output
+    count: NDArray[np.int64]  # how often it came out
 
     @classmethod
     def of(cls, outputs: Drawn) -> Pairs:
@@ -242,58 +236,33 @@ class Pairs:
         begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
         starts = np.flatnonzero(begins)
         return cls(
-            starts // ordered.shape[1],
-            ordered.ravel()[starts].astype(np.int64),
-            np.diff(starts, append=ordered.size),
+            starts // ordered.shape[1], ordered.ravel()[starts].astype(np.int64), np.diff(starts, append=ordered.size)
         )
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Figures of a block of words counted from their outputs, to be joined over blocks.
+    """Figures of a block of words counted from their outputs, to be joined over blocks."""
 
-    Attributes
-    ----------
-    distinct, effective, largest, own : array of shape (words,)
-        The number of distinct outputs, the size of the smallest set that holds all but eta of the draws, the
-        frequency of the likeliest output, and that of the word itself.
-    singles : array of shape (words,)
-        How many outputs came once.
-    reached, reached_by : array of int
-        The outputs that came at all, and from how many of the words each.
-    below : array of int
-        From how many words below it in the hierarchy each of them came.
-    word, output, count : array of int
-        The pairs that came often.
-    """
-
+    # (words,): the number of distinct outputs, the size of the smallest set that holds all but eta of the draws,
+    # the frequency of the likeliest output, and that of the word itself
     distinct: Floats
     effective: Floats
     largest: Floats
     own: Floats
-    singles: Floats
+    singles: Floats  # (words,): how many outputs came once
+    # the outputs that came at all, and from how many of the words each
     reached: NDArray[np.int64]
     reached_by: NDArray[np.int64]
-    below: NDArray[np.int64]
+    below: NDArray[np.int64]  # from how many words below it in the hierarchy each of them came
+    # the pairs that came often
     word: NDArray[np.int64]
     output: NDArray[np.int64]
     count: NDArray[np.int64]
 
     @classmethod
     def of(cls, ids: NDArray[np.int64], outputs: Drawn, effort: Effort, depths: Floats | None = None) -> Counts:
-        """Count the outputs of a block of words.
-
-        Parameters
-        ----------
-        ids : array of int
-            The words.
-        outputs : array of shape (words, draws)
-            What came out.
-        effort : Effort
-            For eta and gamma.
-        depths : array of float, optional
-            How deep every word of the vocabulary lies in a hierarchy.
-        """
+        """Count the outputs, of shape (words, draws), of a block of words."""
         draws = outputs.shape[1]
         pairs = Pairs.of(outputs)
         words = len(ids)
@@ -354,42 +323,24 @@ class Counts:
 
 @dataclass(frozen=True)
 class Halves:
-    """What came out of which words, in the first and in the second half of the draws.
+    """What came out of which words, in the first and in the second half of the draws."""
 
-    Attributes
-    ----------
-    ids : array of int
-        The words.
-    draws : array of int
-        For each of them how many draws it had in all; the first half is rounded down.
-    sizes : array of int
-        How many words each block has.
-    word, output : array of int
-        The distinct pairs; each word has one with itself.
-    first, second : array of float
-        How often each pair came in either half.
-    """
-
-    ids: NDArray[np.int64]
-    draws: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    ids: NDArray[np.int64]  # the words
+    draws: NDArray[np.int64]  # for each of them how many draws it had in all; the first half is rounded down
+    sizes: NDArray[np.int64]  # how many words each block has
+    # the distinct pairs; each word has one with itself
     word: NDArray[np.int32]
     output: NDArray[np.int32]
+    # how often each pair came in either half
     first: NDArray[np.float32]
     second: NDArray[np.float32]
 
     @classmethod
     def of(cls, ids: NDArray[np.int64], outputs: Drawn, own: Floats | None = None) -> Halves:
-        """Count the outputs of a block of words.
+        """Count the outputs, of shape (words, draws), of a block of words.
 
-        Parameters
-        ----------
-        ids : array of int
-            The words.
-        outputs : array of shape (words, draws)
-            What came out.
-        own : array of shape (words, draws), optional
-            For each draw the probability of staying, where it is better known than by whether the word stayed.
+        `own`, of the same shape, is for each draw the probability of staying, where it is better known than by whether
+        the word stayed.
         """
         if own is None:
             own = (outputs == ids[:, None]).astype(np.float64)
@@ -420,13 +371,6 @@ class Halves:
 
         The success is given between what a guesser who learnt from one half achieves on the other and what the counted
         frequencies would give, each with its error.
-
-        Parameters
-        ----------
-        space : Space
-            The words that can come out.
-        priors : sequence of array
-            Each the probabilities of the words, in their order here.
         """
         order = np.argsort(self.ids)
         row = order[np.searchsorted(self.ids[order], self.word)]
@@ -475,17 +419,7 @@ def mean_error(errors: Floats, block: int) -> float:
 
 
 def near_frequency(near: NDArray[np.int64], outputs: Drawn, part: slice) -> Floats:
-    """Return how often each word of a block became one of its near words.
-
-    Parameters
-    ----------
-    near : array of shape (words, k)
-        The near words of the first words.
-    outputs : array of shape (words, draws)
-        What came out of the words of the block.
-    part : slice
-        Which words they are; those beyond `near` are left out.
-    """
+    """Return how often each word of a block became one of its near words; words beyond those of `near` are left out."""
     listed = np.sort(near[part.start : part.stop], axis=1)
     found = np.zeros(len(listed))
     for place, own in enumerate(listed):

@@ -20,8 +20,8 @@ import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.exact import ExactLaw, Survey
-from wordveil._mechanisms.laws.figures import PerWord
-from wordveil._mechanisms.laws.law import Effort, Guess, Ids, Law, Memory, SeenColumns
+from wordveil._mechanisms.laws.figures import Effort, Guess, PerWord
+from wordveil._mechanisms.laws.law import Ids, Law, Memory, SeenColumns
 from wordveil._mechanisms.laws.store import keep, kept
 from wordveil._mechanisms.rows import LOG_FLOOR
 from wordveil.parallel import blocks, run
@@ -46,18 +46,10 @@ _ROWS = 16  # outputs whose weights stay in the processor's cache
 
 @dataclass(frozen=True)
 class HopFall:
-    """How the weight of an output falls with its hops: by `rate` each, the first costing `first` of that.
+    """How the weight of an output falls with its hops: by `rate` each, the first costing `first` of that."""
 
-    Attributes
-    ----------
-    rate : float
-        By how much the logarithm of a weight falls with a hop.
-    first : float
-        What the first hop costs where every further one costs 1.
-    """
-
-    rate: float
-    first: float = 1.0
+    rate: float  # by how much the logarithm of a weight falls with a hop
+    first: float = 1.0  # what the first hop costs where every further one costs 1
 
     def costs(self, hops: int) -> Floats:
         """Return what 0, 1, 2, … hops cost, so many of them; each costs at most 1 more than the one before."""
@@ -140,11 +132,7 @@ class ShellLaw(ExactLaw):
     how = "Exact: from the number of words at each distance of every word."
 
     def __init__(
-        self,
-        mechanism: Mechanism[Any],
-        effort: Effort | None = None,
-        watch: Watch = ignore,
-        hops: _Hops | None = None,
+        self, mechanism: Mechanism[Any], effort: Effort | None = None, watch: Watch = ignore, hops: _Hops | None = None
     ) -> None:
         super().__init__(mechanism, effort, watch)
         self._hops = hops or _Hops(mechanism.space, watch)

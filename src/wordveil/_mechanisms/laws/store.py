@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from wordveil.files import DAMAGE, cached_folder, found, home
 
-__all__ = ["keep", "kept"]
+__all__ = ["hash_of", "keep", "kept"]
 
-_VERSION = 2  # to be raised whenever the same key would now give other figures
+_VERSION = 3  # to be raised whenever the same key would now give other figures
 _FILE = "figures.npz"
 
 
@@ -48,6 +48,14 @@ def keep(key: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     folder = cached_folder(_name(key), fill)
     if folder.parent != home():  # the cache cannot be written, and nobody will look for this again
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def hash_of(*arrays: NDArray[Any]) -> str:
+    """Return a name for what was asked about, to keep the answer under."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def _name(key: dict[str, Any]) -> str:

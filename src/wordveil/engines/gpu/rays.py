@@ -24,17 +24,7 @@ _QUERIES = 1 << 18
 
 
 class DeviceRays(Rays):
-    """Follows noise from words to the words nearest to where it lands, on a device.
-
-    Parameters
-    ----------
-    matrix : array of shape (words, dimension)
-        The points of the words.
-    search : CertifiedSearch
-        The search for the nearest of them.
-    device : str
-        What PyTorch calls the device.
-    """
+    """Follows noise from words to the words nearest to where it lands, on a device."""
 
     def __init__(self, matrix: NDArray[np.float32], search: CertifiedSearch, device: str) -> None:
         super().__init__(matrix)
@@ -52,28 +42,19 @@ class DeviceRays(Rays):
     ) -> Landing:
         """Find where each word lands in each direction at each scale of the noise; see `Rays.follow`."""
         with self._turn:
-            return self._follow(words, directions, lengths, scales)
-
-    def _follow(
-        self,
-        words: NDArray[np.integer[Any]],
-        directions: NDArray[np.floating[Any]],
-        lengths: NDArray[np.floating[Any]],
-        scales: NDArray[np.floating[Any]],
-    ) -> Landing:
-        words = np.asarray(words, dtype=np.int64)
-        rays = torch.as_tensor(np.asarray(directions * lengths[:, None], dtype=np.float32), device=self._device)
-        edges = np.asarray(lengths, dtype=np.float64) * self._edges(self._place[words], rays)
-        edges[self._ids[self._place[words]] != words] = 0.0  # a twin comes out instead
-        outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
-        each = max(1, _QUERIES // max(1, scales.shape[1] * len(directions)))
-        for part in blocks(len(words), each) if scales.shape[1] else ():
-            start = self._matrix[torch.as_tensor(words[part], device=self._device)]
-            size = torch.as_tensor(np.asarray(scales[part], dtype=np.float32), device=self._device)
-            points = start[:, None, None, :] + size[:, :, None, None] * rays
-            found = self._search.best(points.reshape(-1, points.shape[-1]))
-            outputs[part] = found.reshape(points.shape[:3]).to(torch.int32).cpu().numpy()
-        return Landing(edges, outputs)
+            words = np.asarray(words, dtype=np.int64)
+            rays = torch.as_tensor(np.asarray(directions * lengths[:, None], dtype=np.float32), device=self._device)
+            edges = np.asarray(lengths, dtype=np.float64) * self._edges(self._place[words], rays)
+            edges[self._ids[self._place[words]] != words] = 0.0  # a twin comes out instead
+            outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
+            each = max(1, _QUERIES // max(1, scales.shape[1] * len(directions)))
+            for part in blocks(len(words), each) if scales.shape[1] else ():
+                start = self._matrix[torch.as_tensor(words[part], device=self._device)]
+                size = torch.as_tensor(np.asarray(scales[part], dtype=np.float32), device=self._device)
+                points = start[:, None, None, :] + size[:, :, None, None] * rays
+                found = self._search.best(points.reshape(-1, points.shape[-1]))
+                outputs[part] = found.reshape(points.shape[:3]).to(torch.int32).cpu().numpy()
+            return Landing(edges, outputs)
 
     def _edges(self, places: NDArray[np.int64], rays: Any) -> NDArray[np.float64]:
         """Return how far the cell of each word reaches along each ray, as a multiple of the ray."""
