@@ -1,4 +1,4 @@
-"""What can go wrong, by whose it is to mend.
+"""Errors, grouped by who can fix them.
 
 Every error is one sentence that says what is wrong and what to do. The command line prints it and exits with 2. No
 sentence quotes private text: it may name a file, a line number, a column or an option, but not what stands in a record.
@@ -45,4 +45,4 @@ class BudgetError(WordveilError):
 
 
 class UnprovenError(WordveilError):
-    """A mechanism that promises nothing, or leaves some words bare, where nobody has asked for that."""
+    """A mechanism that promises nothing, or leaves some words bare, and that the caller has not allowed."""

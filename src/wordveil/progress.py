@@ -1,4 +1,4 @@
-"""How long work tells how far it is: one protocol, whoever works and whoever watches."""
+"""How long-running work reports its progress: one protocol for those who work and those who watch."""
 
 from __future__ import annotations
 

@@ -18,6 +18,9 @@ from wordveil.noise import Entropy
 
 __all__ = ["Answer", "Calibration", "calibrate", "example_words"]
 
+#: What is looked for if nothing else is: an attacker who knows word frequencies guesses at most one word in ten.
+DEFAULT_TARGET = Target("adversary-frequency", 0.1)
+
 _POINTS = 10
 _SHOWN = 4
 # The words of the WSDM paper's Table 1, and others where a vocabulary lacks them.
@@ -119,14 +122,14 @@ def calibrate(
     epsilons : sequence of float
         The ε to look at; if none is given, some between changing nearly every word and keeping nearly every word.
     targets : sequence of Target
-        What must be true. If neither ε nor targets are given: no word stays itself more than half of the time.
+        What must be true. If neither ε nor targets are given: `DEFAULT_TARGET`.
     words : sequence of str
         Words to show examples of.
     points : int
         How many ε to look at if none is given.
     """
     if not epsilons and not targets:
-        targets = (Target("stays", 0.5),)
+        targets = (DEFAULT_TARGET,)
     span = span_of(meter) if targets or not epsilons else None
     answers = [] if span is None else [Answer(target, _solved(meter, target, span)) for target in targets]
     wanted = {float(epsilon) for epsilon in epsilons} or set(span.grid(points) if span else ())

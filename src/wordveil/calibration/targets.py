@@ -84,9 +84,9 @@ class Target:
         return {
             "stays-mean": f"words stay themselves at most {percent} of the time on average",
             "alternatives": f"at least {self.bound:g} different words come out in {draws:,} draws{each}",
-            "adversary": f"the best guess of the original is right at most {percent} of the time",
-            "adversary-frequency": f"the best guess of someone who knows word frequencies is right at most {percent} "
-            "of the time",
+            "adversary": f"an attacker who looks at one word at a time guesses at most {percent} of the words",
+            "adversary-frequency": f"an attacker who knows word frequencies and looks at one word at a time guesses "
+            f"at most {percent} of the words",
             "near-loss": f"a word and its most similar words are told apart by at most e^{self.bound:g}{each}",
         }[self.kind]
 

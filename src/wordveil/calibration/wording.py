@@ -17,7 +17,7 @@ __all__ = ["ATTACKER", "advice", "meaning", "near_loss", "percent", "success"]
 #: Whose success a calibration states; shown with every table of it.
 ATTACKER = (
     "The attacker knows the mechanism and looks at one word at a time. Context and repetition would help them; "
-    "`wordveil attack sentence` measures what context adds."
+    "`wordveil attack sentence` and `wordveil attack repeats` measure by how much."
 )
 
 

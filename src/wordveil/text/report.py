@@ -81,8 +81,9 @@ class Report(dict[str, Any]):
             )
         replaced = counts["drawn"] + counts["outside"] + counts["numbers"]
         lines.append(
-            f"{counts['words']:,} words: {replaced:,} replaced ({counts['outside']:,} of them words and "
-            f"{counts['numbers']:,} numbers outside the vocabulary), {counts['left_alone']:,} left alone, "
+            f"{counts['words']:,} words: {replaced:,} replaced (outside the vocabulary: "
+            f"{_counted(counts['outside'], 'word')} and {_counted(counts['numbers'], 'number')}), "
+            f"{counts['left_alone']:,} left alone, "
             f"{counts['dropped']:,} dropped, {counts['kept_raw']:,} kept raw."
         )
         if self["coverage"] is not None:
@@ -135,3 +136,7 @@ def _not_protected(veil: Veil) -> list[str]:
         "repeated draws can be combined to recover it. Remove recurring names first.",
         *veil.guarantee.caveats,
     ]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

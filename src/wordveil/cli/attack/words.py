@@ -98,7 +98,7 @@ def bayes(
         rows_of(rates, found, ("kept", "best", "central", "blind", "beyond"), as_share),
     )
     print_table(
-        f"Mean distance from the original, in units: {found[0].unit}",
+        f"Mean distance from the original ({found[0].unit} = 1)",
         ("ε", "output itself", "likeliest word", "least distance"),
         rows_of(rates, found, ("kept_distance", "best_distance", "central_distance"), as_number),
     )

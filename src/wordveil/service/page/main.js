@@ -109,7 +109,7 @@ function showPromises() {
     $(`told-${side}`).textContent = promise.sentence;
     const { mechanism, epsilon } = promise.asked;
     const points = curveOf(mechanism);
-    if (points) $(`told-${side}`).append(make("br"), `An attacker guesses the original word ${told(points, epsilon, ({ adversary }) => adversary)} of the time.`);
+    if (points) $(`told-${side}`).append(make("br"), `An attacker who looks at one word at a time guesses it ${told(points, epsilon, ({ adversary }) => adversary)} of the time, or ${told(points, epsilon, ({ adversary_frequency }) => adversary_frequency)} if they know word frequencies. Context and repetition help them.`);
   }
 }
 
