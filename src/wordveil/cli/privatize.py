@@ -367,9 +367,9 @@ def _write_report(facts: dict[str, Any], report: str) -> None:
 
 
 def _summarise(facts: dict[str, Any], tally: Tally, *, warned: bool) -> None:
-    counts = tally.counts
+    counts, records = tally.counts, f"{tally.records:,} record{'' if tally.records == 1 else 's'}"
     typer.echo(
-        f"wordveil: veiled {counts.veiled:,} of {counts.words:,} words in {tally.records:,} record{'s' if tally.records != 1 else ''} "
+        f"wordveil: veiled {counts.veiled:,} of {counts.words:,} words in {records} "
         f"in {tally.seconds:.1f} s ({tally.words_per_second:,.0f} words a second).",
         err=True,
     )
