@@ -17,7 +17,19 @@ from numpy.typing import NDArray
 
 import wordveil
 from tests.conftest import make_space, names
-from wordveil import Entropy, Guarantee, Mechanism, Notion, OptionError, Space, UnprovenError, Veil
+from wordveil import (
+    Document,
+    Entropy,
+    Guarantee,
+    InputError,
+    Mechanism,
+    Notion,
+    OptionError,
+    Space,
+    UnprovenError,
+    Veil,
+    load_space,
+)
 from wordveil._mechanisms import MECHANISMS, mechanism
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
@@ -226,3 +238,34 @@ def test_html_shows_the_released_text_and_nothing_else(text: str, oov: str, sele
     assert len(digits) == counts.numbers
     assert all(part.isdigit() for part in digits)
     assert unescape(release._repr_html_()).count("<script") == release.text.count("<script")
+
+
+def test_mistakes_that_would_release_a_word_are_refused() -> None:
+    for wrong in ("harbour", b"harbour"):
+        with pytest.raises(OptionError):
+            Veil(epsilon=4, select="words", words=wrong)  # type: ignore[arg-type]
+    veil = Veil(epsilon=4)
+    with pytest.raises(InputError):
+        veil("The harbour", spans=((4, 11),))  # which would be ignored
+    for nothing in (None, 3, b"harbour", ["harbour"]):
+        with pytest.raises(InputError):
+            veil(nothing)  # type: ignore[arg-type]
+        with pytest.raises(InputError):
+            veil.together(["harbour", nothing])  # type: ignore[list-item]
+    with pytest.raises(InputError):
+        veil.together("harbour")
+    assert "harbour" not in repr(Document("harbour"))
+
+
+def test_what_is_promised_is_never_rounded_down() -> None:
+    promise = Guarantee(Notion.APPROXIMATE, 1.23456449, "distance", "unit", delta=1.249e-6)
+    for said in (promise.sentence(), promise.formula(), repr(promise)):
+        assert "1.23457" in said
+        assert "1.3e-06" in said
+
+
+def test_a_veil_that_leaves_words_bare_promises_nothing() -> None:
+    veil = Veil(mechanism("nadp", load_space("glove-50k").restrict(np.arange(300)), epsilon=4), unproven=True)
+    assert veil.shortfall
+    assert veil.guarantee.notion is Notion.NONE
+    assert veil.shortfall in veil.guarantee.caveats

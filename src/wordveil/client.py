@@ -32,6 +32,7 @@ _LONGEST = 1e6  # seconds, which every system can wait for
 _BETWEEN = 1.0  # seconds, at least, before a busy service is asked again
 _IN_ADDRESSES = "/?&=%:+,;@!$'()*~[]"
 _MOST_TEXTS = 100
+_LONGEST_DETAIL = 1000  # characters of what a service says is wrong
 _NOTHING: Any = object()
 
 
@@ -61,6 +62,7 @@ class Veiled(NamedTuple):
 
 class _Answer(NamedTuple):
     status: int
+    kind: str
     after: str
     body: bytes
 
@@ -183,7 +185,8 @@ class Client:
             alarm.start()
             connection.request("GET" if content is None else "POST", address, content, self._headers)
             answer = connection.getresponse()
-            made = _Answer(answer.status, answer.headers.get("Retry-After", "").strip(), answer.read())
+            told = answer.headers
+            made = _Answer(answer.status, told.get_content_type(), told.get("Retry-After", "").strip(), answer.read())
             if time.monotonic() < until:  # else it may have been cut short
                 return made
         except ssl.SSLError:
@@ -208,8 +211,9 @@ class Client:
             if not is_json:
                 raise self._misunderstood(status)
             return told
-        if isinstance(told, dict) and isinstance(told.get("detail"), str):
-            raise ServiceError(told["detail"], status)
+        # Only our own service is known not to repeat the text in what it says.
+        if answer.kind == "application/problem+json" and isinstance(told, dict) and isinstance(told.get("detail"), str):
+            raise ServiceError(told["detail"][:_LONGEST_DETAIL], status)
         if 300 <= status < 400:
             raise ServiceError(f"the address {self._name} redirects (HTTP {status}); use the target address.", status)
         raise ServiceError(

@@ -85,11 +85,11 @@ class Guarantee:
         """Say the promise in one sentence for a person."""
         if self.notion is Notion.NONE:
             return "No privacy is promised."
-        factor = f"e^{self.epsilon:g} (about {_in_digits(self.epsilon)})"
+        factor = f"e^{_up(self.epsilon)} (about {_in_digits(self.epsilon)})"
         if self.notion is Notion.APPROXIMATE:
             return (
                 "Exchanging one candidate word for another changes the probability of any set of outputs by a factor "
-                f"of at most {factor}, plus {self.delta:.2g} (covered: {self.pairs})."
+                f"of at most {factor}, plus {_up(self.delta, 2)} (covered: {self.pairs})."
             )
         return (
             "Seeing an output changes the odds between two candidate words by a factor of at most "
@@ -100,8 +100,8 @@ class Guarantee:
         return self.sentence()
 
     def __repr__(self) -> str:
-        per = f" per {self.unit}" if self.notion is Notion.METRIC else f", δ={self.delta:.2g}"
-        loss = "" if self.notion is Notion.NONE else f", ε={self.epsilon:g}{per}"
+        per = f" per {self.unit}" if self.notion is Notion.METRIC else f", δ={_up(self.delta, 2)}"
+        loss = "" if self.notion is Notion.NONE else f", ε={_up(self.epsilon)}{per}"
         limits = f", {len(self.caveats)} caveat{'s' * (len(self.caveats) > 1)}" if self.caveats else ""
         return f"<Guarantee: {self.notion.value if loss else 'no privacy'}{loss}{limits}>"
 
@@ -110,8 +110,8 @@ class Guarantee:
         if self.notion is Notion.NONE:
             return "no bound on Pr[M(w)=y] / Pr[M(w')=y]"
         if self.notion is Notion.APPROXIMATE:
-            return f"Pr[M(w)∈S] ≤ exp({self.epsilon:g})·Pr[M(w')∈S] + {self.delta:.2g} for {self.pairs}"
-        return f"Pr[M(w)=y] ≤ exp({self.epsilon:g}·d(w,w'))·Pr[M(w')=y], d = {self.metric}"
+            return f"Pr[M(w)∈S] ≤ exp({_up(self.epsilon)})·Pr[M(w')∈S] + {_up(self.delta, 2)} for {self.pairs}"
+        return f"Pr[M(w)=y] ≤ exp({_up(self.epsilon)}·d(w,w'))·Pr[M(w')=y], d = {self.metric}"
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Guarantee:
@@ -131,6 +131,11 @@ class Guarantee:
         plain["sentence"] = self.sentence()
         plain["formula"] = self.formula()
         return plain
+
+
+def _up(value: float, digits: int = 6) -> str:
+    """Write a bound in few digits, never below what it is."""
+    return f"{round_up(value, digits):g}"
 
 
 def _in_digits(epsilon: float) -> str:

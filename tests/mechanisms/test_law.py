@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.attacks.doubles import Bare, Blank
-from tests.conftest import make_space
+from tests.conftest import make_space, names
 from wordveil._mechanisms import Effort, Law, Mechanism, mechanism
 from wordveil.errors import OptionError
+from wordveil.spaces import EuclideanSpace, Vocabulary
 
 WORDS = 60
 SPACE = make_space(WORDS, 4, seed=21)
@@ -230,3 +231,15 @@ def test_rows_fetched_apart_share_no_draws_and_come_out_the_same_again() -> None
     assert all(not np.array_equal(one, other) for place, one in enumerate(apart) for other in apart[:place])
     assert np.abs(np.corrcoef(apart) - np.eye(4)).max() < 0.6
     assert np.array_equal(law.rows(np.array([2]))[0], apart[2])
+
+
+@pytest.mark.parametrize("name", ["laplace", "density"])
+def test_words_at_one_place_and_certain_priors_do_not_upset_a_law_from_draws(name: str) -> None:
+    vectors = np.random.default_rng(3).normal(size=(WORDS, 4)).astype(np.float32)
+    vectors[1] = vectors[0]
+    space = EuclideanSpace("twins", Vocabulary(names(WORDS)), vectors)
+    law = mechanism(name, space, epsilon=300.0).law(Effort(draws=200))
+    assert law.posterior(np.array([0, 1]), np.ones(WORDS)).sum(axis=1) == pytest.approx([1.0, 1.0])
+    for prior in (np.ones(WORDS), np.eye(WORDS)[3]):
+        success = law.best_guess(prior).success
+        assert 0.0 <= success.low <= success.value <= success.high <= 1.0

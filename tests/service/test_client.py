@@ -76,12 +76,14 @@ class _Busy(BaseHTTPRequestHandler):
     """Is too busy twice, and then answers what it was asked."""
 
     asked: list[str]
+    own_words = True
 
     def do_GET(self) -> None:
         self.asked.append(self.path)
         is_busy = len(self.asked) < 3
         self.send_response(503 if is_busy else 200)
         if is_busy:
+            self.send_header("Content-Type", "application/problem+json" if _Busy.own_words else "application/json")
             self.send_header("Retry-After", "0" if len(self.asked) == 1 else "Thu, 01 Jan 1970 00:00:00 GMT")
         self.end_headers()
         self.wfile.write(json.dumps({"detail": "come back later."} if is_busy else {"path": self.path}).encode())
@@ -108,6 +110,15 @@ def test_a_busy_service_is_asked_again_when_it_says(busy: str) -> None:
     with pytest.raises(ServiceError) as refused:
         Client(busy, timeout=0.5).call("/v1/x")  # a wait of one second would be too long
     assert (refused.value.status, str(refused.value)) == (503, "come back later.")  # in the service's own words
+
+
+def test_what_another_server_says_is_not_repeated(busy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may repeat the text."""
+    monkeypatch.setattr(_Busy, "own_words", False)
+    with pytest.raises(ServiceError) as refused:
+        Client(busy, timeout=0.5).call("/v1/x")
+    assert refused.value.status == 503
+    assert "come back" not in str(refused.value)
     assert len(_Busy.asked) == 1  # a service that says 0 is not asked without a pause
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from wordveil.lac import bounds
 from wordveil.lac.records import Crowd
+from wordveil.rounding import round_up
 
 __all__ = ["Account", "UserGuarantee"]
 
@@ -46,8 +47,8 @@ class UserGuarantee:
         """Say it for a person."""
         if not math.isfinite(self.epsilon):
             return f"no promise: {self.source}"
-        slack = f", δ = {self.delta:.2g}" if self.delta > 0.0 else ""
-        return f"ε = {self.epsilon:.4g}{slack} for {self.neighbours} ({self.source})"
+        slack = f", δ = {round_up(self.delta, 2):g}" if self.delta > 0.0 else ""
+        return f"ε = {round_up(self.epsilon, 4):g}{slack} for {self.neighbours} ({self.source})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON, where an infinite ε is None."""
@@ -172,8 +173,7 @@ class Account:
         def best(delta: float) -> tuple[float, str]:
             return min((bound(self.local, alike, delta), name) for name, bound in known.items())
 
-        # a sample multiplies δ by its share, so that much more may be spent before it
-        found = self._spend(min(self.delta / self._share, 0.5), best, 0.99 * self.local)
+        found = self._spend(best, 0.99 * self.local, self._share)
         if found is not None:
             epsilon, delta, source = found
             return epsilon, delta, f"shuffled, {source}"
@@ -186,7 +186,7 @@ class Account:
             reason = "a k-threshold after a sample of fixed size is not proved; leave that sample out"
             return UserGuarantee(math.inf, 1.0, neighbours, reason)
         source = f"k-threshold, k = {k}, β = {rate:g}"
-        found = self._spend(self.delta, lambda delta: (bounds.thresholded(k, rate, delta), source), math.inf)
+        found = self._spend(lambda delta: (bounds.thresholded(k, rate, delta), source), math.inf)
         if found is None:
             several = "" if self.per_user == 1 else f" and {self.per_user} records of a user"
             reason = f"k = {k} is too small for β = {rate:g} and δ = {self.delta:g}{several}"
@@ -194,22 +194,24 @@ class Account:
         return UserGuarantee(*bounds.grouped(*found[:2], self.per_user), neighbours, source)
 
     def _spend(
-        self, wanted: float, bound: Callable[[float], tuple[float, str]], most: float
+        self, bound: Callable[[float], tuple[float, str]], most: float, share: float = 1.0
     ) -> tuple[float, float, str] | None:
-        """Return ε and δ of one record, and the bound's name, such that a user's δ stays within what is wanted.
+        """Return ε and δ of one record, and the bound's name, such that a user's δ stays within what may be spent.
 
-        A user's δ is a multiple of a record's that grows with ε, and ε grows as δ falls. So δ is lowered until the
-        multiple that belongs to its own ε fits; None where ε reaches `most` before that.
+        A sample of this share comes after the bound and multiplies δ, so that much more may be spent before it. A
+        user's δ is a multiple of a record's that grows with the ε that is left then, and ε grows as δ falls. So δ is
+        lowered until the multiple that belongs to its own ε fits; None where ε reaches `most` before that.
         """
-        delta = wanted / self.per_user
+        delta = min(self.delta / (share * self.per_user), 0.5)
         while delta > _LEAST_DELTA:
             epsilon, source = bound(delta)
             if epsilon >= most:
                 break
-            if bounds.grouped(epsilon, delta, self.per_user, capped=False)[1] <= wanted:
+            left = bounds.subsampled(epsilon, delta, share)
+            if bounds.grouped(*left, self.per_user, capped=False)[1] <= self.delta:
                 return epsilon, delta, source
-            multiple = bounds.grouped(_MARGIN * epsilon, 1.0, self.per_user, capped=False)[1]
-            delta = min(wanted / multiple, _LESS * delta)
+            multiple = bounds.grouped(_MARGIN * left[0], 1.0, self.per_user, capped=False)[1]
+            delta = min(self.delta / (share * multiple), _LESS * delta)
         return None
 
     @property

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wordveil.guarantee import Notion
+from wordveil.rounding import round_up
 from wordveil.text.release import Counts
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Report(dict[str, Any]):
             worst = self["document"]["worst_case_loss"]
             lines.append(
                 f"Over the longest text ({longest:,} veiled words) the losses add up to a factor of at most "
-                f"e^{worst:,.6g}."
+                f"e^{round_up(worst, 6):,.6g}."
             )
         replaced = counts["drawn"] + counts["outside"] + counts["numbers"]
         lines.append(

@@ -40,6 +40,10 @@ class Document(NamedTuple):
     text: str
     spans: Spans | None = None
 
+    def __repr__(self) -> str:
+        # A text is private until it is veiled.
+        return f"<Document: {len(self.text):,} characters, {len(self.spans or ()):,} spans>"
+
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
@@ -62,6 +66,8 @@ class Selection:
             raise OptionError(f"there is no selection {kind!r}; choose one of {', '.join(_KINDS)}.")
         if (kind == "words") != (words is not None):
             raise OptionError("select='words' and a list of words go together: give both or neither.")
+        if isinstance(words, (str, bytes)):  # which would be a list of its letters
+            raise OptionError("words must be a list of words; give a single word as a list of one.")
         if (kind == "rare") != (rare is not None):
             raise OptionError("select='rare' and a RareWords model of all texts go together: give both or neither.")
         self.kind, self.rare = kind, rare
@@ -72,6 +78,10 @@ class Selection:
 
     def prepare(self, document: Document) -> Document:
         """Turn marks in the text into spans, and check the spans where they are needed."""
+        if not isinstance(document.text, str):
+            raise InputError(f"a text must be a string, not {type(document.text).__name__}.")
+        if document.spans is not None and self.kind != "spans":
+            raise InputError("spans would be ignored: set select='spans' to veil them, or leave them out.")
         if self.kind == "marked":
             return _unmark(document.text)
         if self.kind == "spans":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from wordveil._mechanisms import DEFAULT, Mechanism
 from wordveil._mechanisms import mechanism as make_mechanism
-from wordveil.errors import OptionError, UnprovenError
+from wordveil.errors import InputError, OptionError, UnprovenError
 from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
 from wordveil.spaces import Space, load_space
@@ -128,8 +129,9 @@ class Veil:
     def guarantee(self) -> Guarantee:
         """What is promised for each veiled word under these options."""
         promise = self.mechanism.guarantee
-        if self.shortfall and self.shortfall not in promise.caveats:
-            promise = promise.with_caveat(self.shortfall)
+        if self.shortfall:  # a promise that some words do not have is none for a text
+            promise = replace(promise, caveats=tuple(one for one in promise.caveats if one != self.shortfall))
+            promise = promise.void(self.shortfall)
         if not self.entropy.secure:
             promise = promise.void("A seed was given, so anyone who knows it can repeat the draws.")
         if self.selection.rare is not None:
@@ -185,7 +187,7 @@ class Veil:
 
     def together(self, texts: Iterable[str | Document]) -> list[Release]:
         """Veil some texts all at once: the fastest way if they fit into memory."""
-        return self._finish([_Draft(self, Document(text) if isinstance(text, str) else text) for text in texts])
+        return self._finish([_Draft(self, document) for document in _documents(texts)])
 
     def many(self, texts: Iterable[str | Document], *, batch_words: int = BATCH_WORDS) -> Iterator[Release]:
         """Veil a stream of texts, in order, in bounded memory.
@@ -199,8 +201,8 @@ class Veil:
         """
         drafts: list[_Draft] = []
         waiting, enough = 0, min(_FIRST_BATCH, batch_words)
-        for text in texts:
-            draft = _Draft(self, Document(text) if isinstance(text, str) else text)
+        for document in _documents(texts):
+            draft = _Draft(self, document)
             drafts.append(draft)
             waiting += draft.words
             if waiting >= enough or len(drafts) >= enough:
@@ -233,6 +235,15 @@ class Veil:
         lengths = [len(draft.pieces[place]) for draft in drafts for place in draft.numbers]
         numbers = iter(random_digits(lengths, self.entropy) if self.oov == "replace" and lengths else ())
         return [draft.write(self, inside, outside, numbers) for draft in drafts]
+
+
+def _documents(texts: Iterable[str | Document]) -> Iterator[Document]:
+    if isinstance(texts, (str, bytes, Document)):
+        raise InputError("several texts are expected here, such as a list; give a single one to the veil itself.")
+    for text in texts:
+        if not isinstance(text, (str, Document)):
+            raise InputError(f"a text must be a string or a Document, not {type(text).__name__}.")
+        yield Document(text) if isinstance(text, str) else text
 
 
 def _one_of(option: str, value: str, values: Collection[str]) -> str:

@@ -106,6 +106,9 @@ class Falloff:
         points = space.points(self._suspects[row[chosen]])
         real, chance = (space.apart(points, output[places]) for places in (chosen, others))
         edges = np.unique(np.quantile(np.concatenate([real, chance]), np.linspace(0, 1, _BINS + 1)))
+        if len(edges) < 2:  # all at one distance, which then tells nothing
+            self._space = None
+            return
         counts = [np.histogram(found, bins=edges)[0] + 1.0 for found in (real, chance)]
         self._middles = 0.5 * (edges[1:] + edges[:-1])
         self._factors = np.log(counts[0] / counts[1])
@@ -241,7 +244,7 @@ def success_of(
 
     learnt = mean(folds)
     itself = mean([(np.arange(len(guesses)), fresh) for guesses, fresh in folds])
-    return max(learnt[0], itself[0], float(prior.max())), max(learnt[1], itself[1])
+    return min(max(learnt[0], itself[0], float(prior.max())), 1.0), max(learnt[1], itself[1])
 
 
 def _success(guesses: Places, fresh: Sightings, prior: Floats, block_of: Places | None) -> tuple[float, float]:
@@ -254,5 +257,5 @@ def _success(guesses: Places, fresh: Sightings, prior: Floats, block_of: Places 
     # As if all the words of a block were right and wrong together: no dependence of theirs can be worse.
     rate = np.clip(np.divide(hit, weight, out=np.zeros_like(hit), where=weight > 0), 0.0, 1.0)
     # Of few draws all may be right by chance; one more, as right as all words are, keeps them from looking certain.
-    rate = (rate * draws + hit.sum() / weight.sum()) / (draws + 1.0)
+    rate = (rate * draws + min(hit.sum() / weight.sum(), 1.0)) / (draws + 1.0)
     return float(hit.sum()), float(np.sqrt((weight**2 * rate * (1.0 - rate) / draws).sum()))

@@ -110,7 +110,7 @@ class SampledLaw(Law):
         """Return how many bits about its word an output gives to an attacker who learnt the mechanism from draws.
 
         Whatever they believe after seeing an output, on average over fresh draws they gain no more than the output
-        reveals (Barber & Agakov 2003); so this is at most the truth, and near it where they learnt well.
+        reveals (Barber & Agakov 2003); so this is, on average, at most the truth, and near it where they learnt well.
         """
         inputs = support(prior, len(self))
         own = prior[inputs] / prior[inputs].sum()
@@ -384,7 +384,7 @@ class Halves:
             low, error = success_of(folds, prior, block_of)
             most = np.zeros(len(space))
             np.maximum.at(most, self.output, (prior / self.draws)[row] * (self.first + self.second))
-            high = max(low, float(most.sum()))
+            high = min(max(low, float(most.sum())), 1.0)
             # the success of always guessing the likeliest word is no estimate
             lowest = max(Estimate.around(low, error).low, float(prior.max()))
             highest = min(Estimate.around(high, error).high, 1.0)
