@@ -43,7 +43,8 @@ def read(
         typer.Option(
             "--reader",
             "-r",
-            help="Where word frequencies come from: table (public knowledge) or population (also this release).",
+            help="What is known besides the output: table (public word frequencies), population (also those of this "
+            "release), or context (also the rest of the text; needs PyTorch, and minutes to fit).",
         ),
     ] = "table",
     report: Annotated[

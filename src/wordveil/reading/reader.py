@@ -63,8 +63,10 @@ class Reader:
     ----------
     mechanism : Mechanism
         The mechanism that the texts were veiled with, at the same ε.
-    kind : {"table", "population"}
-        Where the prior comes from: public knowledge alone, or also the release that `fit` is given.
+    kind : {"table", "population", "context"}
+        What is known of a veiled word besides its output: how frequent words are by public knowledge; or also by the
+        release that `fit` is given; or also the rest of the text, by a small network fitted on that release (needs
+        PyTorch, and minutes).
     prior : {"space", "uniform"}, path or array
         How likely words are by public knowledge: by their rank in the space; all alike; by a public text, or a list
         with a word and its count on each line; or a number for every word of the vocabulary.
