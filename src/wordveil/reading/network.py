@@ -274,10 +274,6 @@ class ContextModel:
 
     # ------------------------------------------------------------------------------------------------ reading
 
-    def posteriors(self, passages: Sequence[Passage], watch: Watch = ignore) -> Iterator[NDArray[np.float32]]:
-        """Yield for each text how likely each candidate is behind each of its veiled places: rows that sum to 1."""
-        return self._read_many(passages, lambda chances: (chances,), watch)
-
     def means(self, passages: Sequence[Passage], watch: Watch = ignore) -> Iterator[NDArray[np.float32]]:
         """Yield for each text the mean vector of the word behind each of its veiled places."""
         own = self._vectors[self._torch.as_tensor(self.candidates, device=self.device)]

@@ -2,9 +2,9 @@
 
 A text is cut, looked up and selected from by the very code of the veil. Two selections can be told from the release
 itself: with ``all`` every word was veiled, with ``content`` every word that is no function word. A mechanism may draw
-a function word, which then counts as left alone: of the bundled speeches, 3.5% of the veiled words at ε = 4 and 4.7% at
-ε = 6. With any other selection the veiled words look like the others, so that spans must say where they are: those of
-the released text, which `Release.replacements` and the offsets of JSON lines give.
+a function word, which then counts as left alone: a few in a hundred veiled words. With any other selection the veiled
+words look like the others, so that spans must say where they are: those of the released text, which
+`Release.replacements` and the offsets of JSON lines give.
 """
 
 from __future__ import annotations
