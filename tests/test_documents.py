@@ -43,6 +43,11 @@ NOT_RUN = {
     "wordveil compare ": "needs data sets of others; tests/cli/test_compare.py runs it on small ones",
     "python -m benchmarks.frontier_search ": "needs data sets of others; tests/experiments tests what it is made of",
     "spark-submit": "needs a cluster",
+    "pip download": "downloads from a package index",
+    "python examples/vectors_of_spacy.py": "needs a model of spaCy; tests/test_examples.py runs it on a small one",
+    "wordveil privatize avis.txt -o voile.txt --space francais.vec": "needs the embedding made before",
+    "wordveil plan ": "takes a minute; tests/cli/test_plan.py runs it on a small space",
+    "wordveil privatize tickets.csv -o veiled.csv --column body --epsilon 3 --require ": "likewise",
 }
 #: What a page needs beside the package; without it its snippets are not run.
 NEEDS = {
@@ -59,6 +64,7 @@ _FENCE = re.compile(
 )
 _COMMAND = re.compile(r"(?:\$ )?((?:wordveil|make|pip|pip-audit|python3?|curl|spark-submit|sh|bash|git|apt-get) .*)")
 _LINK = re.compile(r"!?\[[^\]]*\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
+_SIGN_OF_LIFE = re.compile(r"wordveil: [\w ]+ \d+%( \(.*\))?")  # what a command says every minute, on a busy machine
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 
 
@@ -165,7 +171,8 @@ def run_console(body: str, where: str) -> None:
     for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
         done = _bash(command)
-        printed = "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines())
+        lines = (line.rstrip() for line in done.stdout.rstrip().splitlines())
+        printed = "\n".join(line for line in lines if not _SIGN_OF_LIFE.fullmatch(line))
         pattern = ".*?".join(re.escape(piece) for piece in shown.rstrip().split("…"))
         assert re.fullmatch(pattern, printed, re.DOTALL), f"{where}: {command}\nprints\n{printed}"
         assert done.returncode == (2 if printed.startswith("wordveil: ") else 0), f"{where}: {command}"

@@ -74,3 +74,25 @@ def test_clopper_pearson_bounds_miss_the_truth_as_seldom_as_they_say(probability
     chance = binom.pmf(hits, 100, probability)
     assert chance[lower_bound(hits, np.full(101, 100), 0.05) > probability].sum() <= 0.05
     assert chance[upper_bound(hits, np.full(101, 100), 0.05) < probability].sum() <= 0.05
+
+
+def test_trials_in_groups_have_wider_intervals_than_as_many_apart() -> None:
+    generator = np.random.default_rng(0)
+    right = generator.random(40) < 0.5
+    together, group = np.repeat(right, 10), np.repeat(np.arange(40), 10)  # all trials of a group come out the same
+    found, apart = Estimate.share_within(together, group), Estimate.share(int(together.sum()), 400)
+    assert found.value == apart.value
+    assert found.n == 400
+    assert found.high - found.low > 2 * (apart.high - apart.low)
+    assert Estimate.share_within(right, np.arange(40)) == Estimate.share(int(right.sum()), 40)
+    assert np.isnan(Estimate.share_within(right[:0], group[:0]).value)
+
+
+def test_an_area_in_groups_is_that_of_the_pairs() -> None:
+    generator = np.random.default_rng(1)
+    scores, ours = np.round(generator.random(300), 1), generator.random(300) < 0.3
+    found = Estimate.area_within(scores, ours, np.arange(300) // 10)
+    plain = Estimate.area(scores[ours], scores[~ours])
+    assert found.value == pytest.approx(plain.value)
+    assert found.low <= plain.low < plain.high <= found.high
+    assert np.isnan(Estimate.area_within(scores, np.zeros(300, dtype=bool), np.arange(300)).value)

@@ -39,7 +39,7 @@ _HEAD = 4  # bytes before an input that say how long it is
 _NEVER = 1_000_000  # seconds: libFuzzer's own limit is by the clock
 _TOLD_EVERY = 1000  # executions
 # What is imported only when it is used must be imported early to be instrumented.
-_LATE = ("lines", "tables", "json_lines", "parquet")
+_LATE = ("lines", "tables", "json_lines", "json_arrays", "parquet")
 
 
 def main() -> None:

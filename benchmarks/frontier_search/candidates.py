@@ -17,6 +17,7 @@ from benchmarks.frontier_search.ground import Edges, Ground, Tensor
 from benchmarks.frontier_search.hierarchies import cluster_distance
 from benchmarks.frontier_search.paths import shortest_paths
 from wordveil._mechanisms.priors import log_prior
+from wordveil.text import stop_words
 
 __all__ = ["DEFAULT", "FORMER", "Entry", "entries"]
 
@@ -28,6 +29,7 @@ FORMER = "3 nearest, plain hops (the former default)"
 _FIRST = 0.5
 _REMOVED = 3  # of the main directions of all vectors
 _ROUNDS = 10  # of retrofitting
+_NEVER = -200.0  # the log-prior of what never comes out: 0 in single precision, and ratios stay finite
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,17 @@ def entries(*, wordnet: bool, quick: bool = False) -> list[Entry]:
         Entry("neighbour graphs", DEFAULT, _hops(_nearest(10))),
         Entry("neighbour graphs", FORMER, _hops(_nearest(3), first=1.0)),
         Entry("neighbour graphs", "10 nearest, plain hops", _hops(_nearest(10), first=1.0)),
-        *(Entry("neighbour graphs", f"{k} nearest", _hops(_nearest(k))) for k in (5, 7, 15, 20)),
+        *(Entry("neighbour graphs", f"{k} nearest", _hops(_nearest(k))) for k in (5, 7, 15, 20, 40)),
+        *(
+            Entry("neighbour graphs", f"10 nearest, first hop {first:g}", _hops(_nearest(10), first=first))
+            for first in (0.0, 0.25, 0.75)
+        ),
         *_trees(),
         *_lower_growth(),
         *_weighted(),
         *_uneven(),
         *_priors(),
+        *_outputs(),
         *_hierarchical(),
         *_without_graph(),
         *_sense_aware(wordnet=wordnet),
@@ -123,6 +130,30 @@ def _priors() -> list[Entry]:
         *(Entry(family, f"10 nearest, prior^{power}", _hops(_nearest(10), power=power)) for power in (0.4, 0.2, 0.6)),
         Entry(family, "10 nearest, first hop 0.3, prior^0.4", _hops(_nearest(10), first=0.3, power=0.4)),
         Entry(family, "20 with hubs corrected, prior^0.3", _hops(_hubless(20), power=0.3)),
+    ]
+
+
+def _outputs() -> list[Entry]:
+    """List what lets only some words come out, the same for every input, which takes nothing from the promise."""
+
+    def only(chosen: Callable[[Ground], NDArray[np.bool_]]) -> Callable[[Ground], Candidate]:
+        def make(ground: Ground) -> Candidate:
+            barred = torch.as_tensor(np.where(chosen(ground), 0.0, _NEVER), device=ground.device).float()
+            return Candidate.free(_distance(ground, _nearest(10), graphs.unit), 1.0 - _FIRST, barred)
+
+        return make
+
+    def content(ground: Ground) -> NDArray[np.bool_]:
+        left_alone = stop_words()
+        return np.array([word not in left_alone for word in ground.space.vocabulary])
+
+    def frequent(words: int) -> Callable[[Ground], NDArray[np.bool_]]:
+        return lambda ground: np.arange(len(ground)) < words
+
+    return [
+        Entry("output sets", "10 nearest, content words come out", only(content)),
+        Entry("output sets", "10 nearest, the 10,000 most frequent come out", only(frequent(10_000))),
+        Entry("output sets", "10 nearest, the 5,000 most frequent come out", only(frequent(5000))),
     ]
 
 

@@ -12,7 +12,7 @@ from benchmarks.frontier_search.ground import Tensor
 from wordveil._mechanisms.rows import rate_of
 from wordveil.parallel import blocks
 
-__all__ = ["Candidate", "Sampler", "near_losses", "probabilities", "success"]
+__all__ = ["Candidate", "Sampler", "column_parts", "near_losses", "probabilities", "success"]
 
 _ENTRIES = 1 << 27  # of a block of rows
 
@@ -90,3 +90,8 @@ class Sampler:
 
 def _parts(channel: Tensor) -> list[slice]:
     return list(blocks(len(channel), max(1, _ENTRIES // channel.shape[1])))
+
+
+def column_parts(channel: Tensor, count: int) -> list[slice]:
+    """Return blocks of so many columns as are worked on at once."""
+    return list(blocks(count, max(1, _ENTRIES // len(channel))))

@@ -1,9 +1,13 @@
-"""Candidates at the same success of the adversary: near loss and utility, and who goes on to the tasks held out."""
+"""Candidates at the same success of an attacker: near loss and utility, and who goes on to the tasks held out.
+
+Veiling, reading and attacking are those of the lab (`TaskTexts`, `at_levels`), on a candidate's channel as a mechanism.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,10 +16,10 @@ import torch
 from benchmarks.frontier_search.candidates import DEFAULT, FORMER, Entry
 from benchmarks.frontier_search.channels import Candidate, near_losses, probabilities, success
 from benchmarks.frontier_search.ground import Ground
-from benchmarks.frontier_search.scoring import Scorer
+from benchmarks.frontier_search.mechanism import ChannelMechanism
 from wordveil._mechanisms.laws import sample
-from wordveil.lab.experiments.attacker import matched, word_chances
-from wordveil.lab.tasks import Outcome, Task, lead, mean_of
+from wordveil.lab.experiments.attacker import ContextAttacker, matched
+from wordveil.lab.tasks import AveragedVectors, Outcome, Read, Reader, Reading, Task, TaskTexts, lead, mean_of
 from wordveil.stats import Estimate
 
 __all__ = ["Comparison", "Row", "leading"]
@@ -23,26 +27,30 @@ __all__ = ["Comparison", "Row", "leading"]
 _SIMILAR = 10
 _NEAR_WORDS = 1000
 _START = 4.0
-_TOLERANCE = 0.002
+_TOLERANCE = {"alone": 0.002, "context": 0.02}
 _NO_WORSE = 1.02  # a near loss that is larger by less is no worse
 _BEST = 3
 
 
 @dataclass(frozen=True)
 class Row:
-    """One candidate at one level of the adversary's success."""
+    """One candidate at one level of the attacker's success."""
 
     family: str
     label: str
     level: float
     epsilon: float
-    uniform: float  # the success of an adversary who takes all words for equally likely
+    attacker: float  # the success that was reached
+    uniform: float  # the success of an attacker without context who takes all words for equally likely
     kept: float  # the share of the texts' words that stay what they are
     near_loss: float  # the median over words of the largest log-ratio between a word and its ten most similar words
-    share: float  # how far utility is on the way from random words to clean text, in the mean over the tasks
+    # how far utility is on the way from random words to clean text, in the mean over the tasks: by the strongest
+    # reader, and by each
+    share: float
+    read: dict[str, float]
     # how much more that is than the default's, with a 95% interval over texts and draws; None for the default
     gain: Estimate | None
-    shares: dict[str, float]  # the share of each task
+    shares: dict[str, float]  # the share of each task, by the strongest reader
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -54,60 +62,131 @@ class Row:
         return cls(**{**values, "gain": values["gain"] and Estimate(**values["gain"])})
 
 
-class Comparison:
-    """Compares candidates on some tasks.
+@dataclass(frozen=True)
+class Measured:
+    """A row, and the answers that it is compared with the default's by."""
 
-    The attacker knows how often each word occurs in the texts of the tasks.
+    row: Row
+    outcomes: list[Outcome]
+
+
+class Comparison:
+    """Compares candidates on some tasks, with function words left alone.
+
+    The attacker ``alone`` looks at one word at a time and knows how often each word occurs in the texts of the tasks;
+    ``context`` reads the whole release.
     """
 
-    def __init__(self, ground: Ground, tasks: Sequence[Task], *, repeats: int, seed: int = 0) -> None:
-        self.ground = ground
-        self.repeats, self.seed = repeats, seed
-        self.scorer = Scorer(ground, tasks)
-        texts = [text for task in tasks for column in task.columns for text in column]
-        self.chances = torch.as_tensor(word_chances(texts, ground.space), device=ground.device).float()
+    def __init__(
+        self,
+        ground: Ground,
+        tasks: Sequence[Task],
+        *,
+        repeats: int,
+        seed: int = 0,
+        attacker: str = "alone",
+        reading: Reading | None = None,
+    ) -> None:
+        self.ground, self.tasks, self.attacker = ground, tasks, attacker
+        self.repeats, self.seed, self.reading = repeats, seed, reading or Reading(("population",))
+        self.texts = TaskTexts(tasks, ground.space, select="content")
+        self.model = AveragedVectors(Reader(ground.space))
         self.asked = sample(len(ground), _NEAR_WORDS, 0)
         self.similar = ground.space.similar(self.asked, _SIMILAR)[0]
-        self.clean, self.random = self.scorer.clean(), self.scorer.random(repeats, seed)
 
-    @property
+    @cached_property
+    def chances(self) -> Any:
+        """How often each word occurs among those that are veiled."""
+        return torch.as_tensor(self.texts.chances, device=self.ground.device).float()
+
+    @cached_property
     def bounds(self) -> dict[str, tuple[float, float]]:
         """For each task the score of random words and of clean text."""
-        return {low.task.name: (low.score, high.score) for low, high in zip(self.random, self.clean, strict=True)}
+        random, clean = self.texts.ends(self.model, repeats=self.repeats, seed=self.seed)
+        return {low.task.name: (low.score, high.score) for low, high in zip(random, clean, strict=True)}
 
     def rows(self, chosen: Sequence[Entry], levels: Sequence[float]) -> Iterator[Row]:
         """Measure candidates, the default first, at each level that they reach."""
-        default: dict[float, list[Outcome]] = {}
+        default: dict[float, Measured] = {}
         for entry in sorted(chosen, key=lambda entry: entry.label != DEFAULT):
-            candidate = entry.make(self.ground)
-            for level, epsilon in matched(self._success(candidate), levels, _START, tolerance=_TOLERANCE).items():
-                if epsilon is None:
-                    continue
-                channel = probabilities(candidate, epsilon)
-                outcomes = self.scorer.veiled(channel, self.repeats, self.seed)
-                if entry.label == DEFAULT:
-                    default[level] = outcomes
-                shares = self._shares(outcomes)
-                yield Row(
-                    entry.family,
-                    entry.label,
-                    level,
-                    epsilon,
-                    success(channel, torch.full_like(self.chances, 1.0 / len(self.ground))),
-                    float((channel.diagonal() * self.chances).sum()),
-                    float(np.median(near_losses(candidate, epsilon, self.asked, self.similar))),
-                    float(np.mean(list(shares.values()))),
-                    None if entry.label == DEFAULT else self._gain(outcomes, default[level]),
-                    shares,
-                )
+            found = self.measured(entry, levels)
+            default = default or found
+            yield from self.against(default, found)
 
-    def _success(self, candidate: Candidate) -> Callable[[float], float]:
+    def against(self, default: dict[float, Measured], found: dict[float, Measured]) -> Iterator[Row]:
+        """Give the rows of a candidate with how much more it keeps than the default."""
+        for level, one in found.items():
+            if one.row.label == DEFAULT or level not in default:
+                yield one.row
+            else:
+                yield replace(one.row, gain=self._gain(one.outcomes, default[level].outcomes))
+
+    def measured(self, entry: Entry, levels: Sequence[float]) -> dict[float, Measured]:
+        """Measure one candidate at each level that it reaches."""
+        candidate = entry.make(self.ground)
+        start, reached = _START, self._alone(candidate)
+        if self.attacker == "context":  # who does not fall far behind the other: the ε to begin with
+            start = matched(reached, levels[:1], _START, tolerance=0.05)[levels[0]] or _START
+            reached = self._in_context(candidate)
+        seen: dict[float, float] = {}
+
+        def succeeds(epsilon: float) -> float:
+            seen[epsilon] = reached(epsilon)
+            return seen[epsilon]
+
+        epsilons = matched(succeeds, levels, start, tolerance=_TOLERANCE[self.attacker])
+        return {
+            level: self._measured(entry, candidate, level, epsilon, seen[epsilon])
+            for level, epsilon in epsilons.items()
+            if epsilon is not None
+        }
+
+    def _measured(self, entry: Entry, candidate: Candidate, level: float, epsilon: float, reached: float) -> Measured:
+        channel = probabilities(candidate, epsilon)
+        made = ChannelMechanism(self.ground.space, channel, epsilon)
+        read = self.texts.read(made, self.model, self.reading, repeats=self.repeats, seed=self.seed)
+        strongest = read[list(read)[-1]]
+        shares = self._shares(strongest)
+        row = Row(
+            entry.family,
+            entry.label,
+            level,
+            epsilon,
+            reached,
+            success(channel, torch.full_like(self.chances, 1.0 / len(self.ground))),
+            float((channel.diagonal() * self.chances).sum()),
+            float(np.median(near_losses(candidate, epsilon, self.asked, self.similar))),
+            float(np.mean(list(shares.values()))),
+            {reader: float(np.mean(list(self._shares(one).values()))) for reader, one in read.items()},
+            None,
+            shares,
+        )
+        return Measured(row, strongest.outcomes)
+
+    def _alone(self, candidate: Candidate) -> Callable[[float], float]:
         return lambda epsilon: success(probabilities(candidate, epsilon), self.chances)
 
-    def _shares(self, outcomes: Sequence[Outcome]) -> dict[str, float]:
+    def _in_context(self, candidate: Candidate) -> Callable[[float], float]:
+        def make(epsilon: float) -> ChannelMechanism:
+            return ChannelMechanism(self.ground.space, probabilities(candidate, epsilon), epsilon)
+
+        attacker = ContextAttacker(
+            make,
+            self.ground.space,
+            self.texts.chances,
+            "context",
+            seed=self.seed,
+            texts=self.texts,
+            vectors=self.texts.table(self.model),
+            reading=self.reading,
+            reader=self.reading.readers[-1],
+        )
+        return lambda epsilon: attacker.success(make(epsilon).law()).value
+
+    def _shares(self, read: Read) -> dict[str, float]:
         return {
             one.task.name: (one.score - low) / (high - low)
-            for one, (low, high) in zip(outcomes, self.bounds.values(), strict=True)
+            for one, (low, high) in zip(read.outcomes, self.bounds.values(), strict=True)
         }
 
     def _gain(self, outcomes: Sequence[Outcome], default: Sequence[Outcome]) -> Estimate:

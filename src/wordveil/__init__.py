@@ -4,8 +4,8 @@
 >>> release = wordveil.Veil(epsilon=4)("The committee met in Paris.")
 
 Public are the names below and these modules: `wordveil.adapters` (one module for each library that it fits into),
-`wordveil.errors`, `wordveil.lac`, `wordveil.audit`, `wordveil.calibration`, `wordveil.attacks`, `wordveil.spark` and
-`wordveil.client`. Everything else is internal and may change in any version.
+`wordveil.errors`, `wordveil.lac`, `wordveil.audit`, `wordveil.calibration`, `wordveil.attacks`, `wordveil.plan`,
+`wordveil.spark` and `wordveil.client`. Everything else is internal and may change in any version.
 """
 
 from importlib import import_module

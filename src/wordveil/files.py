@@ -54,7 +54,7 @@ Content = TypeVar("Content")
 DAMAGE = (OSError, ValueError, EOFError)
 
 #: What the names of cache entries begin with, one for each kind of thing that is cached, wherever it is made.
-KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibration", "hearst", "hubness", "reading")
+KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibration", "hearst", "reading")
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _HAS_OWNERS = os.name != "nt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["round_down", "round_up"]
+__all__ = ["percent", "round_down", "round_up"]
 
 
 def round_down(value: float, digits: int = 3) -> float:
@@ -36,3 +36,16 @@ def _rounded(value: float, digits: int, whole: Callable[[float], int], nearly: f
         return value
     places = digits - 1 - math.floor(math.log10(value))
     return round(whole(value * 10.0**places * nearly) / 10.0**places, max(places, 0))
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage, with more digits where it is small, and 100% only if it is exactly that.
+
+    Examples
+    --------
+    >>> percent(0.1234), percent(0.00456), percent(0.99999), percent(1.0)
+    ('12.3%', '0.46%', '>99.9%', '100%')
+    """
+    if 0.9995 <= share < 1.0:
+        return ">99.9%"
+    return f"{100 * share:.3g}%" if share >= 0.01 or share == 0 else f"{100 * share:.2g}%"

@@ -7,6 +7,7 @@ Spark's commit protocol lets one attempt of each task into that folder and disca
 for the whole job (version 1) is requested explicitly. A folder that already exists is refused.
 
 **Fresh entropy in every task.** Nothing random is sent from the driver: each task opens its own cryptographic stream.
+The one exception is the secret of draws that are made once for a person or for all rows, which all tasks must share.
 
 **The space is opened once in each worker process**, from the name or path you give, which must mean the same on every
 machine. Its vectors are memory-mapped, so the processes of a machine share them.
@@ -18,23 +19,25 @@ whatever its veiled texts release as it is: `wordveil.lac.bounds` wants the numb
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms import Mechanism, block, blocked_words
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
-from wordveil.io import format_named, missing_promise
+from wordveil.io import format_named, missing_promise, packing_of
 from wordveil.lac.bounds import check_rate, check_threshold, sample_size
 from wordveil.noise import Entropy
 from wordveil.spaces import load_space
-from wordveil.text import Veil
+from wordveil.text import Document, Once, Veil, told_before
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -58,6 +61,8 @@ def privatize(
     select: str = "content",
     oov: str = "replace",
     case: str = "sentence",
+    once: str | None = "record",
+    person: str | None = None,
     unproven: bool = False,
     tell: Callable[[str], object] = warnings.warn,
 ) -> DataFrame:
@@ -81,30 +86,53 @@ def privatize(
         Options of the mechanism.
     select, oov, case : str
         As in `Veil`, but without the selections ``spans``, ``words`` and ``rare``.
+    once : {"record", "person", "file"} or None
+        As in `Veil`: draw equal words of a row, of the rows of a person or of all rows once. Beyond a row the draws
+        follow from a secret that the driver makes and sends to the tasks, so protect the cluster as you would the data.
+    person : str, optional
+        For ``once="person"``: the column that says whose a row is. A row where it is null is somebody's own.
     unproven : bool
         Allow a mechanism that does not protect every word.
     tell : callable
-        Called with one sentence if something is not promised; by default it becomes a warning.
+        Called with one sentence for each thing that is not promised or protects little; by default it becomes a
+        warning.
     """
     if select in ("spans", "words", "rare"):
         raise OptionError("on Spark, `select` must be all, content or marked.")
     _check_columns(frame, columns, of_strings=True)
+    if (once == "person") != (person is not None):
+        raise OptionError("once='person' and `person`, the column that says whose a row is, go together.")
+    _check_columns(frame, [] if person is None else [person])
     recipe = (mechanism, epsilon, space, tuple(sorted((options or {}).items())))
+    drawn = None if once is None else Once(once)  # goes to the tasks with its secret, which all must share
 
     def make_veil() -> Veil:
-        return Veil(_mechanism(*recipe), select=select, oov=oov, case=case, unproven=unproven)
+        return Veil(_mechanism(*recipe), select=select, oov=oov, case=case, once=drawn, unproven=unproven)
 
-    missing = missing_promise(make_veil())  # also reports mistakes here rather than in a task
-    if missing:
-        tell(missing)
+    veil = make_veil()  # also reports mistakes here rather than in a task
+    for sentence in filter(None, (missing_promise(veil), *told_before(veil))):
+        tell(sentence)
     places = [frame.columns.index(column) for column in columns]
+    whose = None if person is None else frame.columns.index(person)
 
     def veiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         veil = make_veil()  # each with a stream of its own
         for batch in batches:
-            yield _veil_batch(veil, batch, places)
+            yield _veil_batch(veil, batch, places, whose)
 
-    return _once(frame, veiled, store)
+    return _once(frame, veiled, store, _bare_schema(frame.schema, columns))
+
+
+def _bare_schema(schema: Any, columns: Sequence[str]) -> Any:
+    """Return the schema without what the veiled columns say of themselves, such as the values that they had."""
+    from pyspark.sql import types  # noqa: PLC0415 - an extra
+
+    return types.StructType(
+        [
+            types.StructField(field.name, field.dataType, field.nullable) if field.name in columns else field
+            for field in schema.fields
+        ]
+    )
 
 
 def privatize_files(source: str, store: str, columns: Sequence[str], form: str, **how: Any) -> None:
@@ -127,6 +155,8 @@ def privatize_files(source: str, store: str, columns: Sequence[str], form: str, 
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
 
     format_named(form)  # refuses what there is not
+    if form not in ("text", "csv", "tsv", "jsonl", "parquet") or packing_of(Path(source)) == "zstd":
+        raise OptionError("Spark reads text, csv, tsv, jsonl (packed with gzip or not) and parquet.")
     if bool(columns) == (form == "text"):
         raise OptionError("`columns` must name the columns to veil, and none for plain text.")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -244,19 +274,38 @@ def k_threshold(frame: DataFrame, columns: Sequence[str], k: int, rate: float, *
 
 @lru_cache(maxsize=4)
 def _mechanism(name: str, epsilon: float, space: str, options: tuple[tuple[str, Any], ...]) -> Mechanism[Any]:
-    return make_mechanism(name, load_space(space), epsilon=epsilon, **dict(options))
+    return block(make_mechanism(name, load_space(space), epsilon=epsilon, **dict(options)), blocked_words())
 
 
-def _veil_batch(veil: Veil, batch: pa.RecordBatch, places: Iterable[int]) -> pa.RecordBatch:
+def _veil_batch(veil: Veil, batch: pa.RecordBatch, places: Sequence[int], whose: int | None = None) -> pa.RecordBatch:
     columns = list(batch.columns)
+    texts = {place: columns[place].to_pylist() for place in places}
+    people = None if whose is None else columns[whose].to_pylist()
+    scopes = [_scope(veil.once, row, people) for row in range(batch.num_rows)]
+    documents = [
+        Document(texts[place][row], scope=scopes[row])
+        for row in range(batch.num_rows)
+        for place in places
+        if texts[place][row] is not None
+    ]
+    released = iter(veil.together(documents))
+    for row in range(batch.num_rows):
+        for place in places:
+            if texts[place][row] is not None:
+                texts[place][row] = next(released).text
     for place in places:
-        texts = columns[place].to_pylist()
-        given = [text for text in texts if text is not None]
-        released = iter(veil.together(given))
-        columns[place] = pa.array(
-            [None if text is None else next(released).text for text in texts], type=columns[place].type
-        )
+        columns[place] = pa.array(texts[place], type=columns[place].type)
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _scope(once: Once | None, row: int, people: Sequence[Any] | None) -> str | None:
+    """Return the scope of a row of a batch."""
+    if once is None or once.scope == "file":
+        return None
+    if people is None or people[row] is None:
+        # its own: a number will do for a record, which is drawn for here; what is drawn elsewhere must not meet it
+        return str(row) if people is None else f"row {secrets.token_hex(16)}"
+    return f"person {people[row]}"
 
 
 def _keyed(frame: DataFrame, store: str, drop: Sequence[str]) -> DataFrame:
@@ -300,7 +349,7 @@ def _check_columns(frame: DataFrame, columns: Sequence[str], *, of_strings: bool
     kinds = dict(frame.dtypes)
     for column in columns:
         if column not in kinds:
-            raise InputError(f"there is no column {column!r}; the columns are {', '.join(kinds)}.")
+            raise InputError(f"there is no column {column!r}; check the names of the columns.")
         if of_strings and kinds[column] != "string":
             raise InputError(f"the column {column!r} does not hold strings.")
     if of_strings and not columns:

@@ -87,6 +87,32 @@ class Estimate:
         return cls(share, low, high, total)
 
     @classmethod
+    def share_within(cls, hits: NDArray[Any], group: NDArray[np.int64], seed: int = 0) -> Estimate:
+        """Return the share of trials that were hits, each of which belongs to a group; see `share_of_groups`.
+
+        Trials that are each a group of their own are independent.
+
+        Parameters
+        ----------
+        hits : array of bool
+            Whether each trial was right.
+        group : array of int
+            Which group it belongs to.
+        seed : int
+            Of the bootstrap.
+
+        Examples
+        --------
+        >>> rate = Estimate.share_within(np.array([True, True, False, False]), np.array([7, 7, 9, 9]))
+        >>> rate.value, rate.n
+        (0.5, 4)
+        """
+        _, which, trials = np.unique(group, return_inverse=True, return_counts=True)
+        if len(trials) == len(hits):
+            return cls.share(int(hits.sum()), len(hits))
+        return cls.share_of_groups(np.bincount(which, weights=hits, minlength=len(trials)), trials, seed)
+
+    @classmethod
     def mean(
         cls, values: NDArray[Any], statistic: Callable[[NDArray[Any]], float] | None = None, seed: int = 0
     ) -> Estimate:
@@ -106,6 +132,23 @@ class Estimate:
         compute = statistic or (lambda some: float(some.mean()))
         low, high = resampled(lambda chosen: compute(values[chosen]), len(values), seed)
         return cls(float(compute(values)), low, high, len(values))
+
+    @classmethod
+    def of_runs(cls, values: NDArray[Any]) -> Estimate:
+        """Return the mean of a few runs of the same thing, with Student's interval; one run says nothing of it.
+
+        Examples
+        --------
+        >>> found = Estimate.of_runs(np.array([0.5, 0.6, 0.7]))
+        >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
+        (0.6, 0.35, 0.85)
+        """
+        count, mean = len(values), float(np.mean(values)) if len(values) else math.nan
+        if count < 2:
+            return cls(mean, math.nan, math.nan, count)
+        error = float(np.std(values, ddof=1)) / math.sqrt(count)
+        reach = float(scipy.stats.t.ppf(0.5 + 0.5 * CONFIDENCE, count - 1)) * error
+        return cls(mean, mean - reach, mean + reach, count)
 
     @classmethod
     def area(cls, ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Estimate:
@@ -128,6 +171,49 @@ class Estimate:
         difference = ours[:, None] - theirs
         found = float(((difference > 0) + 0.5 * (difference == 0)).mean())
         return cls(found, *area_interval(found, len(ours), len(theirs)), count)
+
+    @classmethod
+    def area_within(
+        cls, scores: NDArray[np.float64], ours: NDArray[np.bool_], group: NDArray[np.int64], seed: int = 0
+    ) -> Estimate:
+        """Return what `area` does for scores that come in groups, such as the words of a text.
+
+        The groups are drawn again with replacement, and the interval is never narrower than `area_interval` would be
+        for independent scores.
+
+        Parameters
+        ----------
+        scores : array of float
+            The scores of ours and theirs.
+        ours : array of bool
+            Which are ours.
+        group : array of int
+            Which group each belongs to.
+        seed : int
+            Of the bootstrap.
+
+        Examples
+        --------
+        >>> found = Estimate.area_within(np.arange(8.0), np.arange(8) > 3, np.arange(8) % 4)
+        >>> found.value, found.high, found.n
+        (1.0, 1.0, 8)
+        """
+        count, mine = len(scores), int(ours.sum())
+        if not 0 < mine < count:
+            return cls(math.nan, math.nan, math.nan, count)
+        _, rank = np.unique(scores, return_inverse=True)
+        groups, which = np.unique(group, return_inverse=True)
+
+        def area(weights: NDArray[Any]) -> float:
+            up = np.bincount(rank, weights=weights * ours)
+            down = np.bincount(rank, weights=weights * ~ours)
+            pairs = up.sum() * down.sum()
+            return float(up @ (np.cumsum(down) - down / 2.0) / pairs) if pairs else math.nan
+
+        found = area(np.ones(count))
+        low, high = resampled(lambda chosen: area(np.bincount(chosen, minlength=len(groups))[which]), len(groups), seed)
+        least, most = area_interval(found, mine, count - mine)
+        return cls(found, float(np.fmin(low, least)), float(np.fmax(high, most)), count)
 
     @property
     def error(self) -> float:

@@ -11,8 +11,9 @@ import pytest
 
 pd = pytest.importorskip("pandas", reason="the pandas adapter is not tested: pandas is not installed")
 
-from wordveil import InputError, OptionError, Veil
+from wordveil import InputError, OptionError, Veil, mechanism
 from wordveil.adapters.pandas import privatize
+from wordveil.spaces import EuclideanSpace
 
 MISSING = [None, float("nan"), pd.NA, pd.NaT]
 
@@ -81,3 +82,21 @@ def test_wrong_columns(far: Veil) -> None:
             privatize(table, far, columns)
     with pytest.raises(OptionError):
         privatize(table["x"].iloc[:, 0], far, "x")
+
+
+def test_equal_words_of_a_row_or_a_person_are_drawn_once(glove: EuclideanSpace) -> None:
+    made = mechanism("graph", glove, epsilon=1.0)
+    right = pd.Categorical(["mill river"] * 5)
+    table = pd.DataFrame({"who": ["ann", "bob", "ann", None, None], "left": ["river mill"] * 5, "right": right})
+    rows = privatize(table, Veil(made, case="lower"), ["left", "right"])
+    for left, right in zip(rows["left"], rows["right"], strict=True):
+        assert left.split() == right.split()[::-1]
+    assert rows["left"].nunique() > 1
+    once = Veil(made, once="person", case="lower")
+    veiled = privatize(table, once, ["left"], person="who")["left"]
+    assert veiled[0] == veiled[2] != veiled[1]
+    assert veiled[3] != veiled[4]
+    with pytest.raises(OptionError):
+        privatize(table, once, ["left"])
+    with pytest.raises(OptionError):
+        privatize(table, Veil(made), ["left"], person="who")

@@ -196,3 +196,13 @@ def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monk
     assert score(read) > score(as_it_stands) + 0.02
     pipeline = make_pipeline(ReadVeiled(report=report, space="small"), LogisticRegression(max_iter=1000))
     assert pipeline.fit(veiled[:300], labels[:300]).score(veiled[300:], labels[300:]) == pytest.approx(score(read))
+
+
+def test_a_row_is_a_record() -> None:
+    table = np.array([["river mill", "mill river"]] * 5, dtype=object)
+    veiled = VeilText(epsilon=1, case="lower").fit_transform(table)
+    assert all(left.split() == right.split()[::-1] for left, right in veiled)
+    assert len({left for left, _ in veiled}) > 1
+    assert len({*VeilText(epsilon=1, once="file").fit_transform(table[:, 0])}) == 1
+    with pytest.raises(OptionError):
+        VeilText(once="person").fit(table)

@@ -14,7 +14,7 @@ from tests.attacks.doubles import Bare, Blank, Table, random_rows
 from tests.conftest import ALPHA, FLAT, make_poincare, make_space, names
 from wordveil._mechanisms import MECHANISMS, Mechanism, mechanism
 from wordveil.attacks import Prior, RepeatAttack, Words, attack_repeats, words_of
-from wordveil.attacks.repeats import SURE
+from wordveil.attacks.context import SURE
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from tests.attacks.doubles import Bare, Blank, Table, random_rows, texts_of
 from tests.conftest import make_space, names
 from wordveil.attacks import NgramModel, Prior, attack_sentences, words_of
-from wordveil.attacks.language import BigramDecoder, decode_trigrams
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
+from wordveil.reading.ngrams import BigramDecoder, decode_trigrams
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
 WORDS = 5
@@ -73,8 +73,8 @@ def test_bigrams_are_decoded_as_by_brute_force(seed: int) -> None:
     decoder = BigramDecoder(model)
     assert decoder.marginals(likelihoods) == pytest.approx(marginals)
     assert tuple(decoder.viterbi(likelihoods).tolist()) == best
-    decoded, belief = decoder.decode(likelihoods)
-    assert belief == pytest.approx(marginals)
+    decoded = decoder.decode(likelihoods)
+    assert decoded.belief == pytest.approx(marginals)
     assert decoded.likeliest.tolist() == marginals.argmax(axis=1).tolist()
 
 
@@ -84,13 +84,15 @@ def test_trigrams_among_all_candidates_are_decoded_as_by_brute_force(seed: int) 
     likelihoods = np.random.default_rng(seed).exponential(size=(4, WORDS)) ** 3
     likelihoods[1] = np.eye(WORDS)[2]
     marginals, best = brute_force(model, likelihoods, 3)
-    _, belief = BigramDecoder(model).decode(likelihoods)
-    decoded, held = decode_trigrams(model, likelihoods, belief, WORDS)
-    assert held == pytest.approx(np.ones(4))
+    belief = BigramDecoder(model).decode(likelihoods).belief
+    decoded = decode_trigrams(model, likelihoods, belief, WORDS)
+    assert decoded.held == pytest.approx(np.ones(4))
+    assert decoded.belief == pytest.approx(marginals)
     assert decoded.likeliest.tolist() == marginals.argmax(axis=1).tolist()
     assert tuple(decoded.path.tolist()) == best
-    _, less = decode_trigrams(model, likelihoods, belief, 2)
-    assert less == pytest.approx(np.sort(belief, axis=1)[:, -2:].sum(axis=1))
+    less = decode_trigrams(model, likelihoods, belief, 2)
+    assert less.belief.sum(axis=1) == pytest.approx(np.ones(4))
+    assert less.held == pytest.approx(np.sort(belief, axis=1)[:, -2:].sum(axis=1))
 
 
 def chained(words: list[str], count: int, seed: int) -> list[str]:

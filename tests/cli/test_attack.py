@@ -217,3 +217,98 @@ def test_a_mistake_is_refused_in_one_line_that_names_what_to_change(
     assert (code, out) == (2, "")
     assert named in err
     assert len(err.splitlines()) == 1
+
+
+def test_context_reads_a_trial_and_a_release(capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "context.svg"
+    asked = ("context", "private.txt", *SPACE, "--reader", "population", "-e", "2", "-e", "9", "--frequent", "40")
+    code, out, err = run(capfd, folder, *asked, "--json", "--figure", str(figure))
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    assert (facts["attack"], facts["mechanism"]) == ("context", "graph")
+    low, high = facts["results"]
+    assert (low["reader"], low["texts"], low["frequent"]) == ("population", 60, 40)
+    assert low["in_context"]["high"] < high["in_context"]["low"]
+    assert len(low["reliability"]) == 10
+    assert figure.stat().st_size > 5000
+    code, out, err = run(capfd, folder, *asked)
+    assert (code, err) == (0, "")
+    assert f"{100 * low['in_context']['value']:.1f}%" in out
+    code, out, err = run(capfd, folder, *asked[:-6], "-e", "2", "--releases", "5", "--json")
+    (often,) = json.loads(out)["results"]
+    assert often["in_context"]["low"] > low["in_context"]["high"]
+
+
+def test_context_takes_the_settings_of_a_release_from_its_report(
+    capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    for name, source in (("veiled.csv", "mail.csv"), ("other.csv", "many.csv")):
+        made = ["--column", "text", "--epsilon", "3", "--space", str(folder / "vectors.txt"), "--seed", "1", "--quiet"]
+        with pytest.raises(SystemExit) as caught:
+            main(["privatize", str(folder / source), "-o", str(tmp_path / name), *made, "--report",
+                  str(tmp_path / f"{name}.json")])  # fmt: skip
+        assert not caught.value.code
+    capfd.readouterr()
+    veiled, report = str(tmp_path / "veiled.csv"), str(tmp_path / "veiled.csv.json")
+    asked = ("context", "mail.csv", "--column", "text", "--reader", "table", "--space", "vectors.txt")
+    code, out, err = run(capfd, folder, *asked, "--veiled", veiled, "--report", report, "--json")
+    assert (code, err) == (0, "")
+    (found,) = json.loads(out)["results"]
+    assert (found["epsilon"], found["texts"], found["kept"]["n"]) == (3.0, 64, 1600)
+    refused = (
+        ("--veiled", veiled),  # settings unknown
+        ("--veiled", veiled, "--report", report, "-e", "3"),
+        ("--veiled", veiled, "-e", "3", "-e", "4"),
+        ("--veiled", veiled, "-e", "3", "--releases", "2"),
+        ("--veiled", str(tmp_path / "other.csv"), "-e", "3"),
+        ("--veiled", str(folder / "mail.csv"), "-e", "3"),  # which is no release of it
+        ("-e", "3", "--reader", "nothing"),
+        ("-e", "3", "--select", "rare"),
+        ("--report", veiled),
+    )
+    for more in refused:
+        code, out, err = run(capfd, folder, *asked, *more)
+        assert (code, out, err.count("\n")) == (2, "", 1), more
+    other = ("context", "mail.csv", "--column", "text", "--reader", "table", "--veiled", veiled)
+    for more in (("--report", report), ("-e", "3"), ("--report", report, "--space", "glove-50k")):  # another space
+        assert run(capfd, folder, *other, *more)[0] == 2
+
+
+def test_texts_are_read_by_a_language_model_and_released_again(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    asked = ("context", "private.txt", *SPACE, "-e", "3", "--tokens", "80", "--reader", "language")
+    code, out, err = run(capfd, folder, *asked, "--language-model", "public.txt", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["results"][0]["reader"] == "language"
+    for more in (
+        ("--language-model", "nothing.txt"),
+        ("--language-model", "public.txt", "--beam", "4"),
+        ("--language-model", "public.txt", "--preamble", "public.txt"),
+        ("--reader", "table", "--language-model", "public.txt"),
+    ):
+        code, out, err = run(capfd, folder, *asked, *more)
+        assert (code, out, err.count("\n")) == (2, "", 1), more
+    often_released = ("--tokens", "300", "--releases", "1", "--releases", "4")
+    again = ("repeats", "private.txt", *SPACE, "-e", "5", "-n", "1", *often_released)
+    code, out, err = run(capfd, folder, *again, "--json")
+    assert (code, err) == (0, "")
+    once, often = json.loads(out)["results"][0]["texts"]
+    assert (once["releases"], often["releases"]) == (1, 4)
+    assert often["in_context"]["low"] > once["in_context"]["high"]
+    code, out, err = run(capfd, folder, *again)
+    assert (code, err) == (0, "")
+    assert f"{100 * often['in_context']['value']:.1f}%" in out
+    assert run(capfd, folder, "repeats", *SPACE, "-e", "2", "--releases", "2")[0] == 2  # there is no text
+
+
+def test_a_sentence_needs_a_reference_or_the_extra(
+    capfd: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("sentence", "private.txt", *SPACE, "-e", "3", "--tokens", "40")
+    monkeypatch.setattr("wordveil.extras.find_spec", lambda _: None)
+    code, out, err = run(capfd, folder, *asked)
+    assert (code, out, "trigram" in err) == (2, "", True)
+    monkeypatch.undo()
+    pytest.importorskip("pocketsphinx", reason="pocketsphinx (the extra trigram) is not installed")
+    code, out, err = run(capfd, folder, *asked, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["results"][0]["order"] == 3

@@ -74,6 +74,49 @@ def test_calibrate_noise_and_a_target(capfd: pytest.CaptureFixture[str], vectors
     assert at["stays"]["words"] == 50
 
 
+def test_calibrate_attacks_texts_of_ones_own(capfd: pytest.CaptureFixture[str], vectors: str, tmp_path: Path) -> None:
+    words = [line.split()[0] for line in Path(vectors).read_text(encoding="utf-8").splitlines()]
+    (tmp_path / "own.csv").write_text(
+        "id,text\n" + "".join(f"{i},{' '.join(words[i : i + 6])}\n" for i in range(60)), encoding="utf-8"
+    )
+    own = ("calibrate", tmp_path / "own.csv", "--column", "text", "--select", "all", "--reader", "population")
+    code, out, err = here(capfd, *own, "--space", vectors, "--attacker", "0.2", "-e", "1", "-e", "6", "--json")
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    by_epsilon = {one["epsilon"]: one for one in facts["measurements"]}
+    theirs = [[who["value"] for who in one["attackers"] if who["on"] == "your texts"] for one in by_epsilon.values()]
+    assert all(len(one) == 1 for one in theirs), "at every ε that was asked for, and at the recommended one"
+    assert by_epsilon[6.0]["strongest"]["value"] > by_epsilon[1.0]["strongest"]["value"]
+    at = by_epsilon[facts["recommended_epsilon"]]
+    assert max(who["high"] for who in at["attackers"]) <= 0.2
+    code, told, _ = here(capfd, *own, "--space", vectors, "-e", "2")
+    assert code == 0
+    assert "your texts" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--column", "text"), "--column"),
+        (("TEXTS", "--column", "none"), "none"),
+        (("TEXTS", "--column", "text", "--select", "spans"), "--select"),
+        (("TEXTS", "--column", "text", "--reader", "tea-leaves", "-e", "1"), "reader"),
+        (("--attacker", "1.5"), "probability"),
+        (("/nowhere/own.csv", "--column", "text"), "/nowhere/own.csv"),
+    ],
+)
+def test_calibrate_refuses_texts_it_cannot_attack(
+    capfd: pytest.CaptureFixture[str], vectors: str, tmp_path: Path, arguments: tuple[str, ...], named: str
+) -> None:
+    (tmp_path / "own.csv").write_text("id,text\n1,hello\n", encoding="utf-8")
+    given = [str(tmp_path / "own.csv") if one == "TEXTS" else one for one in arguments]
+    code, out, err = here(capfd, "calibrate", *given, "--space", vectors)
+    assert (code, out) == (2, "")
+    assert err.startswith("wordveil: ")
+    assert named in err
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

@@ -69,8 +69,11 @@ def test_explain_is_exact_for_graph(run) -> None:  # type: ignore[no-untyped-def
     assert "█" in out
 
 
-def test_explain_estimates_for_noise(run) -> None:  # type: ignore[no-untyped-def]
-    _, out, _ = run("explain", "harbour", "-e", "1000", "-m", "laplace", "--json")
+def test_explain_estimates_for_noise(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    space = make_space(100)
+    write_vectors(tmp_path / "small.npz", space.vocabulary.words, space.matrix)
+    word, small = space.vocabulary[0], str(tmp_path / "small.npz")
+    _, out, _ = run("explain", word, "-e", "1000", "-m", "laplace", "-s", small, "--json")
     facts = json.loads(out)
     assert not facts["exact"]
     assert facts["stays"] == 1.0
@@ -94,6 +97,7 @@ def test_explain_estimates_for_noise(run) -> None:  # type: ignore[no-untyped-de
         (["explain"], ""),
         (["nonsense"], "nonsense"),
         (["explain", "sea", "--nonsense"], "--nonsense"),
+        (["explain", "sea", "--epsilon", "four"], "wordveil explain --help"),
         (["audit"], "--epsilon"),
         (["vectors", "--epsilon", "1", "--mechanism", "graph", "-o", "x.npz"], "graph"),
         (["spaces", "nowhere.txt"], "nowhere.txt"),

@@ -58,3 +58,16 @@ def test_an_example_is_understood(example: str) -> None:
 def check_options(name: str, options: list[str]) -> None:
     space = make_poincare(30) if name.startswith("hyperbolic") else make_space(30)
     mechanism(name, space, epsilon=1.0 + MECHANISMS[name].least_epsilon(space), **parse_options(options))
+
+
+@pytest.mark.parametrize("command", [_ROOT, *commands()], ids=lambda command: command.name)
+def test_help_fits_a_terminal_and_its_examples_can_be_copied(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    told = command.get_help(command.make_context(command.name, [], resilient_parsing=True))
+    assert [line for line in told.splitlines() if len(line) > 80] == []
+    assert "<bool>" not in told
+    assert "\\[" not in told  # only rich would take it for a bracket
+    joined = told.replace("\\\n", " ")
+    shown = {" ".join(line.split()) for line in joined.splitlines()}
+    for example in re.findall(r"^ +(?:.*\| )?wordveil .*$", command.help or "", re.MULTILINE):
+        assert " ".join(example.split()) in shown

@@ -248,8 +248,8 @@ def test_no_option_hides_what_is_not_promised(
     code, _, err = here(capfd, "in.txt", "-o", "out.txt", "-e", "4", "-s", "small.txt", *NO_PROMISE[case], *more)
     assert code == 0
     warnings = [line for line in err.splitlines() if line.startswith("wordveil: warning: ")]
-    assert len(warnings) == 1
-    assert len(err.splitlines()) == (1 if more else 2)
+    assert len(warnings) >= 1  # and those of the mechanism or the space
+    assert len(err.splitlines()) == len(warnings) + (not more)
     if case == "bare words":
         assert " of 40 words" in warnings[0]
 
@@ -347,9 +347,9 @@ BAD = {
     "no such format": (["in.txt", "-e", "1", "--format", "xml"], "'xml'"),
     "no such input": (["gone.txt", "-e", "1"], "gone.txt"),
     "no known extension": (["in.dat", "-e", "1"], "in.dat .*--format"),
-    "no such column": (["in.csv", "-e", "1", "-c", "txt"], "'txt'.* id, text"),
+    "no such column": (["in.csv", "-e", "1", "-c", "txt"], "'txt'.* 'text'"),
     "no such key": (["in.jsonl", "-e", "1", "-c", "txt"], "'txt'.* id, text"),
-    "no column for csv": (["in.csv", "-e", "1"], "--column .* id, text"),
+    "no column for csv": (["in.csv", "-e", "1"], "--column "),
     "no column for jsonl": (["in.jsonl", "-e", "1"], "--column .* id, text"),
     "a column for text": (["in.txt", "-e", "1", "-c", "text"], "--column"),
     "empty": (["empty.txt", "-e", "1"], "empty.txt"),
@@ -466,14 +466,14 @@ def test_what_a_folder_has_besides_is_told(tmp_path: Path, capfd: pytest.Capture
     other.mkdir()
     (other / "b.txt").write_text("the harbour\n")
     (folder / "a.txt").write_text("the harbour\n")
-    (folder / "c.txt.gz").write_bytes(b"x")
+    (folder / "c.txt.bz2").write_bytes(b"x")
     (folder / "linked").symlink_to(other, target_is_directory=True)
     code, _, err = here(capfd, folder, "-e", "1", "-o", tmp_path / "out")
     assert code == 0
     assert " 2 of the folder's files" in err
     report = tmp_path / "report.json"
     assert here(capfd, folder, "-e", "1", "-o", tmp_path / "again", "--report", report)[0] == 0
-    assert json.loads(report.read_text())["job"]["skipped_files"] == ["c.txt.gz", "linked"]
+    assert json.loads(report.read_text())["job"]["skipped_files"] == ["c.txt.bz2", "linked"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -1,4 +1,4 @@
-"""The one progress bar: on a terminal it shows what is done, elsewhere nothing."""
+"""The one progress bar: on a terminal it shows what is done, elsewhere it says so now and then."""
 
 from __future__ import annotations
 
@@ -22,3 +22,16 @@ def test_a_bar_shows_on_a_terminal_only(is_terminal: bool, quiet: bool, monkeypa
     seen = all(part in shown.getvalue() for part in ("measuring", "the third of four", "75%", "25%", "9 words"))
     assert seen is (is_terminal and not quiet)
     assert bool(shown.getvalue()) is seen
+
+
+@pytest.mark.parametrize(("quiet", "seconds", "lines"), [(False, 0.0, 4), (True, 0.0, 0), (False, 60.0, 0)])
+def test_long_work_gives_a_sign_of_life_where_there_is_no_terminal(
+    quiet: bool, seconds: float, lines: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_SECONDS", seconds)
+    with progress.ProgressBar("reading", quiet=quiet) as bar:
+        for share in (0.1, 0.2, 0.3, 0.4):
+            bar.watch("fitting", share)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == lines
+    assert all(part in line for line in said for part in ("reading", "fitting", "%"))

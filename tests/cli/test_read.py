@@ -160,3 +160,23 @@ def test_mistakes_get_one_sentence_and_leave_no_file(run: Run) -> None:
         assert err.count("\n") == 1
         assert sorted(Path().iterdir()) == before
     assert run("read", "veiled-in.csv", "-o", "there.csv", "--overwrite", *options)[0] == 0
+
+
+@pytest.mark.parametrize(("name", "given"), [("in.txt", []), ("in.csv", ["--format", "csv"])])
+def test_a_release_is_read_from_standard_input(
+    run: Run, name: str, given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = veil(run, name)
+    assert run("read", f"veiled-{name}", "-o", f"from-file-{name}", *options, "--quiet")[0] == 0
+    with Path(f"veiled-{name}").open(encoding="utf-8") as veiled:
+        monkeypatch.setattr("sys.stdin", veiled)
+        assert run("read", "-", "-o", f"piped-{name}", *options, *given, "--quiet")[0] == 0
+    assert Path(f"piped-{name}").read_bytes() == Path(f"from-file-{name}").read_bytes()
+
+
+def test_without_a_report_the_command_says_what_a_reader_needs(run: Run) -> None:
+    veil(run, "in.txt")
+    code, _, err = run("read", "veiled-in.txt", "-o", "out.txt")
+    assert code == 2
+    assert "--report" in err
+    assert "wordveil calibrate" not in err

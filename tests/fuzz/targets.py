@@ -36,6 +36,8 @@ from wordveil.service.schemas import Job, PrivatizeResponse, WordFacts
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary
 from wordveil.spaces.files import read_vectors
 from wordveil.text import SELECTIONS, Document, Veil, tokenise
+from wordveil.text.identifiers import find_identifiers, is_placeholder
+from wordveil.text.markup import markup_kept
 from wordveil.text.replacing import CASES, POLICIES
 
 __all__ = ["TARGETS", "Target", "scratch"]
@@ -74,7 +76,7 @@ def _veil(select: str, oov: str, case: str) -> Veil:
 
 @lru_cache(maxsize=1)
 def _idle() -> Veils:
-    return Veils(lambda seed: Veil(_drawing(), select="words", words=[], seed=seed))
+    return Veils(lambda seed: Veil(_drawing(), select="words", words=["qzwordqz"], seed=seed))
 
 
 def _one_sentence(error: WordveilError) -> None:
@@ -120,18 +122,21 @@ def veil(data: bytes) -> None:
         return
     counts = release.counts
     parts = counts.left_alone, counts.drawn, counts.outside, counts.numbers, counts.dropped, counts.kept_raw
-    assert counts.words == sum(parts)
+    assert counts.words == sum(parts) + counts.identifiers
     for left, right in pairwise(release.replacements):
         assert left.start <= left.end <= right.start
         assert left.new_start <= left.new_end <= right.new_start
     if select == "all" and oov == "replace":
-        # Outside of what was replaced nothing spells: no letter and no digit is left raw.
-        raw, at = [], 0
-        for change in release.replacements:
-            raw.append(release.text[at : change.new_start])
-            at = change.new_end
-        raw.append(release.text[at:])
-        assert not any(character.isalnum() for character in "".join(raw))
+        # Outside of what was replaced nothing spells but markup, of which no more than its name is left.
+        covered = [(change.new_start, change.new_end) for change in release.replacements]
+        for kind, start, end in find_identifiers(release.text):
+            written = release.text[start:end]
+            if kind == "MARKUP" and (is_placeholder(written) or markup_kept(written) == written):
+                covered.append((start, end))
+        raw = list(release.text)
+        for start, end in covered:
+            raw[start:end] = " " * (end - start)
+        assert not any(map(str.isalnum, raw))
 
 
 def _vectors(form: str | None, name: str = "file") -> Target:
@@ -269,7 +274,7 @@ def checkpoint(data: bytes) -> None:
     (place / "out.txt.part.json").write_bytes(data.replace(b'"@"', identity))
     plan = make_plan(source)
     try:
-        job = FileJob(plan, Reading(batch_words=4), Destination.of(out, plan), resume=True)
+        job = FileJob(plan, Reading(batch_words=4), Destination.of(out, plan), resume=True, unveiled=True)
         job.check()
         job.run(_idle())
         job.forget()
@@ -282,7 +287,7 @@ def checkpoint(data: bytes) -> None:
 def _identity(source: Path, out: Path) -> bytes:
     """Return the identity that a checkpoint of this job has, so that the fuzzer need not find digests."""
     plan = make_plan(source)
-    job = FileJob(plan, Reading(batch_words=4), Destination.of(out, plan))
+    job = FileJob(plan, Reading(batch_words=4), Destination.of(out, plan), unveiled=True)
     seen: list[bytes] = []
 
     def stop(*_: object) -> None:
@@ -395,6 +400,7 @@ TARGETS: dict[str, Target] = {
     "csv": _reader("csv"),
     "tsv": _reader("tsv"),
     "jsonl": _reader("jsonl"),
+    "json": _reader("json"),
     "parquet": _reader("parquet"),
     "options": options,
     "names": names,

@@ -35,7 +35,7 @@ def files(folder: Path) -> dict[str, Path]:
 def job(source: Path, out: Path, **again: bool) -> FileJob:
     plan = make_plan(source)
     columns = () if source.suffix == ".txt" else ("text",)
-    made = FileJob(plan, Reading(columns, batch_words=40), Destination.of(out, plan), **again)
+    made = FileJob(plan, Reading(columns, batch_words=40), Destination.of(out, plan), unveiled=True, **again)
     made.check()
     return made
 
@@ -172,14 +172,14 @@ def test_file_names_that_are_no_text(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     Path(os.fsdecode(bytes(folder) + b"/na\xefve.txt")).write_text("a ship\n")
-    Path(os.fsdecode(bytes(folder) + b"/na\xefve.docx")).write_text("a ship\n")
+    Path(os.fsdecode(bytes(folder) + b"/na\xefve.pdf")).write_text("a ship\n")
     command = [sys.executable, "-m", "wordveil", "privatize", str(folder), "-o", str(tmp_path / "out")]
     done = subprocess.run(
         [*command, "--epsilon", "3", "--report", str(tmp_path / "report.json"), "-q"], capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
     report = json.loads((tmp_path / "report.json").read_bytes())
-    assert report["job"]["skipped_files"] == ["na\udcefve.docx"]
+    assert report["job"]["skipped_files"] == ["na\udcefve.pdf"]
     assert os.listdir(bytes(tmp_path / "out")) == [b"na\xefve.txt"]  # noqa: PTH208 - names as bytes
 
 
@@ -220,7 +220,7 @@ def test_links_laid_in_the_way_are_not_written_through(
     assert victim.read_text() == "mine"
     assert not laid.exists()
     table = tmp_path / "out.parquet"
-    (tmp_path / "out.parquet.part.parquet").symlink_to(victim)
+    (tmp_path / "out.parquet.part.whole").symlink_to(victim)
     job(files(tmp_path)["parquet"], table).run(seeded)
     assert victim.read_text() == "mine"
     assert not table.is_symlink()
@@ -294,7 +294,7 @@ def test_a_job_of_before_goes_on(tmp_path: Path, idle: Veils) -> None:
         assert out.read_bytes() == content
 
 
-@pytest.mark.parametrize("name", ["{}.part.parquet", ".{}.part.json.wordveil-new", ".{}.part.learnt.json.wordveil-new"])
+@pytest.mark.parametrize("name", ["{}.part.whole", ".{}.part.json.wordveil-new", ".{}.part.learnt.json.wordveil-new"])
 def test_no_working_name_is_that_of_the_input(tmp_path: Path, name: str) -> None:
     source = tmp_path / name.format("out.txt")
     source.write_text("\n".join(LINES))

@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from wordveil._mechanisms import Mechanism
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.io import Destination, FileJob, Reading, Tally, Veils, make_plan
 from wordveil.text import Veil
@@ -27,7 +30,8 @@ def source(tmp_path: Path) -> Path:
 
 def job_for(source: Path, out: Path, *, resume: bool = False, overwrite: bool = False, words: int = 40) -> FileJob:
     plan = make_plan(source)
-    job = FileJob(plan, Reading(batch_words=words), Destination.of(out, plan), resume=resume, overwrite=overwrite)
+    again = {"resume": resume, "overwrite": overwrite}
+    job = FileJob(plan, Reading(batch_words=words), Destination.of(out, plan), unveiled=True, **again)
     job.check()
     return job
 
@@ -217,14 +221,14 @@ def folder_of(path: Path) -> Path:
     (path / "a.csv").write_text("id,text\n" + "".join(f"{n},{line}\n" for n, line in enumerate(LINES[:40])))
     (path / "sub" / "c.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in LINES[:40]))
     (path / "sub" / "deep" / "d.tsv").write_text("text\tn\n" + "".join(f"{line}\t1\n" for line in LINES))
-    (path / "notes.docx").write_bytes(b"\0\1\2")
+    (path / "notes.bin").write_bytes(b"\0\1\2")
     (path / "sub" / "empty.txt").write_bytes(b"")
     return path
 
 
 def folder_job(source: Path, out: Path, **again: bool) -> FileJob:
     plan = make_plan(source)
-    job = FileJob(plan, Reading(columns=("text",), batch_words=40), Destination.of(out, plan), **again)
+    job = FileJob(plan, Reading(columns=("text",), batch_words=40), Destination.of(out, plan), unveiled=True, **again)
     job.check()
     return job
 
@@ -235,7 +239,7 @@ FILES = ["a.csv", "b.txt", "sub", "sub/c.jsonl", "sub/deep", "sub/deep/d.tsv"]
 def test_a_folder_is_mirrored(tmp_path: Path, idle: Veils) -> None:
     source, out = folder_of(tmp_path / "in"), tmp_path / "out"
     plan = make_plan(source)
-    assert plan.skipped == ("notes.docx", "sub/empty.txt")
+    assert plan.skipped == ("notes.bin", "sub/empty.txt")
     assert [piece.name for piece in plan.pieces] == ["a.csv", "b.txt", "sub/c.jsonl", "sub/deep/d.tsv"]
     assert [piece.name for piece in make_plan(source, "csv").pieces] == ["a.csv"]
     job = folder_job(source, out)
@@ -311,11 +315,11 @@ from wordveil.io import *
 from wordveil.text import Veil
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 graph = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=1.0)
-veils = Veils(lambda seed: Veil(graph, select="words", words=[], seed=seed))
+veils = Veils(lambda seed: Veil(graph, select="words", words=["qzwordqz"], seed=seed))
 plan = make_plan(Path({str(source)!r}))
 for limit in (100_000, resource.RLIM_INFINITY):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-    job = FileJob(plan, Reading(batch_words=2000), Destination.of(Path({str(out)!r}), plan), resume=True)
+    job = FileJob(plan, Reading(batch_words=2000), Destination.of(Path({str(out)!r}), plan), resume=True, unveiled=True)
     job.check()
     try:
         job.run(veils)
@@ -329,3 +333,131 @@ for limit in (100_000, resource.RLIM_INFINITY):
     assert done.stderr == ""
     assert out.read_bytes() == source.read_bytes()
     assert names(tmp_path) == ["in.txt", "out.txt"]
+
+
+PEOPLE = [
+    {"who": who, "text": "zyxxy river timber river 4711"} for who in ("ann", "bob", "ann", "", "") for _ in range(4)
+]
+
+
+def people_file(folder: Path, kind: str) -> Path:
+    path = folder / f"in.{kind}"
+    if kind == "csv":
+        path.write_text("who,text\n" + "".join(f"{row['who']},{row['text']}\n" for row in PEOPLE))
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps({**row, "who": row["who"] or None}) + "\n" for row in PEOPLE))
+    elif kind == "json":
+        path.write_text(json.dumps([{**row, "who": row["who"] or None} for row in PEOPLE]))
+    elif kind == "xlsx":
+        book = pytest.importorskip("openpyxl").Workbook()
+        for cells in [["who", "text"], *([row["who"] or None, row["text"]] for row in PEOPLE)]:
+            book.active.append(cells)
+        book.save(path)
+    else:
+        table = pa.table({"who": [row["who"] or None for row in PEOPLE], "text": [row["text"] for row in PEOPLE]})
+        pq.write_table(table, path)
+    return path
+
+
+def texts_in(path: Path) -> list[str]:
+    if path.suffix == ".parquet":
+        return [str(text) for text in pq.read_table(path)["text"].to_pylist()]
+    if path.suffix == ".json":
+        return [row["text"] for row in json.loads(path.read_text())]
+    if path.suffix == ".xlsx":
+        rows = pytest.importorskip("openpyxl").load_workbook(path).active.iter_rows(min_row=2)
+        return [str(row[1].value) for row in rows]
+    if path.suffix == ".csv":
+        return [line.split(",")[1] for line in path.read_text().splitlines()[1:]]
+    return [json.loads(line)["text"] for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "json", "parquet", "xlsx"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_words_of_a_person_are_drawn_once_whoever_draws_and_after_a_crash(
+    tmp_path: Path, graph: Mechanism[Any], kind: str, workers: int
+) -> None:
+    path, out = people_file(tmp_path, kind), tmp_path / f"out.{kind}"
+    plan = make_plan(path)
+
+    def job(**again: bool) -> FileJob:
+        made = FileJob(plan, Reading(("text",), person="who", batch_words=8), Destination.of(out, plan), **again)
+        made.check()
+        return made
+
+    def veils() -> Veils:  # of another process each time
+        return Veils(lambda seed: Veil(graph, once="person", select="all", seed=seed))
+
+    with pytest.raises(StoppedError):
+        job().run(veils(), stop_after(2))
+    checkpoint = tmp_path / f"out.{kind}.part.json"
+    assert checkpoint.stat().st_mode & 0o077 == 0
+    assert "ann" not in checkpoint.read_text()
+    last = job(resume=True)
+    tally = last.run(veils(), workers=workers)
+    last.forget()
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted([path.name, out.name])
+    veiled = texts_in(out)
+    ann, bob, nobody = veiled[0:4] + veiled[8:12], veiled[4:8], veiled[12:]
+    assert len(set(ann)) == len(set(bob)) == 1
+    assert ann[0] != bob[0]
+    assert len(set(nobody)) > 4
+    for text in veiled:
+        words = text.lower().split()
+        assert words[1] == words[3]
+    assert tally.worst_words == 4
+
+
+@pytest.mark.parametrize("scope", ["record", "file"])
+def test_a_scope_is_a_record_with_all_its_columns_or_a_file(tmp_path: Path, graph: Mechanism[Any], scope: str) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("a.csv", "b.csv"):
+        (folder / name).write_text("left,right\n" + "river timber,timber river\n" * 6)
+    plan = make_plan(folder)
+    job = FileJob(plan, Reading(("left", "right"), batch_words=3), Destination.of(tmp_path / "out", plan))
+    job.check()
+    job.run(Veils(lambda seed: Veil(graph, once=scope, case="lower", seed=seed)))
+    job.forget()
+    rows = [
+        [tuple(row.split(",")) for row in (tmp_path / "out" / name).read_text().splitlines()[1:]]
+        for name in ("a.csv", "b.csv")
+    ]
+    for left, right in [*rows[0], *rows[1]]:
+        assert left.split() == right.split()[::-1]
+    kinds = [len(set(one)) for one in rows]
+    assert kinds == [1, 1] if scope == "file" else min(kinds) > 1
+    assert set(rows[0]) != set(rows[1])
+
+
+def test_seeded_jobs_draw_once_the_same_however_often_they_are_stopped(tmp_path: Path, graph: Mechanism[Any]) -> None:
+    path, veiled = people_file(tmp_path, "csv"), []
+    plan = make_plan(path)
+    for number, stops in enumerate([[], [1], [2, 1]]):
+        out = tmp_path / f"out-{number}.csv"
+        for blocks in [*stops, 0]:
+            veils = Veils(lambda seed: Veil(graph, once="person", seed=seed), seed=5)
+            reading = Reading(("text",), person="who", batch_words=8)
+            job = FileJob(plan, reading, Destination.of(out, plan), resume=True)
+            if blocks:
+                with pytest.raises(StoppedError):
+                    job.run(veils, stop_after(blocks))
+            else:
+                job.run(veils)
+                job.forget()
+        veiled.append(out.read_bytes())
+    assert veiled[0] == veiled[1] == veiled[2]
+
+
+def test_whose_a_record_is_must_be_known(tmp_path: Path, graph: Mechanism[Any], source: Path) -> None:
+    path = people_file(tmp_path, "csv")
+    once = Veils(lambda seed: Veil(graph, once="person", seed=seed))
+    each = Veils(lambda seed: Veil(graph, once="record", seed=seed))
+    for veils, reading in ((once, Reading(("text",))), (each, Reading(("text",), person="who"))):
+        plan = make_plan(path)
+        with pytest.raises(OptionError):
+            FileJob(plan, reading, Destination.of(tmp_path / "out.csv", plan)).run(veils)
+    for given, reading in ((path, Reading(("text",), person="nobody")), (source, Reading(person="who"))):
+        plan = make_plan(given)
+        with pytest.raises((InputError, OptionError)):
+            FileJob(plan, reading, Destination.of(tmp_path / f"out{given.suffix}", plan)).check()

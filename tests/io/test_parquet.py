@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import io
+import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -58,7 +60,7 @@ def table(copies: int = 20) -> Any:
 
 def veil(veils: Veils, path: Path, out: Path, columns: tuple[str, ...] = COLUMNS, **how: Any) -> Any:
     plan = make_plan(path)
-    job = FileJob(plan, Reading(columns=columns, **how), Destination.of(out, plan))
+    job = FileJob(plan, Reading(columns=columns, **how), Destination.of(out, plan), unveiled=True)
     job.check()
     job.run(veils)
     job.forget()
@@ -77,12 +79,36 @@ def test_rows_schema_metadata_and_layout_survive(tmp_path: Path, idle: Veils, ba
     schema = pq.read_schema(path)
     index = schema.get_field_index("index")
     wide = schema.set(index, schema.field("index").with_type(pa.dictionary(pa.int32(), pa.string())))
+    wide = wide.with_metadata(None)  # which may be anything, also about the texts
     assert result.schema.equals(wide, check_metadata=True)
     before, after = pq.read_metadata(path), pq.read_metadata(out)
     assert [after.row_group(n).num_rows for n in range(after.num_row_groups)] == [50, 50, 20]
     assert [after.row_group(0).column(n).compression for n in range(after.num_columns)] == [
         before.row_group(0).column(n).compression for n in range(before.num_columns)
     ]
+
+
+@pytest.mark.parametrize("rows", [0, 6])
+def test_what_a_file_says_of_its_texts_is_not_copied(tmp_path: Path, seeded: Veils, rows: int) -> None:
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    frame = pd.DataFrame({"text": pd.Categorical(["moonlit"] * 6), "kind": pd.Categorical(["a"] * 6)})[:rows]
+    frame.attrs["note"] = "SECRETNOTE"
+    plain = pa.Table.from_pandas(frame)
+    told = plain.schema.field("text").with_metadata({"example": "SECRETFIELD"})
+    whole = plain.cast(plain.schema.set(0, told))
+    pq.write_table(whole.replace_schema_metadata({**whole.schema.metadata, b"key": b"SECRETKEY"}), path)
+    assert b"SECRETKEY" in path.read_bytes()
+    veil(seeded, path, out, columns=("text",))
+    written = out.read_bytes()
+    assert not any(secret in written for secret in (b"SECRETNOTE", b"SECRETFIELD", b"SECRETKEY", b"moonlit"))
+    back = pd.read_parquet(out)
+    assert list(back.columns) == ["text", "kind"]
+    assert len(back) == rows
+    facts = {one["name"]: one for one in json.loads(pq.read_schema(out).metadata[b"pandas"])["columns"]}
+    assert facts["text"]["metadata"] is None
+    assert facts["text"]["numpy_type"] == "int32"
+    if rows:  # of a table without rows nothing is kept
+        assert facts["kind"]["metadata"] == {"num_categories": 1, "ordered": False}
 
 
 def test_only_the_asked_columns_change_and_nulls_stay(tmp_path: Path, seeded: Veils) -> None:

@@ -124,7 +124,7 @@ def test_bad_arguments_are_refused(code: str) -> None:
         with pytest.raises(ValueError, match="float32"):
             falls.table(0, 2, 1.0, table)
         assert not table.any()
-    with pytest.raises(ValueError, match="same words"):
+    with pytest.raises(ValueError, match="squares"):
         Falls(falls.matrix, falls.squares[:-1], falls.prior, 1.0)
 
 
@@ -176,7 +176,7 @@ def test_compiled_code_refuses_counts_that_its_arrays_do_not_have() -> None:
         lambda: native.at_hops(graph, odd(ids), 1, starts, ids, ids, 8, found),
     ]
     for call in calls:
-        with pytest.raises(ValueError, match=r"too short|not too many|fewer words|not aligned"):
+        with pytest.raises(ValueError, match=r"array|cloud|graph"):
             call()
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from tests.conftest import ALPHA, make_space
@@ -151,7 +154,42 @@ def test_no_account_spends_more_than_it_was_given(per_user: int, delta: float) -
             opened.shuffled().with_threshold(400, 0.3),
         ):
             for held in after.guarantees():
-                assert held.epsilon == math.inf or held.delta <= delta * (1 + 1e-12)
+                assert held.epsilon == math.inf or held.delta <= delta
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.just(("shuffle",)),
+        st.tuples(st.just("sample"), st.floats(0.001, 1.0)),
+        st.tuples(st.just("threshold"), st.integers(1, 2000), st.floats(0.001, 0.9)),
+    ),
+    max_size=4,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    local=st.floats(0.01, 20.0),
+    records=st.integers(2, 10**7),
+    rarest=st.integers(1, 10**7),
+    delta=st.floats(1e-15, 0.5),
+    per_user=st.integers(1, 200),
+    steps=STEPS,
+)
+def test_no_way_through_a_pipeline_spends_more_delta_than_was_given(
+    local: float, records: int, rarest: int, delta: float, per_user: int, steps: list[tuple[Any, ...]]
+) -> None:
+    crowd = Crowd(records) if rarest >= records else Crowd(records, rarest, 2)
+    after = Account(local, crowd, delta, per_user)
+    for kind, *how in steps:
+        if kind == "shuffle":
+            after = after.shuffled()
+        elif kind == "sample":
+            after = after.with_sample(*how)
+        else:
+            after = after.with_threshold(*how)
+    for held in [*after.guarantees(), after.untrusted()]:
+        assert held.epsilon == math.inf or held.delta <= delta
 
 
 def test_several_records_of_a_user_are_suppressed_within_delta() -> None:

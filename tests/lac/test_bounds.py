@@ -291,7 +291,7 @@ def test_pairs_need_exact_probabilities() -> None:
 
 def test_local_epsilon_is_finite_only_where_it_is_promised() -> None:
     space = make_space(30, 3)
-    assert bounds.local_epsilon(Graph(space, 1.5)) == 1.5 * Graph(space, 1.5).space.diameter
+    assert bounds.local_epsilon(Graph(space, 1.5)) == Graph(space, 1.5).largest_loss
     assert bounds.local_epsilon(Laplace(space, 1.5)) == pytest.approx(1.5 * space.diameter)
     assert bounds.local_epsilon(Nadp(space, 1.5)) == math.inf
     clip = bounds.clip_that_amplifies(Graph(space, 1.5), 10**6, 1e-6)

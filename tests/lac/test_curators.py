@@ -172,10 +172,11 @@ def test_ngrams_are_counted_within_a_record() -> None:
 
 def test_top_words_and_plain_release() -> None:
     strong = Exponential(SPACE, 30.0)
+    veil = Veil(strong, case="lower", unproven=True)
     stream = [Record("".join(SPACE.vocabulary[3]))] * 50 + [Record(SPACE.vocabulary[5])] * 20
-    top = Pipeline(Localizer(Veil(strong, case="lower")), [], TopWords(Histogram(strong), 2))(stream).result
+    top = Pipeline(Localizer(veil), [], TopWords(Histogram(strong), 2))(stream).result
     assert [word for word, _ in top] == [SPACE.vocabulary[3], SPACE.vocabulary[5]]
-    plain = Pipeline(Localizer(Veil(strong, case="lower")), [], Plain())(stream).result
+    plain = Pipeline(Localizer(veil), [], Plain())(stream).result
     assert len(plain) == 70
 
 

@@ -195,3 +195,40 @@ def test_where_all_words_are_alike_a_hop_loses_half() -> None:
     )
     circle = GraphSpace("circle", Vocabulary(names(words)), indptr, np.sort(indices, axis=1).ravel())
     assert Graph(circle, 3.0).loss_per_hop() == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("first", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 8.0, 40.0])
+def test_the_largest_loss_of_a_graph_covers_every_pair_and_output(epsilon: float, first: float) -> None:
+    """With the shells of all words and without them; and with them it is exact enough to be worth its while."""
+    space = GraphSpace.of(make_space(60, 4), 3)
+    words = np.arange(60)
+    known = GraphSpace("known", space.vocabulary, space.indptr, space.indices, space.shell_sizes(words))
+    assert known.diameter == space.hops(words).max() <= space.diameter
+    logs = np.log(Graph(known, epsilon, first=first).probability_rows(words))
+    true = max(float((logs[word] - logs).max()) for word in words)
+    computed, bound = (Graph(one, epsilon, first=first).largest_loss for one in (known, space))
+    assert true <= computed * (1 + 1e-9)
+    assert computed <= min(bound, epsilon * known.diameter)
+
+
+@pytest.mark.parametrize("blocked", [[5], list(range(0, 60, 3)), list(range(2, 60))])
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 8.0, 40.0])
+def test_the_largest_loss_of_a_graph_covers_every_pair_without_blocked_outputs(
+    epsilon: float, blocked: list[int]
+) -> None:
+    space = GraphSpace.of(make_space(60, 4), 3)
+    words = np.arange(60)
+    known = GraphSpace("known", space.vocabulary, space.indptr, space.indices, space.shell_sizes(words))
+    graphs = [Graph(one, epsilon) for one in (known, space)]
+    assert all(graph.largest_loss > 0.0 for graph in graphs)  # and nothing of it is left for fewer outputs
+    fewer = [graph.without(np.array(blocked)) for graph in graphs]
+    rows = fewer[0].probability_rows(words)
+    assert not rows[:, blocked].any()
+    logs = np.log(np.delete(rows, blocked, axis=1))
+    true = max(float((logs[word] - logs).max()) for word in words)
+    computed, bound = (graph.largest_loss for graph in fewer)
+    assert true <= computed * (1 + 1e-9)
+    assert computed <= min(bound, epsilon * known.diameter)
+    near = float(np.abs(logs[np.repeat(words, np.diff(space.indptr))] - logs[space.indices]).max())
+    assert near <= fewer[0].loss_per_hop() * (1 + 1e-9)

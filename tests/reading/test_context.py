@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.conftest import make_space, names
-from wordveil import Entropy, FileError, InputError, OptionError, Reader, mechanism
+from wordveil import Entropy, FileError, InputError, OptionError, Reader, Veil, load_space, mechanism
 
 pytest.importorskip("torch")
 
@@ -20,7 +21,10 @@ WORDS = 40
 SPACE = make_space(WORDS, 6, seed=3)
 NAMES = names(WORDS)
 MADE = mechanism("graph", SPACE, epsilon=4.5, k=4)
-SMALL = Size(layers=2, width=48, heads=2, steps=400, batch=32, rate=3e-3, dropout=0.1)
+SMALL, QUICK = (
+    Size(width=48, heads=2, towers=1, questions=1, words=48),
+    context.Schedule(least=700, most=700, batch=256, rate=3e-3),
+)
 
 
 def release(texts: int, seed: int) -> tuple[list[str], NDArray[np.int64]]:
@@ -33,11 +37,10 @@ def release(texts: int, seed: int) -> tuple[list[str], NDArray[np.int64]]:
 
 @pytest.fixture(scope="module")
 def fitted() -> Reader:
-    usual, context.Context.size = context.Context.size, SMALL
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(context.Context, "size", SMALL)
+        patch.setattr(context.Context, "schedule", QUICK)
         return Reader(MADE, kind="context", select="all").fit(release(600, 1)[0])
-    finally:
-        context.Context.size = usual
 
 
 def test_context_finds_more_words_than_one_at_a_time_and_knows_how_sure_it_may_be(fitted: Reader) -> None:
@@ -98,3 +101,43 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     broken.write_bytes(b"nothing")
     with pytest.raises(FileError):
         Reader.load(broken, space=SPACE)
+
+
+def test_a_network_that_has_learnt_nothing_leaves_the_posterior_of_the_population() -> None:
+    texts, _ = release(40, 7)
+    fresh = Reader(MADE, kind="context", select="all").tune(steps=1, fresh=True).fit(texts)
+    one_at_a_time = Reader(MADE, kind="population", select="all").fit(texts)
+    for place, alone in zip(fresh.posterior(texts[0]), one_at_a_time.posterior(texts[0]), strict=True):
+        assert place.probabilities == pytest.approx(alone.probabilities, abs=0.02)
+
+
+def test_weights_that_come_with_the_package_read_without_a_fit(sample_csv: Path) -> None:
+    with sample_csv.open(encoding="utf-8", newline="") as file:
+        clean = [row["text"] for row in csv.DictReader(file)][:60]
+    made = mechanism("graph", load_space("glove-50k"), epsilon=6.0)
+    veiled = [release.text for release in Veil(made, seed=1).many(clean)]
+    found = {}
+    for kind in ("table", "context"):
+        reader = Reader(made, kind=kind)
+        cut = reader._cutter.cut
+        places, originals = cut(veiled), cut(clean).ids
+        found[kind] = np.mean(reader._kind.best(places) == originals[places.veiled])
+    assert found["context"] > 1.2 * found["table"]
+
+
+def test_public_texts_are_learnt_from_before_any_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context.Context, "size", SMALL)
+    monkeypatch.setattr(context.Context, "schedule", QUICK._replace(least=300, most=300))
+    sentences = np.random.default_rng(0).integers(0, WORDS, (6, 8))
+    public = [" ".join(NAMES[word] for word in sentences[number % 6]) for number in range(300)]
+    reader = Reader(MADE, kind="context", select="all").pretrain(public)
+    veiled, clean = release(100, 8)
+    right = [
+        place.words[0] == NAMES[word]
+        for text, words in zip(veiled, clean.tolist(), strict=True)
+        for place, word in zip(reader.posterior(text, top=1), words, strict=True)
+    ]
+    alone = MADE.law().best_guess(np.ones(WORDS)).success.value
+    assert np.mean(right) > alone + 0.15
+    with pytest.raises(OptionError):
+        Reader(MADE, select="all").pretrain(public)

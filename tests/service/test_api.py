@@ -30,6 +30,38 @@ from wordveil.service.keys import Keys
 SECRET = "xylophonist-77"  # noqa: S105 - a word of a private text
 
 
+def test_equal_words_are_drawn_once_where_it_is_asked_for(service: Service) -> None:
+    text = "zqa zqb zqa"
+
+    def ask(**how: object) -> list[list[str]]:
+        told = service.post("/v1/privatize", {"epsilon": 0.5, "select": "all", "case": "lower", **how}).json
+        return [one["text"].split() for one in told["results"]]
+
+    assert all(first == third for first, _, third in ask(text=[text] * 8))
+    assert any(first != third for first, _, third in ask(text=[text] * 20, once=None))
+    assert len({tuple(words) for words in ask(text=[text] * 8, once="file")}) == 1
+    assert len({tuple(ask(text=[text], once="file")[0]) for _ in range(8)}) > 1  # of each request anew
+    people = ["ann", "bob", None, "ann", None, "bob"] * 3
+    veiled = ask(text=[text] * 18, once="person", people=people)
+    kinds = {who: {tuple(words) for words, whose in zip(veiled, people, strict=True) if whose == who} for who in people}
+    assert (len(kinds["ann"]), len(kinds["bob"])) == (1, 1)
+    assert len(kinds[None]) > 1
+    for wrong in ({"once": "person"}, {"people": ["ann"]}, {"once": "person", "people": []}, {"once": "day"}):
+        assert service.post("/v1/privatize", {"text": text, "epsilon": 0.5, **wrong}).status == 422
+
+
+@pytest.mark.parametrize(("once", "kinds"), [("file", 1), ("person", 2), ("none", 4)])
+def test_a_stream_draws_once_too(service: Service, once: str, kinds: int) -> None:
+    lines = [json.dumps({"text": "zqa zqb zqc", "person": who}) for who in ("ann", "bob") * 6]
+    answer = service.post(
+        f"/v1/privatize/stream?epsilon=0.5&select=all&once={once}",
+        "\n".join(lines).encode(),
+        content_type="application/x-ndjson",
+    )
+    veiled = {json.loads(line)["text"] for line in answer.body.splitlines()}
+    assert len(veiled) == kinds if kinds < 4 else len(veiled) >= kinds
+
+
 def test_one_text_comes_back_with_places_and_promise(service: Service) -> None:
     text = "The committee 😀 met in Paris."
     told = service.post("/v1/privatize", {"text": text, "epsilon": 3.0}).json
@@ -82,6 +114,7 @@ def test_draws_follow_the_law_of_the_mechanism(service: Service, toy_file: Path)
             "mechanism": "graph",
             "space": toy_file.name,
             "case": "lower",
+            "once": None,
         },
     ).json
     made = mechanism("graph", make_space(), epsilon=2.0)
@@ -235,7 +268,7 @@ def test_an_address_that_is_not_there(service: Service) -> None:
 @pytest.mark.parametrize(
     ("address", "query", "takes"),
     [
-        ("/v1/privatize/stream", f"epsilon=3&selct={SECRET}", "case, epsilon, mechanism, oov"),
+        ("/v1/privatize/stream", f"epsilon=3&selct={SECRET}", "case, epsilon, mechanism, once, oov"),
         ("/v1/privatize/stream", f"epsilon=3&{SECRET}=all", "epsilon"),
         ("/v1/privatize/stream", "epsilon=0.5&epsilon=900", ""),
         ("/v1/words/sea", f"epsilon=3&mechansim={SECRET}", "epsilon, mechanism, space, top"),

@@ -11,12 +11,14 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.service.conftest import Service, running
+from tests.service.conftest import Answer, Service, running
+from wordveil import load_space, mechanism
 from wordveil.client import Client, ServiceError
 from wordveil.service import Key, Settings
 from wordveil.service.keys import hash_key, new_key
 
 ASK = {"text": "zqa zqb", "epsilon": 2.0}
+WORDS = ["zqa", "zqb", "zqc", "zqd", "zqe", "zqf"]  # equal ones of a text are drawn, and paid for, once
 
 
 def test_keys_are_long_and_kept_as_hashes() -> None:
@@ -80,23 +82,36 @@ def test_figures_of_callers_are_for_the_operator_alone(toy_file: Path) -> None:
             assert ("security" in described) == (401 in statuses)
 
 
+def price(toy_file: Path) -> float:
+    """Return what a draw costs at ε = 2."""
+    return float(mechanism("graph", load_space(toy_file), epsilon=2.0).largest_loss)
+
+
+def draws_left(answer: Answer, toy_file: Path) -> int | None:
+    """Return for how many draws what is left suffices; None if it is not said."""
+    left = answer.json.get("budget_left")
+    return None if left is None else int(left / price(toy_file))
+
+
 def spending(toy_file: Path, folder: Path, key: str) -> Settings:
-    return Settings(spaces=(str(toy_file),), keys=(Key("ann", hash_key(key), 10.0),), ledgers=str(folder))
+    """Let a key pay for five draws at ε = 2."""
+    budget = 5 * (price(toy_file) + 1e-9)  # charges are rounded up
+    return Settings(spaces=(str(toy_file),), keys=(Key("ann", hash_key(key), budget),), ledgers=str(folder))
 
 
 def test_a_budget_is_spent_word_by_word_and_survives_a_restart(toy_file: Path, tmp_path: Path) -> None:
     key = new_key()
 
-    def ask(one: Service, text: str) -> tuple[int, float | None]:
+    def ask(one: Service, text: str) -> tuple[int, int | None]:
         answer = one.post("/v1/privatize", {"text": text, "epsilon": 2.0}, authorization=f"Bearer {key}")
-        return answer.status, answer.json.get("budget_left")
+        return answer.status, draws_left(answer, toy_file)
 
     with running(spending(toy_file, tmp_path / "ledgers", key)) as one:
-        assert ask(one, "zqa, zqb") == (200, 6.0)
-        assert ask(one, "unknown words cost nothing") == (200, 6.0)
+        assert ask(one, "zqa, zqb") == (200, 3)
+        assert ask(one, "unknown words cost nothing") == (200, 3)
     with running(spending(toy_file, tmp_path / "ledgers", key)) as one:
         assert ask(one, "zqa zqb zqc zqd") == (403, None)
-        assert ask(one, "zqa zqb zqc") == (200, 0.0)
+        assert ask(one, "zqa zqb zqc") == (200, 0)
         refused = one.post("/v1/privatize", ASK, authorization=f"Bearer {key}")
         assert refused.status == 403
         assert "results" not in refused.json
@@ -130,7 +145,7 @@ def test_a_stream_ends_when_the_budget_does(toy_file: Path, tmp_path: Path) -> N
         (told,) = (json.loads(line) for line in answer.body.splitlines())
         assert told["problem"]["status"] == 403
         with pytest.raises(ServiceError) as refused:
-            list(Client(one.address, key).stream(["zqa zqb", "zqa zqb zqa zqb"], epsilon=2, letters=1))
+            list(Client(one.address, key).stream(["zqa zqb", "zqa zqb zqc zqd"], epsilon=2, letters=1))
         assert refused.value.status == 403
 
 
@@ -140,7 +155,7 @@ def test_lines_that_the_budget_suffices_for_are_released(
 ) -> None:
     key = new_key()
     with running(spending(toy_file, tmp_path, key)) as one:
-        lines = [json.dumps({"id": number, "text": "zqa " * cost}) for number, cost in enumerate(costs)]
+        lines = [json.dumps({"id": number, "text": " ".join(WORDS[:cost] * 2)}) for number, cost in enumerate(costs)]
         answer = one.post(
             "/v1/privatize/stream?epsilon=2",
             "\n".join(lines).encode(),
@@ -153,22 +168,22 @@ def test_lines_that_the_budget_suffices_for_are_released(
         for stopped in told[fit:]:
             assert stopped["problem"]["status"] == 403
             assert "text" not in stopped
-        left = one.post("/v1/privatize", {**ASK, "text": ""}, authorization=f"Bearer {key}").json["budget_left"]
-        assert left == 10.0 - 2.0 * sum(costs[:fit])  # what was released, and no more
+        left = draws_left(one.post("/v1/privatize", {**ASK, "text": ""}, authorization=f"Bearer {key}"), toy_file)
+        assert left == 5 - sum(costs[:fit])  # what was released, and no more
 
 
 def test_whoever_is_charged_has_an_answer_however_long_the_ledger_takes(toy_file: Path, tmp_path: Path) -> None:
     key = new_key()
     settings = spending(toy_file, tmp_path, key).model_copy(update={"timeout": 0.5})
     with running(settings) as one:
-        assert one.post("/v1/privatize", ASK, authorization=f"Bearer {key}").json["budget_left"] == 6.0
+        assert draws_left(one.post("/v1/privatize", ASK, authorization=f"Bearer {key}"), toy_file) == 3
         with closing(sqlite3.connect(tmp_path / "ann.db", isolation_level=None, check_same_thread=False)) as other:
             other.execute("BEGIN IMMEDIATE")
             release = threading.Timer(1.5, other.execute, ("ROLLBACK",))
             release.start()
             answer = one.post("/v1/privatize", ASK, authorization=f"Bearer {key}")
             release.join()
-        assert (answer.status, answer.json.get("budget_left")) == (200, 2.0)
+        assert (answer.status, draws_left(answer, toy_file)) == (200, 1)
 
 
 def test_what_cannot_be_answered_is_not_charged(toy_file: Path, tmp_path: Path) -> None:
@@ -177,7 +192,7 @@ def test_what_cannot_be_answered_is_not_charged(toy_file: Path, tmp_path: Path) 
         broken = b'{"text": "\\ud800 [[zqa]]", "epsilon": 2, "select": "marked"}'
         refused = one.post("/v1/privatize", broken, authorization=f"Bearer {key}")
         assert refused.status == 422
-        assert one.post("/v1/privatize", ASK, authorization=f"Bearer {key}").json["budget_left"] == 6.0
+        assert draws_left(one.post("/v1/privatize", ASK, authorization=f"Bearer {key}"), toy_file) == 3
 
 
 def test_a_ledger_is_for_its_owner(toy_file: Path, tmp_path: Path) -> None:

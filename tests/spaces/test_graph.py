@@ -146,7 +146,7 @@ def test_ranks_run_through_the_words_at_each_distance(code: str | None, monkeypa
     for hop, rank in ((0, 1), (1, -1), (-1, 0), (400, 0), (2, 400)):
         with pytest.raises(IndexError):
             graph.search.at_hops(one, two, np.array([hop]), np.array([rank]))
-    with pytest.raises(ValueError, match="begin where"):
+    with pytest.raises(ValueError, match="source"):
         graph.search.at_hops(one, np.array([0, 2]), np.array([0]), np.array([0]))
 
 
@@ -157,7 +157,7 @@ def test_guesses_are_refused_that_are_no_words() -> None:
     for source, hop, guess in ((50, 1, 0), (3, -1, 0), (3, 1, 50), (3, 1, -1)):
         with pytest.raises(IndexError):
             search.first_at(np.array([source]), np.array([hop]), np.array([[guess]]))
-    with pytest.raises(ValueError, match="for each draw"):
+    with pytest.raises(ValueError, match="guesses"):
         search.first_at(one, np.array([1, 1]), np.array([[0]]))
     assert search.first_at(one[:0], one[:0], np.empty((0, 4), dtype=np.int64)).shape == (0,)
 

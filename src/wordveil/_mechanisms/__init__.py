@@ -1,6 +1,7 @@
 """Random maps from words to words, one small file each, with its proof and its guarantee."""
 
 from wordveil._mechanisms.base import ExponentialMechanism, Mechanism, NoiseMechanism, RadialMechanism
+from wordveil._mechanisms.blocking import block, blocked_words
 from wordveil._mechanisms.density import Density
 from wordveil._mechanisms.elastic import Elastic
 from wordveil._mechanisms.exponential import Exponential
@@ -45,6 +46,8 @@ __all__ = [
     "Ring",
     "Truncated",
     "Vickrey",
+    "block",
+    "blocked_words",
     "mechanism",
     "option_names",
     "register",

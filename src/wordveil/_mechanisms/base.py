@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -16,7 +16,7 @@ from wordveil._mechanisms.laws import Effort, Law, RadialLaw, RowLaw, SampledLaw
 from wordveil._mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, rate_of, weights_of
 from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.noise import Entropy, directions
+from wordveil.noise import Entropy, KeyedEntropy, directions
 from wordveil.parallel import ahead, blocks
 from wordveil.progress import Watch, ignore
 from wordveil.rounding import round_up
@@ -87,6 +87,8 @@ class Mechanism(ABC, Generic[SpaceT]):
     source: ClassVar[str]
     #: How its probabilities are had; draws will do for any mechanism.
     law_kind: ClassVar[type[Law]] = SampledLaw
+    #: The ids of words that are never drawn; see `wordveil._mechanisms.blocking`.
+    blocked: NDArray[np.int64] = np.empty(0, dtype=np.int64)
     #: Whether a draw is noise and then a search for the words around the noisy point, which an engine can speed up.
     searches_points: ClassVar[bool] = False
     #: Whether that search is for the single nearest word, which an index can find.
@@ -129,6 +131,21 @@ class Mechanism(ABC, Generic[SpaceT]):
             Where the randomness comes from; a fresh cryptographic stream if not given.
         """
 
+    def draw_each(self, ids: Ids, seeds: Sequence[bytes]) -> NDArray[np.int64]:
+        """Replace each word by one that follows from its seed: the same word and seed give the same, in any company.
+
+        Over random seeds it has the law of `draw`. One by one, and so far slower than together.
+
+        Parameters
+        ----------
+        ids : array of int
+            The words, as ids of the space's vocabulary.
+        seeds : sequence of bytes
+            For each word 64 bytes that are as good as random to those who must not know the draw.
+        """
+        drawn = [self.draw(ids[place : place + 1], KeyedEntropy(seed))[0] for place, seed in enumerate(seeds)]
+        return np.array(drawn, dtype=np.int64)
+
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:  # noqa: ARG002 - for those that add noise to a point
         """Return a noisy point for each word; a mechanism that draws words without one refuses."""
         raise OptionError(
@@ -146,6 +163,15 @@ class Mechanism(ABC, Generic[SpaceT]):
     def largest_distance(self) -> float:
         """The largest distance that a loss can grow with: that of the two words farthest apart."""
         return float(self.space.diameter)
+
+    @property
+    def largest_loss(self) -> float:
+        """The largest log-ratio between any two words for any output, as far as it is proved; infinite if it is not.
+
+        Losses of several draws add up to at most so many times this: it is what a budget must be charged.
+        """
+        promise = self.guarantee
+        return promise.loss(self.largest_distance) if promise.notion is Notion.METRIC else math.inf
 
     # What a mechanism states of itself beyond its guarantee, for the audit to test.
 
@@ -209,6 +235,7 @@ class Mechanism(ABC, Generic[SpaceT]):
             "mechanism": self.name,
             "epsilon": self.epsilon,
             "options": self.options(),
+            "blocked_words": len(self.blocked),
             "space": self.space.describe(),
         }
 
@@ -317,6 +344,7 @@ class ExponentialMechanism(Mechanism[SpaceT]):
     def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
         """Return the exact probabilities of every output, a row for each word."""
         weights = weights_of(self.log_weights(ids))
+        weights[:, self.blocked] = 0.0
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def row_source(self) -> RowSource:

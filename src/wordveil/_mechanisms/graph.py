@@ -10,6 +10,11 @@ words lie ``h`` hops away at the cost ``c``, then one of those words uniformly. 
 
 from __future__ import annotations
 
+import copy
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,9 +24,10 @@ from wordveil._mechanisms.rows import Batch, rate_of
 from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee
 from wordveil.kernels import choose, compiled
-from wordveil.noise import Entropy
+from wordveil.noise import Entropy, KeyedEntropy, uniform_from
 from wordveil.parallel import blocks
 from wordveil.spaces import GraphSpace, PointSpace, Space
+from wordveil.spaces.hops import SOURCES
 from wordveil.spaces.space import Ids, Rows
 
 __all__ = ["Graph"]
@@ -30,6 +36,7 @@ _NEIGHBOURS = 10
 _FIRST = 0.5
 _TOKENS = 1 << 20
 _GUESSES = 4  # at once for a word that is far away
+_SEED_USED = 24  # bytes of a seed: which shell, and the first word that is tried
 _TRIES = 100  # where it would take more guesses on average, none are made
 
 
@@ -93,11 +100,67 @@ class Graph(ExponentialMechanism[GraphSpace]):
         >>> round(graph.loss_per_hop(), 2)
         4.81
         """
-        sizes = self.space.shell_sizes(np.arange(len(self.space)))
-        log_totals = np.log(sizes @ np.exp(self.fall.logs(sizes.shape[1])))
+        log_totals = self._log_totals(np.arange(len(self.space)))
         indptr, indices = self.space.indptr, self.space.indices
         apart = np.abs(np.repeat(log_totals, np.diff(indptr)) - log_totals[indices])
         return rate_of(self.epsilon) + float(apart.max(initial=0.0))
+
+    def without(self, blocked: NDArray[np.int64]) -> Graph:
+        """Return the same mechanism on fewer outputs: it draws from all words but these."""
+        fewer = copy.copy(self)
+        for follows in ("blocked_sizes", "is_blocked", "largest_loss"):
+            vars(fewer).pop(follows, None)
+        fewer.blocked = np.asarray(blocked, dtype=np.int64)
+        return fewer
+
+    @cached_property
+    def is_blocked(self) -> NDArray[np.bool_]:
+        """Which words are never drawn."""
+        is_blocked = np.zeros(len(self.space), dtype=np.bool_)
+        is_blocked[self.blocked] = True
+        return is_blocked
+
+    @cached_property
+    def blocked_sizes(self) -> NDArray[np.int32]:
+        """How many blocked words lie at each number of hops, a row for each word of the space."""
+        found = np.zeros((len(self.space), self.space.shells), dtype=np.int32)
+        everywhere = np.arange(len(self.space))
+        for part in blocks(len(self.blocked), SOURCES):
+            for hops in self.space.hops(self.blocked[part]):
+                found[everywhere, hops] += 1
+        return found
+
+    def allowed_sizes(self, ids: Ids) -> NDArray[np.int64]:
+        """Return how many words that may be drawn lie at each number of hops, a row for each word."""
+        return self._allowed(ids, self.space.shell_sizes(ids))
+
+    def _allowed(self, ids: Ids, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        return sizes - self.blocked_sizes[ids, : sizes.shape[1]] if len(self.blocked) else sizes
+
+    @cached_property
+    def largest_loss(self) -> float:
+        """The largest log-ratio between any two words for any output, computed from the shells where these are known.
+
+        Between two words it is half of ε times what their costs differ by, at most the cost of the farthest word, and
+        what the logarithms of their normalisers differ by. Where the shells of all words are not known, normalisers
+        are at most what they would be if every other word were a neighbour, and at least 1, or, for a word that is
+        never drawn itself, what its own shells say; see docs/guarantees.md.
+        """
+        diameter, rate = self.space.diameter, rate_of(self.epsilon)
+        costs = max(0.0, diameter - 1.0 + self.first)
+        if self.space.knows_shells:
+            log_totals = self._log_totals(np.arange(len(self.space)))
+            apart = float(log_totals.max() - log_totals.min())
+        else:
+            least = float(self._log_totals(self.blocked).min(initial=0.0)) if len(self.blocked) else 0.0
+            apart = math.log1p((len(self.space) - 1) * math.exp(-rate * self.first)) - least
+        # The margin covers what rounding does to sums of that many terms.
+        return min(self.epsilon * diameter, (rate * costs + apart) * (1.0 + 1e-9))
+
+    def _log_totals(self, ids: Ids) -> NDArray[np.float64]:
+        """Return the logarithms of these words' normalisers, over the words that may be drawn."""
+        sizes = self.allowed_sizes(ids)
+        return np.asarray(np.log(sizes @ np.exp(self.fall.logs(sizes.shape[1]))))
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
@@ -113,21 +176,81 @@ class Graph(ExponentialMechanism[GraphSpace]):
             drawn[part] = batch.restore(self._draw_batch(batch, entropy))
         return drawn
 
+    def draw_each(self, ids: Ids, seeds: Sequence[bytes]) -> NDArray[np.int64]:
+        """Replace each word by one that follows from its seed, all of them together."""
+        drawn = np.empty(len(ids), dtype=np.int64)
+        for part in blocks(len(ids), _TOKENS):
+            batch = Batch(ids[part], len(self.space))
+            own = np.frombuffer(b"".join(seeds[part]), dtype=np.uint8).reshape(len(batch), -1)
+            drawn[part] = batch.restore(self._draw_keyed(batch, batch.arrange(own)))
+        return drawn
+
+    def _draw_keyed(self, batch: Batch, seeds: NDArray[np.uint8]) -> NDArray[np.int64]:
+        bits = np.ascontiguousarray(seeds[:, :_SEED_USED]).view("<u8")
+        sizes, row, hops = self._hops(batch, uniform_from(bits[:, 0], bits[:, 1]))
+        # The 64 bits times the size of the shell, without the last 64 of the product: each word of the shell has
+        # its probability up to a factor of 1 + 2^-64 times that size, far less than what rounding does to it.
+        high, low = bits[:, 2] >> np.uint64(32), bits[:, 2] & np.uint64(0xFFFFFFFF)
+        of_shell = sizes[row, hops].astype(np.uint64)
+        ranks = (high * of_shell + ((low * of_shell) >> np.uint64(32))) >> np.uint64(32)
+        drawn = self._at_ranks(batch.words, row, hops, ranks.astype(np.int64))
+        again = self._not_allowed(drawn)
+        # The rest of a seed, which had no part in the shell or the first word, keys a stream of further words.
+        streams = {place: KeyedEntropy(seeds[place, _SEED_USED:].tobytes()) for place in again.tolist()}
+        while again.size:
+            tried = [streams[place].below(sizes[row[place], hops[place], None]) for place in again.tolist()]
+            drawn[again] = self._at_ranks(batch.words, row[again], hops[again], np.concatenate(tried))
+            again = again[self._not_allowed(drawn[again])]
+        return drawn
+
     def _draw_batch(self, batch: Batch, entropy: Entropy) -> NDArray[np.int64]:
+        sizes, row, hops = self._hops(batch, entropy.uniform(len(batch)))
+        drawn = self._words_at(batch.words, sizes, row, hops, entropy)
+        # A shell that was chosen has allowed words, which are equally likely: drawn again until it is one of them.
+        while (again := self._not_allowed(drawn)).size:
+            drawn[again] = self._words_at(batch.words, sizes, row[again], hops[again], entropy)
+        return drawn
+
+    def _hops(
+        self, batch: Batch, aims: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the shells of a batch's words, which of these rows is each draw's, and how many hops it goes.
+
+        The shells have their blocked words, too; which one is gone to is drawn by the others alone.
+        """
         # Summed from the far end, where the weights are smallest: each shell then has its probability to a relative
         # error of about 1e-10, however rare it is (docs/guarantees.md, "Numbers").
         sizes = self.space.shell_sizes(batch.words)
-        weights = sizes.astype(np.float64) * np.exp(self.fall.logs(sizes.shape[1]))
-        falling = choose(weights[:, ::-1], batch.starts, entropy.uniform(len(batch)))
-        hops = sizes.shape[1] - 1 - falling
-        row = np.repeat(np.arange(len(sizes)), batch.counts)
-        drawn = np.empty(len(batch), dtype=np.int64)
-        far = _better_guessed(sizes)[row, hops] if compiled() else np.zeros(len(batch), dtype=np.bool_)
-        drawn[far] = self._guess(batch.ids[far], hops[far], entropy)
+        weights = self._allowed(batch.words, sizes).astype(np.float64) * np.exp(self.fall.logs(sizes.shape[1]))
+        falling = choose(weights[:, ::-1], batch.starts, aims)
+        return sizes, np.repeat(np.arange(len(sizes)), batch.counts), sizes.shape[1] - 1 - falling
+
+    def _not_allowed(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return which of these draws are words that are never drawn."""
+        return np.flatnonzero(self.is_blocked[drawn]) if len(self.blocked) else np.empty(0, dtype=np.int64)
+
+    def _words_at(
+        self,
+        words: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        row: NDArray[np.int64],
+        hops: NDArray[np.int64],
+        entropy: Entropy,
+    ) -> NDArray[np.int64]:
+        """Return for each draw, in the order of its word's rows, any word so many hops away."""
+        drawn = np.empty(len(row), dtype=np.int64)
+        far = _better_guessed(sizes)[row, hops] if compiled() else np.zeros(len(row), dtype=np.bool_)
+        drawn[far] = self._guess(words[row[far]], hops[far], entropy)
         row, hops = row[~far], hops[~far]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(sizes)))])
-        drawn[~far] = self.space.search.at_hops(batch.words, starts, hops, entropy.below(sizes[row, hops]))
+        drawn[~far] = self._at_ranks(words, row, hops, entropy.below(sizes[row, hops]))
         return drawn
+
+    def _at_ranks(
+        self, words: NDArray[np.int64], row: NDArray[np.int64], hops: NDArray[np.int64], ranks: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return for each draw, in the order of its word's rows, the word of this rank so many hops away."""
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(words)))])
+        return self.space.search.at_hops(words, starts, hops, ranks)
 
     def _guess(self, ids: NDArray[np.int64], hops: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
         """Return for each word one so many hops away, by drawing from all words until one is."""

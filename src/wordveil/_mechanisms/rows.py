@@ -195,6 +195,10 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def arrange(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Put values, one for each id in the order in which the ids came, into the order of the batch."""
+        return values[self._order]
+
     def restore(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Put values, one for each id in the order of the batch, into the order in which the ids came."""
         restored = np.empty_like(values)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from wordveil.errors import InputError
-from wordveil.text import Veil
+from wordveil.errors import InputError, OptionError
+from wordveil.text import Document, Veil
 
-__all__ = ["check_texts", "veil_cells"]
+__all__ = ["check_texts", "veil_cells", "veil_rows"]
 
 
 def check_texts(cells: Sequence[Any], column: str, *, missing: Sequence[bool] | None = None) -> list[int]:
@@ -33,7 +34,52 @@ def check_texts(cells: Sequence[Any], column: str, *, missing: Sequence[bool] | 
 
 def veil_cells(veil: Veil, cells: Sequence[Any], column: str, *, missing: Sequence[bool] | None = None) -> list[Any]:
     """Return the cells veiled, in order; missing ones stay as they are. The parameters are those of `check_texts`."""
-    veiled, filled = list(cells), check_texts(cells, column, missing=missing)
-    for place, release in zip(filled, veil.many(veiled[place] for place in filled), strict=True):
-        veiled[place] = release.text
+    return veil_rows(veil, [cells], [column], missing=None if missing is None else [missing])[0]
+
+
+def veil_rows(
+    veil: Veil,
+    columns: Sequence[Sequence[Any]],
+    names: Sequence[str],
+    *,
+    missing: Sequence[Sequence[bool]] | None = None,
+    people: Sequence[Any] | None = None,
+) -> list[list[Any]]:
+    """Return the columns of a table veiled; missing cells stay as they are. A row is a record.
+
+    Parameters
+    ----------
+    veil : Veil
+        What veils them.
+    columns : sequence of sequences
+        The cells of each column: texts, and whatever stands for a missing one.
+    names : sequence of str
+        What to call each column in an error.
+    missing : sequence of sequences of bool, optional
+        Whether each cell of each column is missing; none is if not given.
+    people : sequence, optional
+        For a veil with ``once="person"``: whose each row is; None for somebody's own.
+    """
+    once = None if veil.once is None else veil.once.scope
+    if (once == "person") != (people is not None):
+        raise OptionError("a veil with once='person' and the column of the person go together: give both or neither.")
+    veiled = [list(cells) for cells in columns]
+    filled = [
+        (row, number)
+        for number, (cells, name) in enumerate(zip(veiled, names, strict=True))
+        for row in check_texts(cells, name, missing=None if missing is None else missing[number])
+    ]
+    filled.sort()  # row by row: the texts of a record are veiled together
+
+    def scope(row: int) -> str | None:
+        if once == "record":
+            return str(row)
+        if people is None:
+            return None
+        return f"row {secrets.token_hex(16)}" if people[row] is None else f"person {people[row]}"
+
+    scopes = {row: scope(row) for row, _ in filled}
+    documents = (Document(veiled[number][row], scope=scopes[row]) for row, number in filled)
+    for (row, number), release in zip(filled, veil.many(documents), strict=True):
+        veiled[number][row] = release.text
     return veiled

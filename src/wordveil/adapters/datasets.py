@@ -13,7 +13,7 @@ from wordveil.extras import needs
 needs("datasets", "datasets", "wordveil.adapters.datasets")
 from datasets import Dataset, IterableDataset
 
-from wordveil.adapters._cells import veil_cells
+from wordveil.adapters._cells import veil_rows
 from wordveil.text import Veil
 
 __all__ = ["VeilBatch", "privatize"]
@@ -33,24 +33,35 @@ class VeilBatch:
         What veils the texts.
     columns : str or sequence of str
         The columns to veil.
+    person : str, optional
+        For a veil with ``once="person"``: the column that says whose a row is; None there is somebody's own.
     """
 
-    def __init__(self, veil: Veil, columns: str | Sequence[str]) -> None:
-        self.veil = veil
+    def __init__(self, veil: Veil, columns: str | Sequence[str], person: str | None = None) -> None:
+        self.veil, self.person = veil, person
         self.columns = [columns] if isinstance(columns, str) else list(columns)
 
     def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
         """Return the veiled columns of a batch."""
-        return {
-            column: veil_cells(
-                self.veil, batch[column], f"the column {column!r}", missing=[cell is None for cell in batch[column]]
-            )
-            for column in self.columns
-        }
+        cells = [batch[column] for column in self.columns]
+        veiled = veil_rows(
+            self.veil,
+            cells,
+            [f"the column {column!r}" for column in self.columns],
+            missing=[[cell is None for cell in column] for column in cells],
+            people=None if self.person is None else batch[self.person],
+        )
+        return dict(zip(self.columns, veiled, strict=True))
 
 
 def privatize(
-    dataset: DatasetT, veil: Veil, columns: str | Sequence[str], *, batch_size: int = 1000, keep_in_memory: bool = True
+    dataset: DatasetT,
+    veil: Veil,
+    columns: str | Sequence[str],
+    *,
+    person: str | None = None,
+    batch_size: int = 1000,
+    keep_in_memory: bool = True,
 ) -> DatasetT:
     """Return the dataset with columns veiled; other columns and the types of all stay.
 
@@ -65,6 +76,8 @@ def privatize(
         What veils them.
     columns : str or sequence of str
         The columns to veil.
+    person : str, optional
+        For a veil with ``once="person"``: the column that says whose a row is; None there is somebody's own.
     batch_size : int
         How many rows to veil together.
     keep_in_memory : bool
@@ -79,15 +92,15 @@ def privatize(
     """
     if isinstance(dataset, dict):
         parts = {
-            name: privatize(part, veil, columns, batch_size=batch_size, keep_in_memory=keep_in_memory)
+            name: privatize(part, veil, columns, person=person, batch_size=batch_size, keep_in_memory=keep_in_memory)
             for name, part in dataset.items()
         }
         return type(dataset)(parts)
-    function = VeilBatch(veil, columns)
+    function = VeilBatch(veil, columns, person)
     if not isinstance(dataset, (Dataset, IterableDataset)):
         raise OptionError(f"a {type(dataset).__name__} is not a dataset of the package datasets.")
     known = dataset.column_names
-    for column in function.columns:
+    for column in [*function.columns, *([] if person is None else [person])]:
         if known is not None and column not in known:
             raise OptionError(f"the dataset has no column {column!r}; it has {', '.join(known)}.")
     if isinstance(dataset, IterableDataset):

@@ -12,7 +12,7 @@ from wordveil.extras import needs
 needs("pandas", "pandas", "wordveil.adapters.pandas")
 import pandas as pd
 
-from wordveil.adapters._cells import veil_cells
+from wordveil.adapters._cells import veil_rows
 from wordveil.text import Veil
 
 __all__ = ["privatize"]
@@ -21,9 +21,15 @@ __all__ = ["privatize"]
 @overload
 def privatize(data: pd.Series, veil: Veil) -> pd.Series: ...
 @overload
-def privatize(data: pd.DataFrame, veil: Veil, columns: Hashable | Sequence[Hashable]) -> pd.DataFrame: ...
 def privatize(
-    data: pd.Series | pd.DataFrame, veil: Veil, columns: Hashable | Sequence[Hashable] | None = None
+    data: pd.DataFrame, veil: Veil, columns: Hashable | Sequence[Hashable], *, person: Hashable | None = None
+) -> pd.DataFrame: ...
+def privatize(
+    data: pd.Series | pd.DataFrame,
+    veil: Veil,
+    columns: Hashable | Sequence[Hashable] | None = None,
+    *,
+    person: Hashable | None = None,
 ) -> pd.Series | pd.DataFrame:
     """Return a copy with its texts veiled. Every call draws again, so keep the result and release it once.
 
@@ -38,6 +44,9 @@ def privatize(
         What veils them.
     columns : label or sequence of labels, optional
         Which columns of a DataFrame to veil.
+    person : label, optional
+        For a veil with ``once="person"``: the column of a DataFrame that says whose a row is. A row where it is missing
+        is somebody's own.
 
     Raises
     ------
@@ -55,34 +64,50 @@ def privatize(
     [False, True]
     """
     if isinstance(data, pd.Series):
-        if columns is not None:
-            raise OptionError("a Series has no columns to choose from: leave columns out.")
-        return _series(data, veil)
+        if columns is not None or person is not None:
+            raise OptionError("a Series has no columns to choose from: leave columns and person out.")
+        return _veiled([data], veil, None)[0]
     if columns is None:
         raise OptionError("columns must name the columns of the DataFrame to veil.")
     chosen = [columns] if isinstance(columns, (str, tuple)) or not isinstance(columns, Sequence) else list(columns)
-    for column in chosen:
+    for column in [*chosen, *([] if person is None else [person])]:
         found = (
             int((data.columns == column).sum()) if not isinstance(column, tuple) else list(data.columns).count(column)
         )
         if found != 1:
             raise OptionError(f"the table has {found} columns {column!r}; columns must name one each.")
+    people = None if person is None else data[person].astype(object).where(data[person].notna(), None).tolist()
     veiled = data.copy(deep=False)
-    for column in chosen:
-        veiled[column] = _series(data[column], veil)
+    for column, texts in zip(chosen, _veiled([data[column] for column in chosen], veil, people), strict=True):
+        veiled[column] = texts
     return veiled
 
 
-def _series(texts: pd.Series, veil: Veil) -> pd.Series:
-    categorical = isinstance(texts.dtype, pd.CategoricalDtype)
-    if categorical:
+def _veiled(columns: list[pd.Series], veil: Veil, people: list[Any] | None) -> list[pd.Series]:
+    plain = [_plain(texts) for texts in columns]
+    names = ["the series" if texts.name is None else f"the column {texts.name!r}" for texts in columns]
+    cells = veil_rows(
+        veil,
+        [texts.tolist() for texts in plain],
+        names,
+        missing=[texts.isna().tolist() for texts in plain],
+        people=people,
+    )
+    veiled = [
+        pd.Series(values, index=texts.index, name=texts.name, dtype=texts.dtype)
+        for values, texts in zip(cells, plain, strict=True)
+    ]
+    return [
+        one.astype("category") if isinstance(texts.dtype, pd.CategoricalDtype) else one
+        for one, texts in zip(veiled, columns, strict=True)
+    ]
+
+
+def _plain(texts: pd.Series) -> pd.Series:
+    """Return the cells of a column as they are, not as categories."""
+    if isinstance(texts.dtype, pd.CategoricalDtype):
         texts = texts.astype(object)
-    if (
-        not (pd.api.types.is_object_dtype(texts.dtype) or pd.api.types.is_string_dtype(texts.dtype))
-        and texts.notna().any()
-    ):
+    is_text = pd.api.types.is_object_dtype(texts.dtype) or pd.api.types.is_string_dtype(texts.dtype)
+    if not is_text and texts.notna().any():
         raise InputError(f"the column has the dtype {texts.dtype}; it must hold text.")
-    name = "the series" if texts.name is None else f"the column {texts.name!r}"
-    cells: list[Any] = veil_cells(veil, texts.tolist(), name, missing=texts.isna().tolist())
-    veiled = pd.Series(cells, index=texts.index, name=texts.name, dtype=texts.dtype)
-    return veiled.astype("category") if categorical else veiled
+    return texts

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import InputError
+from wordveil.errors import InputError, OptionError
 from wordveil.extras import needs
 
 needs("sklearn", "sklearn", "wordveil.adapters.sklearn")
@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from wordveil._mechanisms import mechanism as make_mechanism
-from wordveil.adapters._cells import check_texts, veil_cells
+from wordveil.adapters._cells import check_texts, veil_rows
 from wordveil.reading import Reader
 from wordveil.spaces import load_space
 from wordveil.text import Veil
@@ -68,6 +68,8 @@ class VeilText(_OfTexts):
         What becomes of words outside the vocabulary.
     case : {"sentence", "lower", "copy"}
         How replacements are capitalised.
+    once : {"record", "file"} or None
+        Draw equal words of a row, or of all rows that are ever transformed, once; see `wordveil.Veil`.
     random_state : int, optional
         A seed, for experiments; leaves no guarantee.
     unproven : bool
@@ -102,6 +104,7 @@ class VeilText(_OfTexts):
         words: Any = None,
         oov: str = "replace",
         case: str = "sentence",
+        once: str | None = "record",
         random_state: int | None = None,
         unproven: bool = False,
     ) -> None:
@@ -113,6 +116,7 @@ class VeilText(_OfTexts):
         self.words = words
         self.oov = oov
         self.case = case
+        self.once = once
         self.random_state = random_state
         self.unproven = unproven
 
@@ -127,6 +131,8 @@ class VeilText(_OfTexts):
             There for scikit-learn's interface.
         """
         self._check(X, reset=True)
+        if self.once == "person":
+            raise OptionError("scikit-learn does not say whose a row is; use once='record' or once='file'.")
         made = make_mechanism(self.mechanism, load_space(self.space), epsilon=self.epsilon, **(self.options or {}))
         self.veil_ = Veil(
             made,
@@ -134,6 +140,7 @@ class VeilText(_OfTexts):
             words=self.words,
             oov=self.oov,
             case=self.case,
+            once=self.once,
             seed=self.random_state,
             unproven=self.unproven,
         )
@@ -149,9 +156,11 @@ class VeilText(_OfTexts):
         """
         check_is_fitted(self)
         cells = self._check(X, reset=False)
-        veiled = np.empty(cells.size, dtype=object)
-        veiled[:] = veil_cells(self.veil_, cells.ravel().tolist(), "X")
-        return veiled.reshape(cells.shape)
+        table = cells.reshape(len(cells), -1)
+        veiled = np.empty(table.T.shape, dtype=object)
+        for place, column in enumerate(veil_rows(self.veil_, table.T.tolist(), ["X"] * table.shape[1])):
+            veiled[place, :] = column
+        return veiled.T.reshape(cells.shape)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns: those of a table, and ``text`` for texts one after another.

@@ -7,7 +7,7 @@ Nothing of spaCy is imported: a document is anything with ``text`` and ``ents``,
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from wordveil.errors import InputError, OptionError
@@ -38,7 +38,7 @@ class Annotated(NamedTuple):
     release: Release
 
 
-def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None) -> Annotated:
+def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None, *, scope: Hashable = None) -> Annotated:
     """Veil a document and return it with its spans moved.
 
     A veil with ``select="spans"`` veils the words of the spans and leaves the others alone; any other veil chooses the
@@ -53,6 +53,8 @@ def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None) -> 
     spans : iterable, optional
         Spans of the document, or tuples of start, end and, optionally, a label; the document's entities (``ents``) if
         not given.
+    scope : hashable, optional
+        For a veil with `once`: what the document belongs to, such as a person; see `wordveil.Document`.
 
     Raises
     ------
@@ -83,7 +85,7 @@ def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None) -> 
         if not 0 <= start <= end <= len(text):
             raise InputError("a span must have 0 <= start <= end <= the length of its text.")
     places = tuple((start, end) for start, end, _ in given) if veil.selection.kind == "spans" else None
-    release = veil.together([Document(text, places)])[0]
+    release = veil.together([Document(text, places, scope)])[0]
     return Annotated(release.text, _moved(given, release), release)
 
 

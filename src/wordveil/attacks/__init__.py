@@ -7,25 +7,30 @@ a text.
 - `attack_words`: optimal Bayesian inference of each word from its replacement and a public `Prior`, without context.
 - `attack_repeats`: the same from several draws of each word, as of a name that recurs or a text that is released again.
 - `attack_sentences`: the same with the words around it as context, by an `NgramModel`.
+- `attack_context`: each word by a `wordveil.Reader` of the whole release, on texts veiled here or as released.
 - `attack_vectors`: which word a released noisy vector stands for, and NADP's overlap estimate and skewness.
 """
 
+from wordveil.attacks.context import ContextAttack, Reliability, attack_context
 from wordveil.attacks.knowledge import Prior, Words, sentences_of, words_of
-from wordveil.attacks.language import NgramModel
 from wordveil.attacks.repeats import Repeat, RepeatAttack, attack_repeats
 from wordveil.attacks.sentences import SentenceAttack, attack_sentences
 from wordveil.attacks.vectors import VectorAttack, attack_released, attack_vectors
 from wordveil.attacks.words import WordAttack, attack_words
+from wordveil.reading.ngrams import NgramModel
 
 __all__ = [
+    "ContextAttack",
     "NgramModel",
     "Prior",
+    "Reliability",
     "Repeat",
     "RepeatAttack",
     "SentenceAttack",
     "VectorAttack",
     "WordAttack",
     "Words",
+    "attack_context",
     "attack_released",
     "attack_repeats",
     "attack_sentences",

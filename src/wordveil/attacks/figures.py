@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from wordveil.attacks.context import ContextAttack
 from wordveil.attacks.vectors import VectorAttack
 from wordveil.extras import new_figure
 from wordveil.stats import Estimate
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_overlaps", "draw_rates"]
+__all__ = ["draw_context", "draw_overlaps", "draw_rates"]
 
 
 def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str = "ε") -> Figure:
@@ -30,7 +32,11 @@ def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]],
         What it grows with.
     """
     figure = new_figure(6.0, 4.0)
-    axes = figure.add_subplot()
+    _rates(figure.add_subplot(), along, curves, title, axis)
+    return figure
+
+
+def _rates(axes: Axes, along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str) -> None:
     for name, rates in curves.items():
         found = sorted(zip(along, rates, strict=True), key=lambda point: point[0])
         reach = [
@@ -44,6 +50,46 @@ def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]],
     axes.set_ylim(-0.02, 1.02)
     axes.set_title(title)
     axes.legend(fontsize="small")
+
+
+def draw_context(epsilons: Sequence[float], attacks: Sequence[ContextAttack], title: str) -> Figure:
+    """Draw what a reader finds at each ε, and beside it how often it is right by what it states.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        The ε.
+    attacks : sequence of ContextAttack
+        What was found at each.
+    title : str
+        The title.
+    """
+    figure = new_figure(10.0, 4.0)
+    success, reliability = figure.subplots(1, 2)
+    labels = {"the output itself": "kept", "one word at a time": "alone", f"reader: {attacks[0].reader}": "in_context"}
+    curves = {label: [getattr(one, name) for one in attacks] for label, name in labels.items()}
+    _rates(success, epsilons, curves, title, "ε")
+    reliability.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--", label="as stated")
+    for epsilon, one in zip(epsilons, attacks, strict=True):
+        seen = [part for part in one.reliability if part.right.n]
+        reach = [
+            [max(0.0, part.right.value - part.right.low) for part in seen],
+            [max(0.0, part.right.high - part.right.value) for part in seen],
+        ]
+        reliability.errorbar(
+            [part.stated for part in seen],
+            [part.right.value for part in seen],
+            yerr=reach,
+            marker="o",
+            capsize=3,
+            label=f"ε = {epsilon:g}",
+        )
+    reliability.set_xlabel("probability that the reader states for its best guess")
+    reliability.set_ylabel("share right, with 95% intervals")
+    reliability.set_xlim(-0.02, 1.02)
+    reliability.set_ylim(-0.02, 1.02)
+    reliability.set_title("How far the reader's probabilities are to be believed")
+    reliability.legend(fontsize="small")
     return figure
 
 

@@ -12,65 +12,15 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.priors import log_prior
 from wordveil.errors import InputError, OptionError
-from wordveil.noise import Entropy
+from wordveil.reading.places import OUTSIDE, Cutter, Words
 from wordveil.spaces import Space, Vocabulary
 from wordveil.text import stop_words
-from wordveil.text.lookup import Lookup
-from wordveil.text.selection import Selection
-from wordveil.text.tokens import lookup_key, tokenise
+from wordveil.text.tokens import lookup_key
 
-__all__ = ["OUTSIDE", "Prior", "Words", "sentences_of", "words_of"]
-
-#: The id of a word outside the vocabulary.
-OUTSIDE = -1
+__all__ = ["Prior", "Words", "sentences_of", "words_of"]
 
 _SENTENCE_END = regex.compile(r"(?<=[.!?…][\p{Pe}\p{Pf}\"']*)\s+")
 _SMOOTHING = 0.5  # a word that the reference lacks counts as half an occurrence (Krichevsky & Trofimov)
-
-
-@dataclass(frozen=True)
-class Words:
-    """The words of some texts, one after the other.
-
-    Attributes
-    ----------
-    ids : array of int
-        Each word's id, -1 if it is not in the vocabulary.
-    hidden : array of bool
-        Whether a veil would replace the word; the others are released as they are.
-    text : array of int
-        Which text each word belongs to.
-    """
-
-    ids: NDArray[np.int64]
-    hidden: NDArray[np.bool_]
-    text: NDArray[np.int64]
-
-    @property
-    def targets(self) -> NDArray[np.int64]:
-        """The places of the words that a mechanism replaces: hidden, and in the vocabulary."""
-        return np.flatnonzero(self.hidden & (self.ids != OUTSIDE))
-
-    def sample_targets(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Choose places of words that a mechanism replaces, at random; all of them if there are no more."""
-        targets = self.targets
-        if not targets.size:
-            raise InputError(
-                "the text has no word that would be veiled and is in the space; choose another text or space."
-            )
-        return np.sort(entropy.generator.permutation(targets)[:count])
-
-    def grouped(self, owners: NDArray[np.int64]) -> Words:
-        """Return the same words as records of their owners, of whom the number is given for each text."""
-        return Words(self.ids, self.hidden, owners[self.text])
-
-    def runs(self) -> list[slice]:
-        """Return the longest stretches of one text without a word outside the vocabulary."""
-        inside = self.ids != OUTSIDE
-        changes = self.text[1:] != self.text[:-1]
-        begins = np.flatnonzero(inside & np.concatenate([[True], changes | ~inside[:-1]]))
-        ends = np.flatnonzero(inside & np.concatenate([changes | ~inside[1:], [True]]))
-        return [slice(first, last + 1) for first, last in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
 def words_of(texts: Iterable[str], vocabulary: Vocabulary, select: str = "content") -> Words:
@@ -91,18 +41,7 @@ def words_of(texts: Iterable[str], vocabulary: Vocabulary, select: str = "conten
     >>> found.ids.tolist(), found.hidden.tolist(), found.text.tolist()
     ([0, 1, 2, -1, 1], [False, True, False, True, True], [0, 0, 0, 0, 1])
     """
-    selection, lookup = Selection(select), Lookup(vocabulary)
-    ids: list[int] = []
-    hidden: list[bool] = []
-    lengths: list[int] = []
-    for text in texts:
-        tokens = tokenise(text)
-        found = [lookup.id(word, key) for word, key in zip(tokens.pieces[1::2], tokens.keys, strict=True)]
-        ids += [OUTSIDE if known is None else known for known in found]
-        hidden += selection.choose(tokens, None)
-        lengths.append(len(tokens.keys))
-    text_of_word = np.repeat(np.arange(len(lengths)), lengths)
-    return Words(np.array(ids, dtype=np.int64), np.array(hidden, dtype=np.bool_), text_of_word)
+    return Words.of(Cutter(vocabulary, select).cut(texts))
 
 
 def sentences_of(text: str) -> list[str]:
@@ -173,7 +112,7 @@ class Prior:
             How many suspects, the most frequent ones; all words by default.
         """
         hidden = np.bincount(reference.ids[reference.targets], minlength=len(space))
-        there = np.bincount(reference.ids[reference.ids != OUTSIDE], minlength=len(space))
+        there = np.bincount(reference.ids[reference.ids != OUTSIDE], minlength=len(space))[: len(space)]
         logs = np.log(hidden + _SMOOTHING)
         logs[(there > 0) & (hidden == 0)] = -np.inf
         return cls._top("reference text", logs, words)

@@ -17,6 +17,7 @@ import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
+from wordveil.attacks.context import SURE
 from wordveil.attacks.knowledge import Prior, Words
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
@@ -24,13 +25,11 @@ from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched, within
 from wordveil.stats import Estimate, plain
 
-__all__ = ["SURE", "TIMES", "Repeat", "RepeatAttack", "attack_repeats"]
+__all__ = ["TIMES", "Repeat", "RepeatAttack", "attack_repeats"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-#: From which probability of their best guess on the attacker counts as sure.
-SURE = 0.9
 #: How often words are drawn if nothing else is asked for.
 TIMES = (1, 2, 3, 5, 10)
 
@@ -182,13 +181,13 @@ def attack_repeats(
         prior=prior.name,
         exact=law.exact,
         suspects=len(prior.ids),
-        beyond=_share(~np.isin(once.ids, prior.ids), once.record),
-        blind=_share(once.ids == prior.likeliest, once.record),
+        beyond=Estimate.share_within(~np.isin(once.ids, prior.ids), once.record),
+        blind=Estimate.share_within(once.ids == prior.likeliest, once.record),
         uncertainty=float(scipy.special.entr(known).sum() / np.log(2.0)),
         revealed=revealed,
         words=_repeats(right[of_words], surest[of_words], asked, steps, once.record),
         names=_repeats(right[of_names], surest[of_names], asked, steps, again.record),
-        linked=_share(
+        linked=Estimate.share_within(
             np.take_along_axis(right[of_names], np.searchsorted(asked, linked)[:, None], axis=1)[:, 0], again.record
         ),
         places=float(again.places.mean()) if len(again.ids) else math.nan,
@@ -285,13 +284,12 @@ def _repeats(
         place = int(np.searchsorted(asked, number))
         sure = surest[:, place] >= SURE
         hits = right[:, place]
-        found.append(Repeat(number, _share(hits, record), _share(sure, record), _share(hits[sure], record[sure])))
+        found.append(
+            Repeat(
+                number,
+                Estimate.share_within(hits, record),
+                Estimate.share_within(sure, record),
+                Estimate.share_within(hits[sure], record[sure]),
+            )
+        )
     return tuple(found)
-
-
-def _share(hits: NDArray[np.bool_], record: NDArray[np.int64]) -> Estimate:
-    """Return the share of hits; the words of one record are no independent trials."""
-    _, group, trials = np.unique(record, return_inverse=True, return_counts=True)
-    if len(trials) == len(hits):
-        return Estimate.share(int(hits.sum()), len(hits))
-    return Estimate.share_of_groups(np.bincount(group, weights=hits, minlength=len(trials)), trials)

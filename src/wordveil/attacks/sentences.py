@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Mechanism
 from wordveil.attacks.knowledge import Prior, Words
-from wordveil.attacks.language import BigramDecoder, NgramModel, decode_trigrams
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore
+from wordveil.reading.ngrams import BigramDecoder, NgramModel, decode_trigrams
 from wordveil.stats import Estimate, plain
 
 __all__ = ["SentenceAttack", "attack_sentences"]
@@ -45,6 +46,9 @@ class SentenceAttack:
     held : Estimate
         The share of the exact bigram posterior that the trigram model's candidates hold; 1 for a bigram model, which
         looks at all words.
+    stretches : array of shape (stretches, 3)
+        For each stretch, how many hidden words it has, and how many of them are guessed right without context and with
+        it. The same texts, seed and number of tokens give the same stretches, so that two attacks can be compared.
     """
 
     order: int
@@ -56,10 +60,11 @@ class SentenceAttack:
     as_a_whole: Estimate
     whole_stretches: Estimate
     held: Estimate
+    stretches: NDArray[np.int64] = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values."""
-        return plain(vars(self))
+        return plain({name: value for name, value in vars(self).items() if name != "stretches"})
 
 
 def attack_sentences(
@@ -124,19 +129,18 @@ def attack_sentences(
         known, places = np.flatnonzero(~words.hidden[part]), np.flatnonzero(words.hidden[part])
         shown, originals = outputs[part], words.ids[part][places]
         likely = table[np.searchsorted(seen, shown[places])]
-        rows = np.zeros((len(shown), len(mechanism.space)))
+        rows = np.zeros((len(shown), model.words))
         rows[known, shown[known]] = 1.0
         rows[np.ix_(places, prior.ids)] = likely
-        decoded, belief = decoder.decode(rows)
-        covered = np.ones(len(rows))
+        decoded = decoder.decode(rows)
         if order == 3:
-            decoded, covered = decode_trigrams(model, rows, belief, candidates)
+            decoded = decode_trigrams(model, rows, decoded.belief, candidates)
         alone = prior.ids[(likely * weights).argmax(axis=1)]
         guesses = (shown[places], alone, decoded.likeliest[places], decoded.path[places])
         for counted, guess in zip(hits.values(), guesses, strict=True):
             counted.append(int((guess == originals).sum()))
         trials.append(len(places))
-        held.append(covered[places])
+        held.append(decoded.held[places])
     counts, long = np.array(trials), np.array(trials) > 1
     whole = (np.array(hits["as_a_whole"]) == counts)[long]
     return SentenceAttack(
@@ -146,6 +150,7 @@ def attack_sentences(
         **{name: Estimate.share_of_groups(np.array(found), counts) for name, found in hits.items()},
         whole_stretches=Estimate.share(int(whole.sum()), len(whole)),
         held=Estimate.mean(np.concatenate(held)),
+        stretches=np.column_stack([counts, hits["alone"], hits["in_context"]]),
     )
 
 

@@ -1,5 +1,6 @@
 """What an ε means for a mechanism on a space, and which ε to choose."""
 
+from wordveil._mechanisms.attackers import Figure, OnProse, strongest
 from wordveil._mechanisms.laws import Effort, PerWord
 from wordveil.calibration.calibrate import Answer, Calibration, calibrate
 from wordveil.calibration.matching import MATCHED, Side, match, side
@@ -13,9 +14,11 @@ __all__ = [
     "Answer",
     "Calibration",
     "Effort",
+    "Figure",
     "Maker",
     "Measurement",
     "Meter",
+    "OnProse",
     "PerWord",
     "Side",
     "Span",
@@ -27,4 +30,5 @@ __all__ = [
     "side",
     "solve",
     "span_of",
+    "strongest",
 ]

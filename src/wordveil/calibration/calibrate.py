@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms.attackers import Figure
 from wordveil._mechanisms.laws.store import keep, kept
 from wordveil.calibration.measurement import Measurement
-from wordveil.calibration.meter import Meter, Span, span_of
-from wordveil.calibration.targets import Target, solve
+from wordveil.calibration.meter import Maker, Meter, Span, span_of
+from wordveil.calibration.targets import Own, Target, solve, within_reach
 from wordveil.calibration.wording import advice, meaning
 from wordveil.errors import InputError
 from wordveil.noise import Entropy
+from wordveil.stats import Estimate
 
-__all__ = ["Answer", "Calibration", "calibrate", "example_words"]
+__all__ = ["Answer", "Attack", "Calibration", "calibrate", "example_words"]
 
-#: What is looked for if nothing else is: an attacker who knows word frequencies guesses at most one word in ten.
-DEFAULT_TARGET = Target("adversary-frequency", 0.1)
+#: What is looked for if nothing else is: the strongest attacker at hand guesses at most one word in ten.
+DEFAULT_TARGET = Target("attacker", 0.1)
 
+#: Attacks texts veiled by a mechanism, and returns the share of the words that were guessed.
+Attack: TypeAlias = Callable[[Mechanism[Any]], Estimate]
+
+_READER = "an attacker who reads words in context"
 _POINTS = 10
 _SHOWN = 4
 # The words of the WSDM paper's Table 1, and others where a vocabulary lacks them.
@@ -112,6 +119,7 @@ def calibrate(
     *,
     words: Sequence[str] = (),
     points: int = _POINTS,
+    attack: Attack | None = None,
 ) -> Calibration:
     """Find out what ε means for a mechanism, and which ε meets some targets.
 
@@ -127,16 +135,26 @@ def calibrate(
         Words to show examples of.
     points : int
         How many ε to look at if none is given.
+    attack : callable, optional
+        Attacks texts of your own that were veiled by the mechanism it is given, and returns the share of the words that
+        were guessed. It is tried at the ε that are asked for and at the one that is recommended, and the target
+        ``attacker`` counts it. Nothing of it is cached.
     """
     if not epsilons and not targets:
         targets = (DEFAULT_TARGET,)
+    own = None if attack is None else _Own(meter.make, attack)
     span = span_of(meter) if targets or not epsilons else None
-    answers = [] if span is None else [Answer(target, _solved(meter, target, span)) for target in targets]
+    answers = [] if span is None else [Answer(target, _solved(meter, target, span, own)) for target in targets]
     wanted = {float(epsilon) for epsilon in epsilons} or set(span.grid(points) if span else ())
     recommended = min((answer.epsilon for answer in answers), default=0.0)
     if 0.0 < recommended < np.inf:
         wanted.add(recommended)
     measurements = meter.measure(sorted(wanted))
+    shown = recommended if 0.0 < recommended < np.inf else measurements[-1].epsilon
+    for place, found in enumerate(measurements):
+        asked = found.epsilon == shown or found.epsilon in set(map(float, epsilons))
+        bits = meter.bits(found.epsilon) if found.bits is None and found.epsilon == shown else found.bits
+        measurements[place] = replace(found, own=own(found.epsilon) if own and asked else None, bits=bits)
     return Calibration(
         meter,
         measurements,
@@ -146,13 +164,30 @@ def calibrate(
     )
 
 
-def _solved(meter: Meter, target: Target, span: Span) -> float:
+def _solved(meter: Meter, target: Target, span: Span, own: Own | None) -> float:
+    if target.kind == "attacker":  # curves may change with the version, and one's own texts are kept nowhere
+        alone = _solved(meter, Target("adversary-frequency", target.bound), span, None)
+        return within_reach(meter, target.bound, alone, own)
     key = {"what": "answer", **meter.identity, "target": [target.kind, target.bound, target.share]}
     found = kept(key)
     if found is None:
         found = {"epsilon": np.array(solve(meter, target, span))}
         keep(key, found)
     return float(found["epsilon"])
+
+
+class _Own:
+    """An attack on texts of one's own, tried once at each ε."""
+
+    def __init__(self, make: Maker, attack: Attack) -> None:
+        self._make, self._attack = make, attack
+        self._known: dict[float, Figure] = {}
+
+    def __call__(self, epsilon: float) -> Figure:
+        if epsilon not in self._known:
+            found = self._attack(self._make(epsilon))
+            self._known[epsilon] = Figure.of(found, _READER, "your texts", uses_context=True)
+        return self._known[epsilon]
 
 
 def example_words(meter: Meter) -> list[str]:

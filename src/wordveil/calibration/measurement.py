@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.attackers import ALONE, Figure, OnProse
 from wordveil._mechanisms.laws import PerWord
 from wordveil.spaces import Vocabulary
 from wordveil.stats import Estimate
@@ -57,6 +58,12 @@ class Measurement:
         learner achieves on fresh draws to what the counted frequencies promise, the truth lying between.
     below : PerWord, optional
         The same as `inputs`, counting only the inputs below the output in a hyperbolic hierarchy.
+    prose : OnProse, optional
+        What attackers got on public prose, where that was measured in advance.
+    own : Figure, optional
+        What the attacker with context got out of texts of one's own, where these were given.
+    bits : float, optional
+        How many bits an output reveals about its word if all words are equally likely.
     """
 
     epsilon: float
@@ -75,6 +82,31 @@ class Measurement:
     uniform: Estimate
     frequency: Estimate
     below: PerWord | None = None
+    prose: OnProse | None = None
+    own: Figure | None = None
+    bits: float | None = None
+
+    @property
+    def alone(self) -> Figure:
+        """The attacker without context, who knows word frequencies."""
+        return Figure.of(self.frequency, ALONE)
+
+    @property
+    def attackers(self) -> list[Figure]:
+        """Every attacker at hand who knows word frequencies, from the weakest to the strongest."""
+        found = [self.alone, *(self.prose.figures if self.prose else ()), *([self.own] if self.own else [])]
+        return sorted(found, key=lambda figure: figure.value)
+
+    @property
+    def strongest(self) -> Figure:
+        """The attacker at hand who guesses most."""
+        return self.attackers[-1]
+
+    @property
+    def context(self) -> Figure | None:
+        """The strongest attacker with context on public prose; None if none was tried at this ε."""
+        found = [figure for figure in (self.prose.figures if self.prose else ()) if figure.uses_context]
+        return found[-1] if found else None
 
     def summary(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Sum everything up in plain values for JSON."""
@@ -85,6 +117,11 @@ class Measurement:
                 facts["adversary"][name] = told
             else:
                 facts[name] = told
+        facts["strongest"] = self.strongest.to_dict()
+        facts["attackers"] = [figure.to_dict() for figure in self.attackers]
+        facts["bits"] = self.bits
+        facts["repeats"] = self.prose.to_dict()["repeats"] if self.prose else []
+        facts["stayed"] = self.prose.to_dict()["stayed"] if self.prose else None
         return facts
 
     def point(self) -> dict[str, float]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism, mechanism
+from wordveil._mechanisms.attackers import AttackCurve, attack_curve
 from wordveil._mechanisms.laws import Effort, Law, PerWord, Question, sample
 from wordveil._mechanisms.laws.store import keep, kept
 from wordveil._mechanisms.priors import log_prior
@@ -184,7 +185,32 @@ class Meter:
             measured = self._measured(law, watch)
             keep(self.key(measured.epsilon), measured.to_arrays())
             found[missing[number]] = measured
-        return [found[epsilon] for epsilon in epsilons]
+        return [self._with_prose(found[epsilon]) for epsilon in epsilons]
+
+    @cached_property
+    def curve(self) -> AttackCurve | None:
+        """What attackers got out of just this mechanism on public prose; None if it was not measured in advance."""
+        return attack_curve(self.probe)
+
+    def _with_prose(self, measured: Measurement) -> Measurement:
+        """Add what was measured in advance, which is never kept with the rest: a new version may bring new curves."""
+        prose = None if self.curve is None else self.curve.at(measured.epsilon)
+        return replace(measured, prose=prose, bits=None if prose is None else prose.bits)
+
+    def bits(self, epsilon: float) -> float | None:
+        """Return how many bits an output reveals if all words are equally likely; None where that is not known exactly.
+
+        It is computed from the probabilities of every word, which takes a minute or so with 50,000 words.
+        """
+        if not self.exact:
+            return None
+        key = {**self.key(epsilon), "what": "bits"}
+        arrays = kept(key)
+        if arrays is None:
+            law = self.laws([epsilon])[0]
+            arrays = {"bits": np.array(law.information(np.ones(len(self.space)), self.watch).value)}
+            keep(key, arrays)
+        return float(arrays["bits"])
 
     def _measured(self, law: Law, watch: Watch) -> Measurement:
         outputs = sample(len(self.space), self.effort.outputs, self.effort.seed)

@@ -11,9 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from wordveil import __version__
+from wordveil._mechanisms.attackers import Figure
 from wordveil.calibration.calibrate import Calibration
 from wordveil.calibration.figures import Curve, averages, histograms, inline, panels
-from wordveil.calibration.wording import ATTACKER, meaning, near_loss, percent, success
+from wordveil.calibration.wording import caption, meaning, near_loss, percent, success
 
 __all__ = ["page"]
 
@@ -31,18 +32,21 @@ def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
     )
     environment.filters |= {
+        "bits": _bits,
         "loss": near_loss,
         "median": lambda values: float(np.median(values)),
         "number": _number,
         "percent": percent,
+        "share": _share,
         "success": success,
     }
     return environment.get_template("page.html").render(
         advice=calibration.advice(),
-        attacker=ATTACKER.replace("`", ""),
+        attacker=caption(calibration.measurements).replace("`", ""),
         described=meter.probe.describe(),
         examples=sorted(calibration.examples.items()),
         found=calibration,
+        has_own=any(one.own for one in calibration.measurements),
         label=curve.label,
         meaning=meaning(shown, meter.vocabulary, meter.effort.draws),
         meter=meter,
@@ -53,6 +57,14 @@ def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:
         today=datetime.now(timezone.utc).date().isoformat(),
         version=__version__,
     )
+
+
+def _bits(bits: float | None) -> str:
+    return "-" if bits is None else f"{bits:.1f}"
+
+
+def _share(figure: Figure | None) -> str:
+    return "-" if figure is None else figure.share()
 
 
 def _number(value: float) -> str:

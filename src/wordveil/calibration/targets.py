@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.attackers import Figure
 from wordveil._mechanisms.laws import PerWord
 from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.meter import Meter, Span
@@ -15,7 +17,12 @@ from wordveil.calibration.search import largest_epsilon
 from wordveil.errors import OptionError
 from wordveil.rounding import round_down
 
-__all__ = ["TARGETS", "Target", "solve"]
+__all__ = ["TARGETS", "Own", "Target", "solve", "within_reach"]
+
+#: What an attacker gets out of texts of one's own at an ε.
+Own: TypeAlias = Callable[[float], Figure]
+
+_OWN = 0.05  # how finely an ε is looked for where each takes an attack on texts: no finer than the attack is sure
 
 
 @dataclass(frozen=True)
@@ -24,14 +31,14 @@ class Rule:
 
     part: Callable[[Measurement], PerWord | float]  # takes its quantity out of a measurement
     is_probability: bool = False  # whether the bound is a probability
-    wants_more: bool = False  # whether the quantity must be at least the bound, not at most
 
 
 #: What can be demanded.
 TARGETS = {
     "stays": Rule(lambda measured: measured.stays, is_probability=True),
     "stays-mean": Rule(lambda measured: measured.stays.mean, is_probability=True),
-    "alternatives": Rule(lambda measured: measured.distinct, wants_more=True),
+    "alternatives": Rule(lambda measured: measured.distinct),
+    "attacker": Rule(lambda measured: max(figure.high for figure in measured.attackers), is_probability=True),
     "adversary": Rule(lambda measured: measured.uniform.high, is_probability=True),
     "adversary-frequency": Rule(lambda measured: measured.frequency.high, is_probability=True),
     "near-loss": Rule(lambda measured: measured.near_loss),
@@ -84,6 +91,7 @@ class Target:
         return {
             "stays-mean": f"words stay themselves at most {percent} of the time on average",
             "alternatives": f"at least {self.bound:g} different words come out in {draws:,} draws{each}",
+            "attacker": f"the strongest attacker at hand guesses at most {percent} of the words",
             "adversary": f"an attacker who looks at one word at a time guesses at most {percent} of the words",
             "adversary-frequency": f"an attacker who knows word frequencies and looks at one word at a time guesses "
             f"at most {percent} of the words",
@@ -100,13 +108,8 @@ class Target:
         part = TARGETS[self.kind].part(measurement)
         return len(part.ids) if isinstance(part, PerWord) else None
 
-    def met(self, measurement: Measurement) -> bool:
-        """Say whether a measurement meets it."""
-        value = self.value(measurement)
-        return value >= self.bound if TARGETS[self.kind].wants_more else value <= self.bound
 
-
-def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0) -> float:
+def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0, own: Own | None = None) -> float:
     """Return the largest ε that meets a target, rounded down to three digits; 0 if none does, infinity if all do.
 
     Where figures are estimated the answer errs on the safe side: a target must be met by some standard errors, and the
@@ -122,7 +125,12 @@ def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0) -> flo
         Where to look first.
     sure : float
         By how many standard errors an estimate must meet the target.
+    own : callable, optional
+        What an attacker with context gets out of texts of one's own at an ε, for the target ``attacker``.
     """
+    if target.kind == "attacker":
+        alone = solve(meter, Target("adversary-frequency", target.bound), span, sure=sure)
+        return within_reach(meter, target.bound, alone, own)
     low, high = span.low, span.high
     holds, narrowed = _at_once(meter, target, sure), None
     if target.kind in ("stays", "alternatives"):
@@ -135,6 +143,30 @@ def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0) -> flo
             low, high = 0.75 * about, 1.05 * about
     return round_down(
         largest_epsilon(holds, low, high, batch=meter.law.batch, tolerance=meter.law.tolerance, narrowed=narrowed)
+    )
+
+
+def within_reach(meter: Meter, bound: float, alone: float, own: Own | None = None) -> float:
+    """Return the largest ε at which no attacker at hand guesses more, from that of the attacker without context.
+
+    Parameters
+    ----------
+    meter : Meter
+        What measures the mechanism, and knows what was measured in advance.
+    bound : float
+        The share of the words.
+    alone : float
+        The largest ε at which an attacker who looks at one word at a time guesses no more.
+    own : callable, optional
+        What an attacker with context gets out of texts of one's own at an ε.
+    """
+    found = alone if meter.curve is None else min(alone, meter.curve.largest(bound))
+    if own is None or not 0.0 < found < np.inf or own(found).high <= bound:
+        return found
+    return round_down(
+        largest_epsilon(
+            lambda tried: [own(epsilon).high <= bound for epsilon in tried], found / 2.0, found, tolerance=_OWN
+        )
     )
 
 

@@ -6,32 +6,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from wordveil._mechanisms.attackers import bits_sentence
 from wordveil._mechanisms.laws import PerWord
 from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.targets import Target
+from wordveil.rounding import percent
 from wordveil.spaces import Vocabulary
 from wordveil.stats import Estimate
 
-__all__ = ["ATTACKER", "advice", "meaning", "near_loss", "percent", "success"]
+__all__ = ["ATTACKER", "advice", "caption", "meaning", "near_loss", "percent", "success"]
 
-#: Whose success a calibration states; shown with every table of it.
+#: Whose success a match is by.
 ATTACKER = (
     "The attacker knows the mechanism and looks at one word at a time. Context and repetition would help them; "
-    "`wordveil attack sentence` and `wordveil attack repeats` measure by how much."
+    "`wordveil attack context` and `wordveil attack repeats` measure by how much."
 )
-
-
-def percent(share: float) -> str:
-    """Write a share as a percentage, with more digits where it is small, and 100% only if it is exactly that.
-
-    Examples
-    --------
-    >>> percent(0.1234), percent(0.00456), percent(0.99999), percent(1.0)
-    ('12.3%', '0.46%', '>99.9%', '100%')
-    """
-    if 0.9995 <= share < 1.0:
-        return ">99.9%"
-    return f"{100 * share:.3g}%" if share >= 0.01 or share == 0 else f"{100 * share:.2g}%"
+_NO_CONTEXT = (
+    "No attacker with context was measured here in advance. Context raises this figure, most of all where texts are "
+    "alike; `wordveil attack context` measures it on texts of yours."
+)
 
 
 def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[str]:
@@ -46,13 +39,44 @@ def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[s
         f"{percent(stays.worst)}.",
         f"In {draws:,} draws the median word has {np.median(distinct.values):,.0f} different outputs; {fewest!r} has "
         f"the fewest, {distinct.worst:,.0f}.",
-        f"An attacker who knows the mechanism guesses the original word right {success(measured.uniform)} of the time "
-        f"if all words are equally likely, and {success(measured.frequency)} if they know word frequencies, looking at "
-        f"one word at a time (among {measured.uniform.n:,} words); context and repetition would help them.",
+        *_attackers(measured, len(vocabulary)),
         _loss(measured),
         f"Of all words, {percent(measured.kept.value)} are kept, {percent(measured.near.value)} become one of their "
         f"most similar words, and {percent(measured.far.value)} become another word.",
     ]
+
+
+def _attackers(measured: Measurement, words: int) -> list[str]:
+    """Say what attackers get: the strongest first, then the others, bits, and what repetition does."""
+    first, *others = reversed(measured.attackers)
+    said = [first.sentence()]
+    if measured.context is None and measured.own is None:
+        said.append(_NO_CONTEXT)
+    said += [figure.sentence() for figure in others if figure.uses_context]
+    said.append(
+        f"Without context, the best guess from one output is right {success(measured.uniform)} of the time if all "
+        f"words are equally likely, and {success(measured.frequency)} for an attacker who knows word frequencies "
+        f"(among {measured.uniform.n:,} words)."
+    )
+    if measured.prose is not None:
+        said += measured.prose.sentences()[1:]
+    elif measured.bits is not None:
+        said.append(bits_sentence(measured.bits, float(np.log2(words))))
+    return said
+
+
+def caption(measured: Sequence[Measurement]) -> str:
+    """Say who the attackers of a table are."""
+    said = ["Attackers know the mechanism and word frequencies. One word: they look at one word at a time."]
+    context = next((found.context for found in measured if found.context), None)
+    own = next((found.own for found in measured if found.own), None)
+    if context is not None:
+        said.append(f"In context: {context.attacker}, tried on {context.on}.")
+    if own is not None:
+        said.append("Your texts: the same on the texts you gave.")
+    if context is None and own is None:
+        said.append("Context raises these figures; `wordveil attack context` measures by how much.")
+    return " ".join([*said, "Texts that are alike, and repeated words, give away more."])
 
 
 def success(attacker: Estimate) -> str:
@@ -89,7 +113,11 @@ def advice(
         return []
     impossible = [target for target, epsilon in answers if epsilon == 0]
     if impossible:
-        return [f"No ε meets this target: {target.sentence(draws)}." for target in impossible]
+        return [
+            f"No ε {'at which attackers were measured ' if target.kind == 'attacker' else ''}meets this target: "
+            f"{target.sentence(draws)}."
+            for target in impossible
+        ]
     if measured is None:
         return ["Every ε that was tried meets the targets, so they rule nothing out."]
     said = [f"Choose ε = {measured.epsilon:g}."]
@@ -98,5 +126,13 @@ def advice(
         words = target.words(measured)
         sampled = words is not None and words < len(vocabulary)
         on = f" (measured on {words:,} words drawn at random)" if sampled else ""
-        said.append(f"{when} {target.sentence(draws)}{on}.")
+        said.append(f"{when} {target.sentence(draws)}{on}{_limit(target, measured)}.")
     return [*said, f"At ε = {measured.epsilon:g}:", *meaning(measured, vocabulary, draws)]
+
+
+def _limit(target: Target, measured: Measurement) -> str:
+    """Say which attacker a target had to be met by."""
+    if target.kind != "attacker":
+        return ""
+    who = max(measured.attackers, key=lambda figure: figure.high)
+    return f"; the strongest is {who.attacker}{f', on {who.on}' if who.on else ''}"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
+from typer import Argument, Option
 
 from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
@@ -16,8 +16,12 @@ from wordveil.errors import FileError, OptionError
 from wordveil.extras import check_can_draw, needs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wordveil._mechanisms import Mechanism
     from wordveil.calibration import Calibration
     from wordveil.calibration.figures import Curve
+    from wordveil.stats import Estimate
 
 __all__ = ["Quiet", "calibrate", "number_of_words"]
 
@@ -28,6 +32,14 @@ Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
 
 
 def calibrate(
+    texts: Annotated[
+        Path | None,
+        Argument(
+            help="Texts of yours, a file or folder: attacked at the ε that are given and at the one that is "
+            "recommended, with context.",
+            show_default=False,
+        ),
+    ] = None,
     mechanism: options.MechanismName = "graph",
     space: options.SpaceName = "glove-50k",
     normalise: options.Normalise = False,
@@ -43,6 +55,14 @@ def calibrate(
     alternatives: Annotated[
         float | None, Option(metavar="N", help="Target: every word has at least this many distinct outputs.")
     ] = None,
+    attacker: Annotated[
+        float | None,
+        Option(
+            metavar="P",
+            help="Target: the strongest attacker at hand guesses right at most this often: with context, "
+            "and on your texts if there are any. The default, with 0.1.",
+        ),
+    ] = None,
     adversary: Annotated[
         float | None,
         Option(
@@ -56,6 +76,17 @@ def calibrate(
         float | None,
         Option(metavar="X", help="Target: an output changes the odds between similar words by at most e^X."),
     ] = None,
+    column: Annotated[str | None, Option("--column", "-c", help="The column of your texts, in a table.")] = None,
+    select: Annotated[
+        str, Option(help="Which words of your texts are veiled: content (all but function words) or all.")
+    ] = "content",
+    reader: Annotated[
+        str,
+        Option(
+            help="What the attacker on your texts has: context (a network fitted on the veiled texts; needs PyTorch), "
+            "language (an English trigram model; needs the extra trigram), or, without context, population or table."
+        ),
+    ] = "context",
     share: Annotated[
         float, Option(help="The share of words that must meet --stays, --alternatives and --near-loss.")
     ] = 1.0,
@@ -96,7 +127,9 @@ def calibrate(
 
       wordveil calibrate --epsilon 2 --epsilon 4
 
-      wordveil calibrate --stays 0.5 --adversary 0.2 --html report.html
+      wordveil calibrate --attacker 0.15 --stays 0.5 --html report.html
+
+      wordveil calibrate answers.csv --column text --epsilon 4
 
       wordveil calibrate --mechanism laplace --alternatives 300 --words 2000 --figures laplace.png
     """
@@ -110,6 +143,7 @@ def calibrate(
         "stays": stays,
         "stays-mean": stays_mean,
         "alternatives": alternatives,
+        "attacker": attacker,
         "adversary": adversary,
         "adversary-frequency": adversary_frequency,
         "near-loss": near_loss,
@@ -119,7 +153,7 @@ def calibrate(
         words=number_of_words(words), draws=draws, eta=eta, gamma=gamma, adversary_words=adversary_words, seed=seed
     )
     drawn = pictures_of(figures, *_PICTURES)
-    check_writable(html, output, *drawn, inputs=(space, *(compare or ())), overwrite=overwrite)
+    check_writable(html, output, *drawn, inputs=(space, texts, *(compare or ())), overwrite=overwrite)
     if html is not None:
         check_can_draw()
         needs("jinja2", "plots", "an HTML report")
@@ -128,18 +162,41 @@ def calibrate(
         raise OptionError("--share must lie above 0 and be at most 1.")
     if alternatives is not None and alternatives > draws:
         raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
+    if texts is None and column is not None:
+        raise OptionError("--column needs texts of yours: name their file.")
     opened = on_engine(load_space(space, normalise=normalise), engine)
     make = calibration.maker(mechanism, opened, **parse_options(option))
     with ProgressBar("calibrating", quiet=quiet) as progress:
         meter = calibration.meter_for(make, opened, settings, progress.watch)
         check_runs(meter.probe, engine)
-        found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points)
+        attack = None if texts is None else _attack(texts, column, select, reader, seed, progress)
+        found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points, attack=attack)
         facts = found.to_dict()
     _write(found, facts, drawn, html, output, others)
     if as_json:
         print_facts(facts)
     else:
         _show(found, facts)
+
+
+def _attack(
+    path: Path, column: str | None, select: str, reader: str, seed: int, progress: ProgressBar
+) -> Callable[[Mechanism[Any]], Estimate]:
+    """Return what attacks the texts of a file, with context."""
+    from wordveil.attacks import attack_context
+    from wordveil.cli.attack.shared import check_select, read_texts
+    from wordveil.noise import Entropy
+
+    check_select(select)
+    texts = read_texts(path, column)
+
+    def attack(mechanism: Mechanism[Any]) -> Estimate:
+        found = attack_context(
+            mechanism, texts, kind=reader, select=select, entropy=Entropy(seed), watch=progress.watch
+        )
+        return found.in_context
+
+    return attack
 
 
 def number_of_words(words: str | None) -> int | None:
@@ -196,20 +253,28 @@ def _show(found: Calibration, facts: dict[str, Any]) -> None:
     import numpy as np
     from rich.markup import escape
 
-    from wordveil.calibration.wording import ATTACKER, near_loss, percent, success
+    from wordveil.calibration.wording import caption, near_loss, percent, success
 
-    headings = (
-        "ε", "stays\nmean", "stays\nworst", "outputs\nfewest", "outputs\nmedian", "attacker\nuniform",
-        "attacker\nfrequency", "near loss\nmedian", "near\nword", "other\nword",
-    )  # fmt: skip
+    has_own = any(one.own for one in found.measurements)
+    headings = [
+        "ε", "stays\nmean", "stays\nworst", "outputs\nfewest", "outputs\nmedian", "attacker\none word",
+        "attacker\nin context", *(["attacker\nyour texts"] if has_own else []), "bits\ntold", "near\nloss",
+        "near\nword", "other\nword",
+    ]  # fmt: skip
     rows = []
     for one in found.measurements:
+        shares = [one.context, *([one.own] if has_own else [])]
         cells = (
             f"{one.epsilon:g}", percent(one.stays.mean), percent(one.stays.worst), f"{one.distinct.worst:,.0f}",
-            f"{np.median(one.distinct.values):,.0f}", success(one.uniform), success(one.frequency),
+            f"{np.median(one.distinct.values):,.0f}", success(one.frequency),
+            *("-" if figure is None else percent(figure.value) for figure in shares),
+            "-" if one.bits is None else f"{one.bits:.1f}",
             near_loss(one.near_loss), percent(one.near.value), percent(one.far.value),
         )  # fmt: skip
         rows.append([f"[bold yellow]{cell}[/]" for cell in cells] if one.epsilon == found.recommended else cells)
-    print_table(f"{facts['mechanism']} on {escape(facts['on']['name'])}", headings, rows, left=0, caption=ATTACKER)
+    print_table(
+        f"{facts['mechanism']} on {escape(facts['on']['name'])}", headings, rows, left=0,
+        caption=caption(found.measurements),
+    )  # fmt: skip
     for sentence in (facts["how"], *(facts["advice"] or facts["measurements"][-1]["meaning"])):
         stdout().print(escape(sentence), soft_wrap=True)

@@ -11,10 +11,12 @@ from wordveil.cli.compare import compare
 from wordveil.cli.demo import demo
 from wordveil.cli.explain import explain
 from wordveil.cli.geometry import geometry
+from wordveil.cli.help import App
 from wordveil.cli.lac import lac
 from wordveil.cli.match import match
 from wordveil.cli.mechanisms import mechanisms
 from wordveil.cli.options import check_can_print
+from wordveil.cli.plan import plan
 from wordveil.cli.privatize import privatize
 from wordveil.cli.read import read
 from wordveil.cli.reproduce import reproduce
@@ -25,19 +27,17 @@ from wordveil.cli.vectors import vectors
 
 __all__ = ["app"]
 
-app = typer.Typer(
+app = App(
     name="wordveil",
     help="Rewrite text so that every word is plausibly deniable, under proved metric differential privacy.",
     epilog="Start with: wordveil demo. Every command has --help with examples; add --debug to any for a traceback.",
-    no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    privatize, read, explain, mechanisms, spaces, calibrate, match, compare, geometry, audit, vectors, train, reproduce,
-    lac, serve, demo,
+    plan, privatize, read, explain, mechanisms, spaces, calibrate, match, compare, geometry, audit, vectors, train,
+    reproduce, lac, serve, demo,
 ):  # fmt: skip
     app.command()(command)
 attack.register(app)

@@ -42,8 +42,14 @@ def compare(
         Option(metavar="P", help="A success of the attacker; may be repeated. Default: .05 .1 .25 .4."),
     ] = None,
     prior: Annotated[
-        str, Option(help="What the attacker knows about word frequencies: text, uniform or both.")
+        str, Option(help="What an attacker of one word at a time knows about word frequencies: text, uniform or both.")
     ] = "text",
+    attacker: Annotated[
+        str, Option(help="Who guesses: alone, one word at a time; or context, by the whole release (needs PyTorch).")
+    ] = "alone",
+    reader: Annotated[
+        str, Option(help="The strongest reader of veiled texts: table, population, release or context.")
+    ] = "population",
     space: Annotated[str, Option("--space", "-s", help="The space of mechanisms that do not name one.")] = "glove-50k",
     words: Annotated[
         int, Option(min=10, help="How many of the most frequent words to use; fewer are faster.")
@@ -69,8 +75,9 @@ def compare(
     """Compare mechanisms where the best guess of a word is right equally often.
 
     For each mechanism this prints the ε, the near loss (how well similar words can be told apart) and how useful the
-    texts still are, as a share of the way from random words to clean text, with 95% intervals. Tasks are trained and
-    tested on veiled text. On a full run, mechanisms with noise take minutes each.
+    texts still are to whoever reads them through the mechanism's law, as a share of the way from random words to clean
+    text, with 95% intervals. Tasks are trained and tested on veiled text. On a full run, mechanisms with noise take
+    minutes each.
 
     Examples:
 
@@ -81,20 +88,22 @@ def compare(
       wordveil compare --data FOLDER -m graph -m ring --task subj --task mpqa --prior both
 
       wordveil compare --data FOLDER --prior both --workers 2 --output all.json
+
+      wordveil compare --data FOLDER -m graph -m laplace --attacker context --reader context --select content
     """
     from wordveil._mechanisms.base import needs_vectors
     from wordveil.engines import check_engine
     from wordveil.extras import save
     from wordveil.files import write_whole
-    from wordveil.lab.experiments.attacker import PRIORS
     from wordveil.lab.experiments.comparison import compare as measure
     from wordveil.lab.experiments.comparison import draw_frontier, everyone
-    from wordveil.lab.tasks import AveragedVectors, DataFolder, Reader, load_task
+    from wordveil.lab.tasks import AveragedVectors, DataFolder, Reader, Reading, load_task, readers_up_to
     from wordveil.parallel import check_workers
     from wordveil.spaces import EuclideanSpace, load_space
 
-    priors = PRIORS if prior == "both" else (prior,)
-    drawn = pictures_of(figure, *("",) if len(priors) == 1 else priors)
+    attackers = _attackers(attacker, prior)
+    readers = readers_up_to(reader)
+    drawn = pictures_of(figure, *("",) if len(attackers) == 1 else attackers)
     named = [one.partition("@")[2] for one in mechanism or ()]
     check_writable(output, *drawn, inputs=(data, space, *filter(None, named)), overwrite=overwrite)
     check_engine(engine)
@@ -102,8 +111,6 @@ def compare(
     levels = sorted(set(level or [0.05, 0.1, 0.25, 0.4]))
     if not all(0.0 < one < 1.0 for one in levels):
         raise OptionError("a --level is a probability between 0 and 1, such as 0.25.")
-    if prior not in (*PRIORS, "both"):
-        raise OptionError("--prior must be text, uniform or both.")
     if select not in ("all", "content"):
         raise OptionError("--select must be all or content here.")
     folder = DataFolder(data)
@@ -117,7 +124,15 @@ def compare(
         contenders = everyone(opened[space], engine)
     has_vectors = isinstance(opened[space], EuclideanSpace)
     reading = needs_vectors("compare", opened[space] if has_vectors else _first(load_space("glove-50k"), words))
-    told = {"seed": seed, "words": words, "select": select, "repeats": repeats, "quick": quick}
+    told = {
+        "attacker": attacker,
+        "reader": reader,
+        "seed": seed,
+        "words": words,
+        "select": select,
+        "repeats": repeats,
+        "quick": quick,
+    }
 
     def keep(so_far: Frontier) -> None:
         if output is not None:
@@ -129,7 +144,8 @@ def compare(
             tasks,
             AveragedVectors(Reader(reading)),
             levels,
-            priors=priors,
+            attackers=attackers,
+            reading=Reading(readers),
             repeats=repeats,
             draws=draws,
             seed=seed,
@@ -138,12 +154,26 @@ def compare(
             watch=progress.watch,
             keep=keep,
         )
-    for one, path in zip(priors, drawn, strict=False):  # none, if no picture was asked for
+    for one, path in zip(attackers, drawn, strict=False):  # none, if no picture was asked for
         save(draw_frontier(found, one), path)
     if as_json:
         print_facts({**told, **found.to_dict()})
     else:
         _show(found)
+
+
+def _attackers(attacker: str, prior: str) -> tuple[str, ...]:
+    """Return by whose success mechanisms are made equal."""
+    from wordveil.lab.experiments.attacker import PRIORS
+    from wordveil.lab.experiments.run import ATTACKERS
+
+    if attacker not in ATTACKERS:
+        raise OptionError("--attacker must be alone or context.")
+    if prior not in (*PRIORS, "both"):
+        raise OptionError("--prior must be text, uniform or both.")
+    if attacker == "context" and prior != "text":
+        raise OptionError("--prior is for an attacker of one word at a time: leave it out with --attacker context.")
+    return ("context",) if attacker == "context" else PRIORS if prior == "both" else (prior,)
 
 
 def _first(space: Space, words: int) -> Space:
@@ -171,13 +201,14 @@ def _contender(given: str, space: str, opened: dict[str, Space], words: int, eng
 def _show(found: Frontier) -> None:
     from rich.markup import escape
 
+    from wordveil.lab.experiments.comparison import WHO
+
     console = stdout()
     tasks = list(found.bounds)
-    headings = ("mechanism", "ε", "guess right", "words kept", "near loss", "mean share", *tasks)
+    headings = ("mechanism", "ε", "guess right", "words kept", "near loss", "as it stands", "mean share", *tasks)
     for prior in dict.fromkeys(point.prior for point in found.points):
         for level in dict.fromkeys(point.level for point in found.points):
-            knows = "word frequencies" if prior == "text" else "no word frequencies"
-            title = f"The best guess is right {100 * level:g}% of the time (attacker knows {knows})"
+            title = f"The best guess is right {100 * level:g}% of the time (attacker {WHO[prior]})"
             points = [point for point in found.points if point.prior == prior and point.level == level]
             best_first = sorted(points, key=lambda one: -(one.mean_share or -1.0))
             print_table(title, headings, [[escape(point.label), *_cells(point, tasks)] for point in best_first])
@@ -188,14 +219,16 @@ def _show(found: Frontier) -> None:
 
 def _cells(point: Point, tasks: list[str]) -> list[str]:
     if point.epsilon is None or point.attacker is None:
-        return ["not reached", *["-"] * (4 + len(tasks))]
+        return ["not reached", *["-"] * (5 + len(tasks))]
     from wordveil.lab.experiments.run import shown
+    from wordveil.lab.tasks import AS_IT_STANDS
 
     return [
         f"{point.epsilon:.3g}",
         f"{100 * point.attacker.value:.1f}%",
         f"{100 * (point.kept or 0.0):.1f}%",
         point.near_loss_text or "none",
+        f"{point.mean_read(AS_IT_STANDS):.2f}",
         f"{point.mean_share:.2f}",
         *(shown(point.shares[name]) for name in tasks),
     ]

@@ -34,6 +34,7 @@ def explain(
 
       wordveil explain harbour --epsilon 4 --option k=5 --json
     """
+    from wordveil._mechanisms.attackers import NOT_MEASURED, on_prose
     from wordveil.calibration.explain import outputs_of
     from wordveil.text.lookup import Lookup
     from wordveil.text.tokens import lookup_key
@@ -42,10 +43,13 @@ def explain(
     vocabulary, key = made.space.vocabulary, lookup_key(word)
     found = Lookup(vocabulary).id(word, key)
     facts = outputs_of(made, vocabulary.id(key) if found is None else found, top)
+    prose = on_prose(made)
     if as_json:
-        print_facts(facts)
+        print_facts({**facts, "prose": None if prose is None else prose.to_dict()})
     else:
         _show(facts)
+        for sentence in [NOT_MEASURED] if prose is None else prose.sentences():
+            stdout().print(sentence, soft_wrap=True)
 
 
 def _show(facts: dict[str, Any]) -> None:

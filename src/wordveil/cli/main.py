@@ -64,9 +64,7 @@ def _run(arguments: list[str]) -> int:
     # an exit status of a Ctrl-C or a broken pipe, and say nothing.
     import typer
 
-    from wordveil.cli.commands import app
-
-    command = typer.main.get_command(app)
+    command = _command(arguments)
     try:
         with command.make_context("wordveil", arguments) as context:
             command.invoke(context)
@@ -81,6 +79,22 @@ def _run(arguments: list[str]) -> int:
     if sys.stdout is not None:
         sys.stdout.flush()  # where it can still be told that it failed
     return code
+
+
+def _command(arguments: list[str]) -> Any:
+    """Return the command line; of its commands only the one that is asked for, since each takes time to prepare."""
+    import copy
+
+    import typer
+
+    from wordveil.cli.commands import app
+
+    asked, part = next((part for part in arguments if not part.startswith("-")), None), copy.copy(app)
+    part.registered_commands = [
+        one for one in app.registered_commands if getattr(one.callback, "__name__", "") == asked
+    ]
+    part.registered_groups = [one for one in app.registered_groups if one.name == asked]
+    return typer.main.get_command(part if part.registered_commands or part.registered_groups else app)
 
 
 def _dump_no_core() -> None:
@@ -123,11 +137,7 @@ def _tell(error: BaseException, arguments: list[str]) -> int:
 
 def _with_flags(sentence: str, arguments: list[str]) -> str:
     """Put the flags of the command that was run in the place of parameters, which the library names in backticks."""
-    import typer
-
-    from wordveil.cli.commands import app
-
-    command: Any = typer.main.get_command(app)
+    command = _command(arguments)
     for part in arguments:
         command = getattr(command, "commands", {}).get(part, command)
     flags: dict[str, str] = {}
@@ -150,7 +160,9 @@ def _tell_of_usage(error: BaseException) -> int:
         _say(f"internal error ({type(error).__name__}); no original text was written. Add --debug for a traceback.")
         return _FAULT
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    _say(f"{message.splitlines()[0].rstrip('.')}; see wordveil --help.")
+    context = getattr(error, "ctx", None)  # of the command that was asked for; there is none for an unknown one
+    asked = "wordveil" if context is None else context.command_path
+    _say(f"{message.splitlines()[0].rstrip('.')}; see {asked} --help.")
     return _MISTAKE
 
 

@@ -156,6 +156,13 @@ def build_mechanism(
         return made
 
 
+def never_drawing(made: Mechanism[Any], words: list[str] | None) -> Mechanism[Any]:
+    """Return the mechanism without some words among its outputs: these, or those of the bundled list."""
+    from wordveil._mechanisms import block, blocked_words
+
+    return block(made, blocked_words() if words is None else words)
+
+
 def parse_options(options: list[str] | None) -> dict[str, Any]:
     """Return the options of a mechanism as names and values."""
     return dict(_parse(option) for option in options or [])

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
+from wordveil.cli.help import App
 from wordveil.cli.options import Seed, while_at_work
 from wordveil.errors import SpaceError
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Draw pictures of hyperbolic space and its noise, as PNG or SVG.")
+app = App(help="Draw pictures of hyperbolic space and its noise, as PNG or SVG.")
 
 Output = Annotated[Path, Option("--output", "-o", metavar="FILE", help="The picture to write: .png or .svg.")]
 

@@ -14,85 +14,172 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
+from wordveil.cli.attack.shared import maker_of
 from wordveil.cli.files import check_no_input, check_writable
-from wordveil.cli.options import build_mechanism, check_epsilon, parse_options
+from wordveil.cli.languages import language_and_check
+from wordveil.cli.options import build_mechanism, check_epsilon, never_drawing, parse_options
+from wordveil.cli.plan import Protect, Require, check_before, gates_of
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, InputError, OptionError, UnprovenError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
     from wordveil.io import FileJob, Plan, Reading, StreamJob, Tally, Veils
+    from wordveil.plan import Gate
     from wordveil.text import RareWords, Veil
 
 __all__ = ["privatize"]
 
 _STREAM = "-"
+_SCOPES = ("record", "person", "file", "none")  # those of wordveil.text, which takes long to load, and none
 _BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
 
 
 def privatize(
     source: Annotated[
-        str | None, Argument(metavar="INPUT", help="A file, a folder of files, or - for standard input (the default).")
+        list[str] | None,
+        Argument(
+            metavar="[INPUT]...",
+            help="Files, a folder of files, an address (s3://…), or - for standard input (the default).",
+        ),
     ] = None,
     *,
     output: Annotated[
-        str | None, Option("--output", "-o", metavar="OUT", help="A file or folder; standard output by default.")
+        str | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="A file or folder (for several inputs); standard output by default. .gz and .zst are compressed.",
+        ),
     ] = None,
     epsilon: options.Epsilon = None,
+    protect: Protect = None,
     mechanism: options.MechanismName = "graph",
     space: options.SpaceName = "glove-50k",
     normalise: options.Normalise = False,
     option: options.Options = None,
     column: Annotated[
         list[str] | None,
-        Option("--column", "-c", help="A column or key to veil (a.b for a nested key); may be repeated."),
+        Option(
+            "--column",
+            "-c",
+            help="A column or key to veil (a.b: a nested key, a[*].b: in each element of a list); may be repeated.",
+        ),
     ] = None,
+    missing: Annotated[
+        str, Option(help="JSON records without such a key: refuse, or pass them on as they are (pass).")
+    ] = "refuse",
+    sheet: Annotated[str | None, Option(help="Which sheet of a workbook to veil; the others are left out.")] = None,
     format_name: Annotated[
         str | None,
-        Option("--format", "-f", help="text, csv, tsv, jsonl or parquet; by default, as the file extension says."),
+        Option(
+            "--format",
+            "-f",
+            help="text, csv, tsv, jsonl, json, parquet, xlsx, eml, mbox or docx; by default, as the extension says.",
+        ),
     ] = None,
     select: Annotated[
         str | None,
         Option(
             help="Which words to veil: content (all but function words, the default), all, spans, marked "
-            "(\\[\\[like this]]), words (a list), or rare (words that are unlikely in their context)."
+            "([[like this]]), words (a list), or rare (words that are unlikely in their context)."
         ),
     ] = None,
     words: Annotated[Path | None, Option(help="For --select words: a file with one word per line.")] = None,
+    language: Annotated[
+        str | None,
+        Option(
+            help="The language of the texts (en, de, fr …), whose function words stay; by default that of the space."
+        ),
+    ] = None,
+    stop_words: Annotated[
+        Path | None,
+        Option("--stopwords", help="For --select content: a file with the words to leave alone, one per line."),
+    ] = None,
     spans: Annotated[
-        str | None, Option(metavar="KEY", help="For --select spans: the JSON key with \\[\\[start, end], ...].")
+        str | None, Option(metavar="KEY", help="For --select spans: the JSON key with [[start, end], ...].")
     ] = None,
     rare_below: Annotated[
         float | None,
-        Option(help="For --select rare: veil words that are less likely than this in their context \\[default: 0.01]."),
+        Option(help="For --select rare: veil words that are less likely than this in their context [default: 0.01]."),
     ] = None,
     tree_epsilon: Annotated[
         float | None,
-        Option(help="For --select rare: the ε spent on each record to learn what is likely \\[default: 1]."),
+        Option(help="For --select rare: the ε spent on each record to learn what is likely [default: 1]."),
     ] = None,
     tree_height: Annotated[
-        int | None, Option(min=1, help="For --select rare: longest phrase to learn, in words \\[default: 3].")
+        int | None, Option(min=1, help="For --select rare: longest phrase to learn, in words [default: 3].")
     ] = None,
     tree_words: Annotated[
-        int | None, Option(min=1, help="For --select rare: words of each record to learn from \\[default: 20].")
+        int | None, Option(min=1, help="For --select rare: words of each record to learn from [default: 20].")
     ] = None,
     oov: Annotated[
         str, Option(help="What to do with words outside the vocabulary: replace, drop, or keep (no guarantee).")
     ] = "replace",
+    identifiers: Annotated[
+        str,
+        Option(
+            help="E-mail addresses, links, handles, phones, cards and other identifiers: placeholder (<EMAIL>), drop, "
+            "or veil (word by word, with random digits)."
+        ),
+    ] = "placeholder",
+    numbered: Annotated[
+        bool, Option("--numbered", help="Number the placeholders of identifiers within each record: <EMAIL_1>.")
+    ] = False,
+    numbers: Annotated[
+        str,
+        Option(
+            help="Numbers, amounts, dates and times: placeholder (<DATE>), metric (moved a little, with a promise of "
+            "their own; needs --numbers-epsilon), digits (random ones), or drop."
+        ),
+    ] = "placeholder",
+    numbers_epsilon: Annotated[
+        float | None,
+        Option(help="For --numbers metric: the ε per step of 12% of a number, a day of a date, ten minutes of a time."),
+    ] = None,
+    date_order: Annotated[
+        str, Option(help="For --numbers metric: how dates such as 3/4/2021 are read, dmy or mdy.")
+    ] = "dmy",
+    markup: Annotated[
+        str, Option(help="HTML tags (only their names), entities and mail headers: keep or drop.")
+    ] = "keep",
+    block: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Words never to be drawn, one per line, in place of the bundled slurs and obscenities; an empty file "
+            "for none.",
+        ),
+    ] = None,
     case: Annotated[
         str, Option(help="Capital letters: sentence (by position), lower, or copy (reveals them).")
     ] = "sentence",
+    once: Annotated[
+        str,
+        Option(
+            metavar="SCOPE",
+            help="Draw equal words once in each record, person or file, or none: repeated draws give a word away. "
+            "Which words are equal is then released.",
+        ),
+    ] = "record",
+    person: Annotated[
+        str | None, Option(metavar="COLUMN", help="For --once person: the column or key that says whose a record is.")
+    ] = None,
     seed: options.Seed = None,
     unproven: Annotated[
-        bool, Option("--unproven", help="Allow a mechanism that does not protect every word, for experiments.")
+        bool, Option("--unproven", help="Allow what protects some words or none, for experiments.")
     ] = False,
     report: Annotated[
         str | None, Option(metavar="FILE", help="Write the privacy report as JSON; - for standard output.")
     ] = None,
     resume: Annotated[bool, Option("--resume", help="Continue a job that was stopped, if there is one.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing output, finished or not.")] = False,
+    encoding: Annotated[
+        str, Option(help="Of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
+    ] = "utf-8",
     encoding_errors: Annotated[
-        str, Option(help="Bytes that are not UTF-8: strict (refuse) or replace (by U+FFFD).")
+        str, Option(help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD).")
     ] = "strict",
     batch_words: Annotated[
         int, Option(min=1, help="About how many words to process at a time; a crash loses no more than that.")
@@ -110,6 +197,10 @@ def privatize(
         str,
         Option(help="How the nearest word is found: exact, or approximate (FAISS; right at least 99 times in 100)."),
     ] = "exact",
+    require: Require = None,
+    fast_checks: Annotated[
+        bool, Option("--fast-checks", help="For --protect and --require: leave out the attack by a network.")
+    ] = False,
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Show no progress and no summary; warnings are still shown.")
     ] = False,
@@ -128,67 +219,150 @@ def privatize(
 
       wordveil privatize exports/ -o veiled/ --epsilon 4 --column text --resume
 
+      wordveil privatize may.csv.gz june.csv.gz -o veiled/ --epsilon 4 --column text
+
+      wordveil privatize chats.jsonl -o veiled.jsonl.zst --epsilon 4 --column 'messages[*].content'
+
+      wordveil privatize tickets.csv -o veiled.csv --epsilon 4 --column text --once person --person customer
+
       wordveil privatize tickets.csv -o veiled.csv --epsilon 4 --column text --select rare --tree-epsilon 1
+
+      wordveil privatize mails.txt -o veiled.txt --epsilon 4 --numbered --numbers metric --numbers-epsilon 0.5
+
+      wordveil privatize tickets.csv -o veiled.csv --protect balanced --column text --require 'coverage>=0.9'
     """
-    check_epsilon(epsilon)
+    gates = _check_protection(epsilon, protect, require, fast_checks)
     select = _selection(select, spans)
+    if stop_words is not None and (select != "content" or language is not None):
+        raise OptionError("--stopwords can only be used with --select content, and without --language.")
+    scope = _scope(once, person)
     common = _common_options(select, rare_below, tree_epsilon, tree_height, tree_words)
-    if encoding_errors not in ("strict", "replace"):
-        raise OptionError(f"unknown --encoding-errors {encoding_errors!r}; choose strict or replace.")
-    if source is None and sys.stdin and sys.stdin.isatty():
-        raise OptionError("give an input file, or pipe text into the command (- reads what you type).")
+    inputs = _inputs(source)
     _check_engine(engine, index, workers)
     if engine == "spark":
         refused = {
             "--spans": spans, "--words": words, "--normalise": normalise, "--seed": seed is not None,
             "--report": report, "--resume": resume, "--overwrite": overwrite, "--workers": workers > 1,
-            "--select rare": common,
+            "--select rare": common, "--identifiers": identifiers != "placeholder", "--numbered": numbered,
+            "--numbers": numbers != "placeholder", "--numbers-epsilon": numbers_epsilon is not None,
+            "--markup": markup != "keep", "--block": block, "--encoding": encoding != "utf-8",
+            "--missing": missing != "refuse",
+            "--sheet": sheet, "several inputs": len(inputs) > 1, "--language": language, "--stopwords": stop_words,
+            "--protect": protect, "--require": gates,
         }  # fmt: skip
         for name, is_given in refused.items():
             if is_given:
                 raise OptionError(f"{name} cannot be used with --engine spark.")
         _on_spark(
-            source, output, column, format_name, epsilon=check_epsilon(epsilon), mechanism=mechanism, space=space,
-            options=parse_options(option), select=select, oov=oov, case=case, unproven=unproven,
+            inputs[0], output, column, format_name, epsilon=check_epsilon(epsilon), mechanism=mechanism, space=space,
+            options=parse_options(option), select=select, oov=oov, case=case, once=scope, person=person,
+            unproven=unproven,
         )  # fmt: skip
         return
-    from wordveil.io import Reading, Veils, job_report, make_plan, missing_promise
-    from wordveil.text import Veil
+    from wordveil.io import Reading, Veils, check_encoding, job_report, make_plan, missing_promise, place
+    from wordveil.text import Veil, told_before
 
-    plan = make_plan(None if source in (None, _STREAM) else Path(str(source)), format_name)
-    reading = Reading(tuple(dict.fromkeys(column or ())), spans, encoding_errors, batch_words)
+    plan = make_plan(None if inputs == [_STREAM] else [place(one) for one in inputs], format_name)
+    reading = Reading(
+        tuple(dict.fromkeys(column or ())),
+        spans,
+        encoding_errors,
+        batch_words,
+        check_encoding(encoding),
+        missing,
+        sheet,
+        person=person,
+    )
     for written in (output, report):
         if written not in (None, _STREAM):
-            check_no_input(Path(str(written)), (space, words))
-    listed = None if words is None else _words(words)
+            check_no_input(Path(str(written)), (space, words, stop_words, block))
+    listed, left_alone = (None if file is None else _words(file) for file in (words, stop_words))
     with ExitStack() as stack:
-        job = _job(plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite))
+        job = _job(
+            plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite), unveiled=unproven
+        )
         job.check()
         _check_report(report, plan, output, replace=resume or overwrite)
+        if protect is not None or gates:  # before anything is written
+            opened, make = maker_of(mechanism, space, normalise, option)
+            epsilon = check_before(
+                plan, reading, make, opened, epsilon=epsilon, protect=protect, gates=gates, quiet=quiet, select=select,
+                fast=fast_checks, once=scope is not None, person=person, seed=seed or 0,
+            )  # fmt: skip
         made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index)
-        if made.shortfall and not unproven:  # before the input is read; Veil would refuse it too
-            raise UnprovenError(f"{made.shortfall} Add --unproven to use {mechanism} all the same.")
+        made = never_drawing(made, None if block is None else _words(block))
+        if not unproven:
+            _check_protects(made)
         rare = None if common is None else _learn_rare_words(job, plan, made, common, seed, quiet=quiet)
 
+        spoken, job.look = language_and_check(made, language, is_list_used=select == "content" and left_alone is None)
+
         def veil(seed: int | None) -> Veil:
-            return Veil(made, select=select, words=listed, rare=rare, oov=oov, case=case, seed=seed, unproven=unproven)
+            return Veil(
+                made, select=select, words=listed, rare=rare, oov=oov, identifiers=identifiers, numbered=numbered,
+                numbers=numbers, numbers_epsilon=numbers_epsilon, date_order=date_order, markup=markup, case=case,
+                once=scope, language=spoken, stop_words=left_alone, seed=seed, unproven=unproven,
+            )  # fmt: skip
 
         veils = Veils(veil, seed)
-        missing = missing_promise(veils.whole)
-        if missing:
-            _warn(missing)
+        missing, before = missing_promise(veils.whole), told_before(veils.whole)
+        _warn(*filter(None, (missing, *before)))
         tally = _run(job, veils, plan, workers=workers, quiet=quiet)
         facts = job_report(veils.whole, plan, reading, tally)
+        _warn(*(sentence for sentence in facts["warnings"] if sentence not in before))
         if report is not None:
             _write_report(facts, report)
         job.forget()
+    for sentence in facts["job"]["left_out"] if not quiet else ():
+        typer.echo(f"wordveil: {sentence}", err=True)
     if report is None and not quiet:
         _summarise(facts, tally, warned=bool(missing))
 
 
-def _warn(sentence: str) -> None:
-    """Say what is not promised, whatever other options are given."""
-    typer.echo(f"wordveil: warning: {sentence}", err=True)
+def _check_protects(made: Mechanism[Any]) -> None:
+    """Refuse, before the input is read, what `Veil` would refuse too."""
+    from wordveil.text import KEEPS_ALL, kept_share
+
+    if made.shortfall:
+        raise UnprovenError(f"{made.shortfall} Add --unproven to use {made.name} all the same.")
+    kept = kept_share(made)
+    if kept >= KEEPS_ALL:
+        raise UnprovenError(
+            f"at --epsilon {made.epsilon:g} about {kept:.0%} of the words would come out as they went in: choose a "
+            "smaller one, or add --unproven for an experiment."
+        )
+
+
+def _warn(*sentences: str) -> None:
+    """Say what is not promised or protects little, whatever other options are given: no --quiet, no --report."""
+    for sentence in sentences:
+        typer.echo(f"wordveil: warning: {sentence}", err=True)
+
+
+def _inputs(source: list[str] | None) -> list[str]:
+    if not source and sys.stdin and sys.stdin.isatty():
+        raise OptionError("give an input file, or pipe text into the command (- reads what you type).")
+    if source and _STREAM in source and len(source) > 1:
+        raise OptionError("standard input cannot be one of several inputs; give files alone, or - alone.")
+    return source or [_STREAM]
+
+
+def _check_protection(
+    epsilon: float | None, protect: str | None, require: list[str] | None, fast_checks: bool
+) -> list[Gate]:
+    """Refuse what contradicts itself in how ε is chosen and what is required, and return the requirements."""
+    gates = gates_of(require)
+    if protect is None:
+        check_epsilon(epsilon)
+    elif epsilon is not None:
+        raise OptionError("give --epsilon or --protect, not both.")
+    else:
+        from wordveil.plan.presets import bound_of
+
+        bound_of(protect)
+    if fast_checks and protect is None and not gates:
+        raise OptionError("--fast-checks can only be used with --protect or --require.")
+    return gates
 
 
 def _check_engine(engine: str, index: str, workers: int) -> None:
@@ -207,18 +381,16 @@ def _check_engine(engine: str, index: str, workers: int) -> None:
         check_engine(engine)
 
 
-def _on_spark(
-    source: str | None, output: str | None, columns: list[str] | None, format_name: str | None, **how: Any
-) -> None:
-    if source in (None, _STREAM) or output in (None, _STREAM):
+def _on_spark(source: str, output: str | None, columns: list[str] | None, format_name: str | None, **how: Any) -> None:
+    if source == _STREAM or output in (None, _STREAM):
         raise OptionError("--engine spark reads a file or folder and writes a folder; give INPUT and -o FOLDER.")
     from wordveil.io import format_named, format_of
     from wordveil.spark import privatize_files
 
-    form = format_named(format_name) if format_name else format_of(Path(str(source)))
+    form = format_named(format_name) if format_name else format_of(Path(source))
     if form is None:
         raise OptionError("--format is required with --engine spark unless INPUT is a file with a known extension.")
-    privatize_files(str(source), str(output), columns or [], form.name, tell=_warn, **how)
+    privatize_files(source, str(output), columns or [], form.name, tell=_warn, **how)
 
 
 def _selection(select: str | None, spans: str | None) -> str:
@@ -229,6 +401,15 @@ def _selection(select: str | None, spans: str | None) -> str:
     if select is None:
         return "content" if spans is None else "spans"
     return select
+
+
+def _scope(once: str, person: str | None) -> str | None:
+    """Return in what equal words are drawn once; None if they are drawn each time."""
+    if once not in _SCOPES:
+        raise OptionError(f"unknown --once {once!r}; choose one of {', '.join(_SCOPES)}.")
+    if (once == "person") != (person is not None):
+        raise OptionError("--once person and --person COLUMN go together: the column says whose a record is.")
+    return None if once == "none" else once
 
 
 class _Common(NamedTuple):
@@ -288,33 +469,48 @@ def _words(path: Path) -> list[str]:
 
 
 def _job(
-    plan: Plan, reading: Reading, output: str | None, stack: ExitStack, *, named: bool, again: tuple[bool, bool]
+    plan: Plan,
+    reading: Reading,
+    output: str | None,
+    stack: ExitStack,
+    *,
+    named: bool,
+    again: tuple[bool, bool],
+    unveiled: bool,
 ) -> FileJob | StreamJob:
     from wordveil.files import file_errors
-    from wordveil.io import Destination, FileJob, StreamJob, format_of
+    from wordveil.io import Destination, FileJob, StreamJob, format_of, is_remote, written_remotely
 
     resume, overwrite = again
+    if output is not None and is_remote(output):
+        if resume:
+            raise OptionError("output to another place cannot be resumed; leave out --resume, or give -o FILE.")
+        sources = [piece.source for piece in plan.pieces]
+        stream = stack.enter_context(written_remotely(output, sources, overwrite=overwrite))
+        return StreamJob(plan, reading, stream, unveiled=unveiled)
     target = None if output in (None, _STREAM) else Path(str(output))
     with file_errors("write", target or "standard output"):
         is_stream = target is None or not (target.is_file() or target.is_dir() or not target.exists())
     if target is not None and not is_stream:
         meant, form = format_of(target), plan.pieces[0].format
-        if plan.folder is None and not named and meant not in (None, form):
+        if not plan.is_many and not named and meant not in (None, form):
             raise OptionError(
                 f"the input is {form.name}, but {target} has the extension of another format, and formats are not "
                 "converted; give another name, or say --format."
             )
-        return FileJob(plan, reading, Destination.of(target, plan), resume=resume, overwrite=overwrite)
+        return FileJob(
+            plan, reading, Destination.of(target, plan), resume=resume, overwrite=overwrite, unveiled=unveiled
+        )
     if resume:
         raise OptionError("output to a stream cannot be resumed; leave out --resume, or give -o FILE.")
     if target is None:
         if sys.stdout is None:
             raise FileError("standard output is closed; give an output file with -o.")
-        return StreamJob(plan, reading, sys.stdout.buffer)
+        return StreamJob(plan, reading, sys.stdout.buffer, unveiled=unveiled)
     with file_errors("write", target):
         stream = target.open("wb")
     stack.callback(_close, stream)
-    return StreamJob(plan, reading, stream)
+    return StreamJob(plan, reading, stream, unveiled=unveiled)
 
 
 def _close(stream: BinaryIO) -> None:
@@ -368,12 +564,14 @@ def _write_report(facts: dict[str, Any], report: str) -> None:
 
 def _summarise(facts: dict[str, Any], tally: Tally, *, warned: bool) -> None:
     counts, records = tally.counts, f"{tally.records:,} record{'' if tally.records == 1 else 's'}"
+    job = facts["job"]
+    records += f" ({', '.join([*job['formats'], *job['packing'], *([job['encoding']] if job['encoding'] else [])])})"
     typer.echo(
         f"wordveil: veiled {counts.veiled:,} of {counts.words:,} words in {records} "
         f"in {tally.seconds:.1f} s ({tally.words_per_second:,.0f} words a second).",
         err=True,
     )
-    skipped = len(facts["job"]["skipped_files"])
+    skipped = len(job["skipped_files"])
     if skipped:
         typer.echo(
             f"wordveil: skipped {skipped:,} of the folder's files, which are empty, in another format, or links to "
@@ -382,5 +580,7 @@ def _summarise(facts: dict[str, Any], tally: Tally, *, warned: bool) -> None:
         )
     if not warned:
         choice = [facts["rare"]["promise"]] if "rare" in facts else []
-        told = " ".join([facts["guarantee"]["sentence"], *choice, *facts["not_protected"][1 : 1 + len(choice)]])
+        moved = [facts["numbers_promise"]] if "numbers_promise" in facts else []
+        released = facts["not_protected"][1 : 1 + len(choice)]
+        told = " ".join([facts["guarantee"]["sentence"], *choice, *released, *moved])
         typer.echo(f"wordveil: {told} Use --report FILE for details.", err=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, TypeVar
+
+import typer
 
 from wordveil.cli.options import on_terminal, stderr
 
@@ -11,18 +14,21 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgressBar"]
 
+_SECONDS = 60.0  # between two lines: a log is to stay short
+
 Bar = TypeVar("Bar", bound="ProgressBar")
 
 
 class ProgressBar:
-    """A bar that shows how far work is and how long it will still take; on a terminal only.
+    """A bar that shows how far work is and how long it will still take; a line now and then where there is no terminal.
 
     A `total` of 0 means that it is not known.
     """
 
     def __init__(self, title: str, total: float = 1.0, *, quiet: bool) -> None:
         self._title, self._total = title, total
-        self._is_shown = not quiet and on_terminal()
+        self._quiet, self._is_shown = quiet, not quiet and on_terminal()
+        self._told = time.monotonic()
         self._progress: Progress | None = None
 
     def __enter__(self: Bar) -> Bar:
@@ -50,6 +56,10 @@ class ProgressBar:
         """Show how much is done, and a note beside it."""
         if self._progress:
             self._progress.update(self._task, completed=done, note=note)
+        elif not self._quiet and time.monotonic() - self._told >= _SECONDS:
+            self._told = time.monotonic()
+            share = f" {100 * done / self._total:.0f}%" if self._total else ""
+            typer.echo(f"wordveil: {self._title}{share}{note and f' ({note})'}", err=True)
 
     def watch(self, what: str, share: float) -> None:
         """Show what is being done and which share of it is done: a `wordveil.progress.Watch`."""

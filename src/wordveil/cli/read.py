@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,7 +33,7 @@ _VECTORS = (".npz", ".parquet", ".pq")
 
 
 def read(
-    source: Annotated[Path, typer.Argument(metavar="VEILED", help="The veiled file.")],
+    source: Annotated[Path, typer.Argument(metavar="VEILED", help="The veiled file, or - for standard input.")],
     output: Annotated[
         Path,
         typer.Option(
@@ -67,7 +70,7 @@ def read(
     ] = None,
     spans: Annotated[
         str | None,
-        typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with \\[\\[start, end], ...]."),
+        typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with [[start, end], ...]."),
     ] = None,
     prior: Annotated[
         str,
@@ -79,7 +82,12 @@ def read(
     ] = "space",
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", help="A column or key of veiled text; may be repeated where text is written."),
+        typer.Option(
+            "--column",
+            "-c",
+            metavar="NAME",
+            help="A column or key of veiled text; may be repeated where text is written.",
+        ),
     ] = None,
     format_name: Annotated[
         str | None,
@@ -108,25 +116,21 @@ def read(
 
       wordveil read veiled.txt -o guessed.txt --epsilon 4
     """
-    from wordveil.io import Reading, make_plan
+    from wordveil.io import Reading
 
     check_writable(output, inputs=(source, report, space, prior), overwrite=overwrite)
     if as_json:
         check_can_print()
-    plan = make_plan(source, format_name)
-    if plan.folder is not None or plan.pieces[0].is_stream:
-        raise FileError("a release is read from one file: give the name of a file.")
-    piece = plan.pieces[0]
-    vectors = _is_vectors(piece, output) if as_vectors is None else as_vectors
-    _check_output(piece, output, vectors=vectors)
     columns = tuple(dict.fromkeys(column or ()))
-    if vectors and len(columns) > 1:
-        raise OptionError("a vector is made of one text: give one --column, or --text.")
     reading = Reading(columns, spans)
-    piece.format.open_reader(piece.source, reading).close()  # to find wrong columns before any work is done
     select = "spans" if spans is not None and select is None else select
-    made = _reader(report, mechanism, epsilon, space, normalise, option, select, kind=reader, prior=prior)
-    with ProgressBar("reading", quiet=quiet) as progress:
+    with _input(source, format_name) as piece, ProgressBar("reading", quiet=quiet) as progress:
+        vectors = _is_vectors(piece, output) if as_vectors is None else as_vectors
+        _check_output(piece, output, vectors=vectors)
+        if vectors and len(columns) > 1:
+            raise OptionError("a vector is made of one text: give one --column, or --text.")
+        piece.format.open_reader(piece.source, reading).close()  # to find wrong columns before any work is done
+        made = _reader(report, mechanism, epsilon, space, normalise, option, select, kind=reader, prior=prior)
         if made.kind != "table":
             made.fit((text for block in _blocks(piece, reading) for text in block.texts()), watch=progress.watch)
         write = _write_vectors if vectors else _write_text
@@ -134,10 +138,26 @@ def read(
     if as_json:
         typer.echo(json.dumps({**facts, "select": made.select, "guess": not vectors}, indent=2, ensure_ascii=False))
     if not quiet:
-        what = "vectors" if vectors else "texts"
+        what = ("vector" if vectors else "text") + ("" if facts["texts"] == 1 else "s")
         typer.echo(f"wordveil: wrote {facts['texts']:,} {what} to {output}.", err=True)
         if not vectors:
             typer.echo(f"wordveil: {_GUESS}", err=True)
+
+
+@contextmanager
+def _input(source: Path, format_name: str | None) -> Iterator[Piece]:
+    """Give the veiled file; standard input, which is read more than once, is kept in a file until the end."""
+    from wordveil.io import make_plan
+
+    with TemporaryDirectory() as folder:
+        if str(source) == "-":
+            source, format_name = Path(folder, "standard input"), format_name or "text"
+            with source.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        plan = make_plan(source, format_name)
+        if plan.folder is not None or plan.pieces[0].is_stream:
+            raise FileError("a release is read from one file: give the name of a file, or - for standard input.")
+        yield plan.pieces[0]
 
 
 def _is_vectors(piece: Piece, output: Path) -> bool:
@@ -177,6 +197,8 @@ def _reader(
     from wordveil.spaces import load_space
 
     if report is None:
+        if epsilon is None:
+            raise OptionError("give the --report of the release, or how it was veiled: at least its --epsilon.")
         made = build_mechanism(mechanism or "graph", epsilon, space or "glove-50k", normalise, option)
         return Reader(made, kind=kind, prior=prior, select=select or "content")
     told = {"--epsilon": epsilon is not None, "--mechanism": mechanism is not None, "--option": option is not None}
@@ -200,7 +222,7 @@ def _write_text(made: Reader, piece: Piece, reading: Reading, output: Path, prog
     target, texts = output.resolve(), 0
     part = name_before(target)
     part.unlink(missing_ok=True)
-    writer = piece.format.open_writer(part, 0, piece.source)
+    writer = piece.format.open_writer(part, 0, piece.source, target)
     try:
         with piece.format.open_reader(piece.source, reading) as reader:
             writer.append(reader.preamble)
@@ -231,7 +253,7 @@ def _write_vectors(made: Reader, piece: Piece, reading: Reading, output: Path, p
             vectors = made.transform([text for text in texts if text is not None], watch=progress.watch)
             progress.watch("reading", reader.bytes_done(block.end) / max(1, piece.size))
             if is_table:
-                tables.append(_table(block, reader.preamble, texts, vectors))
+                tables.append(_table(block, texts, vectors))
             else:
                 rows = np.zeros((len(texts), vectors.shape[1]), dtype=np.float32)
                 rows[[text is not None for text in texts]] = vectors
@@ -248,10 +270,8 @@ def _write_vectors(made: Reader, piece: Piece, reading: Reading, output: Path, p
     return {"texts": count}
 
 
-def _table(block: Block, preamble: bytes, texts: list[str | Document | None], vectors: Any) -> Any:
+def _table(block: Block, texts: list[str | Document | None], vectors: Any) -> Any:
     """Return the records of a block as a table of Arrow, with a column of vectors behind their own columns."""
-    import csv
-
     import numpy as np
     import pyarrow as pa
 
@@ -262,11 +282,9 @@ def _table(block: Block, preamble: bytes, texts: list[str | Document | None], ve
     if isinstance(block, ParquetBlock):
         table = pa.Table.from_batches(block.batches)
     elif isinstance(block, TableBlock):
-        lines = preamble.decode("utf-8-sig").splitlines(keepends=True)
-        names = next(csv.reader(lines, delimiter=block.delimiter))
         cells = zip(*(row.fields for row in block.rows if row.fields), strict=True)
-        columns = list(cells) or [()] * len(names)
-        table = pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names=names)
+        columns = list(cells) or [()] * len(block.names)
+        table = pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names=block.names)
     elif isinstance(block, JsonBlock):
         try:
             table = pa.Table.from_pylist([json.loads(row.line) for row in block.rows if row.line.strip()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +38,21 @@ def reproduce(
     ] = False,
     workers: MechanismsAtOnce = 1,
     engine: NoiseEngine = "local",
+    attacker: Annotated[
+        str,
+        Option(
+            help="By whose success mechanisms are made equal: alone, one word at a time; or context, by the release."
+        ),
+    ] = "alone",
+    reader: Annotated[
+        str, Option(help="The strongest reader of veiled texts: table, population, release or context.")
+    ] = "population",
+    device: Annotated[
+        str | None, Option(help="Where networks are fitted: cpu or cuda; the GPU if there is one.")
+    ] = None,
+    minutes: Annotated[
+        float | None, Option(min=0.0, help="Begin no further part of `reading` after so many minutes.")
+    ] = None,
     page: Annotated[
         Path | None, Option(metavar="FILE", help="Write a Markdown page of all results in the folder --output.")
     ] = None,
@@ -54,6 +70,8 @@ def reproduce(
       wordveil reproduce --all --quick --data FOLDER --output docs/results --page docs/results.md
 
       wordveil reproduce mechanisms frontier --data FOLDER --workers 8 --engine gpu
+
+      wordveil reproduce reading frontier --data FOLDER --attacker context --reader context --output docs/results
 
       wordveil reproduce --output docs/results --page docs/results.md
     """
@@ -75,14 +93,25 @@ def reproduce(
             raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
     check_engine(engine)
     check_workers(workers)
+    size = "quick" if quick else "full"
+    run = Run(
+        data,
+        size,
+        seed,
+        workers=workers,
+        engine=engine,
+        attacker=attacker,
+        reader=reader,
+        device=device,
+        minutes=minutes,
+    )
     folder = _folder(output, page, data)
     done = []
     for number, one in enumerate(names):
         if not quiet:
             stderr().print(f"{one} ({number + 1} of {len(names)})")
         with ProgressBar("reproducing", quiet=quiet) as progress:
-            size = "quick" if quick else "full"
-            result, facts = run_experiment(one, Run(data, size, seed, progress.watch, workers, engine))
+            result, facts = run_experiment(one, dataclasses.replace(run, watch=progress.watch))
         if folder is not None and not folder.keep(result, facts, replace=replace) and not quiet:
             stderr().print(
                 f"{folder.path} keeps the full run of {one}; use --replace to put this quick run in its place.",

@@ -85,7 +85,7 @@ def _check(settings: Settings) -> None:
     """Open what the settings name, where one sentence can say what is wrong with it, and warn of what is unproven."""
     from wordveil import parallel
     from wordveil.service.keys import Keys
-    from wordveil.service.settings import kind_of, shortfall_on, traits_of
+    from wordveil.service.settings import shortfall_on, traits_of
     from wordveil.spaces import load_space
 
     parallel.check_workers(settings.workers)
@@ -93,7 +93,7 @@ def _check(settings: Settings) -> None:
         space = load_space(path)
         for name in settings.allowed:
             traits = traits_of(name)
-            if traits.is_unproven and kind_of(space) in traits.kinds:
+            if traits.is_unproven and space.kind in traits.kinds:
                 lacks = shortfall_on(name, space)
                 typer.echo(f"wordveil: {name} is unproven on {Path(path).name}: {lacks}", err=True)
     Keys(settings)

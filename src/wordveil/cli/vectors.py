@@ -12,8 +12,12 @@ from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
 from wordveil.cli.options import build_mechanism, stderr, while_at_work
 from wordveil.errors import OptionError
+from wordveil.rounding import round_up
 
 __all__ = ["vectors"]
+
+_GRID = 2.0**-10
+_COARSER = 64  # times the spacing of floats that a grid must have, so that rounding leaves none of their last bits
 
 
 def vectors(
@@ -26,8 +30,13 @@ def vectors(
     normalise: options.Normalise = False,
     option: options.Options = None,
     grid: Annotated[
-        float, Option(min=0.0, help="Round every coordinate to a multiple of this; 0 for no rounding.")
-    ] = 2.0**-10,
+        float | None,
+        Option(
+            min=0.0,
+            help="Round every coordinate to a multiple of this; 0 for no rounding [default: 2^-10, or what is far "
+            "coarser than the last bits of the largest number].",
+        ),
+    ] = None,
     seed: options.Seed = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -38,7 +47,8 @@ def vectors(
 
     Floating point weakens the promise: only some inputs can produce a given noisy coordinate, so its last bits can give
     the original away (Mironov 2012). The default rounding, far coarser than those bits, stops the known attacks, but
-    the proof is for real numbers. `privatize` is not affected, because it releases words and no numbers.
+    the proof is for real numbers. A grid that is not at least 64 times as coarse as those bits is refused.
+    `privatize` is not affected, because it releases words and no numbers.
 
     Examples:
 
@@ -54,15 +64,23 @@ def vectors(
     from wordveil.spaces.files import write_vectors
 
     check_writable(output, inputs=(space,), overwrite=overwrite)
-    if not math.isfinite(grid):
+    if grid is not None and not math.isfinite(grid):
         raise OptionError("--grid must be a finite number, 0 or above.")
     made = build_mechanism(mechanism, epsilon, space, normalise, option)
     entropy = Entropy(seed)
     with while_at_work("drawing noise…"):
         parts = [np.arange(part.start, part.stop) for part in blocks(len(made.space), 1 << 14)]
         noisy = np.concatenate([made.perturb(ids, entropy).astype(np.float32) for ids in parts])
+        finest = _COARSER * float(np.spacing(np.abs(noisy).max(initial=1.0)))
+        if grid is None:
+            grid = max(_GRID, finest)  # spacings are powers of two, and so is this
+        elif 0.0 < grid < finest:
+            raise OptionError(
+                f"--grid {grid:g} is too fine for numbers of 32 bits as large as these, whose last bits could give the "
+                f"words away: choose at least {round_up(finest, 3):g}."
+            )
         if grid:
-            noisy = np.round(noisy / grid) * grid
+            noisy = (np.round(noisy / grid) * grid).astype(np.float32)
         write_vectors(output, made.space.vocabulary.words, noisy)
     promise = made.guarantee if entropy.secure else made.guarantee.void("A seed was given.")
     if not grid:

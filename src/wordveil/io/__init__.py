@@ -1,8 +1,9 @@
-"""Text, CSV, JSON lines and Parquet in and out: streaming and resumable, behind ``wordveil privatize``.
+"""Text, tables, JSON, Parquet, workbooks, mail and documents in and out: streaming and resumable, for jobs.
 
-`formats` says what formats there are (`lines`, `tables`, `json_lines` and `parquet` read and write them), `inputs` what
-a job reads, `job` what a job is, `workers` who veils, `checkpoint` and `output` how it survives a crash, and `report`
-what is said about it.
+`formats` says what formats there are: `lines`, `tables`, `json_lines`, `json_arrays`, `parquet`, `workbooks`, `mail`
+and `documents` read and write them, with `whole` for those that cannot be appended to. `streams` says how files are
+packed and encoded, `inputs` what a job reads, `job` what a job is, `workers` who veils, `checkpoint` and `output` how
+it survives a crash, and `report` what is said about it.
 """
 
 from wordveil.io.checkpoint import Tally
@@ -10,7 +11,9 @@ from wordveil.io.formats import FORMATS, Position, Reading, format_named, format
 from wordveil.io.inputs import Plan, make_plan
 from wordveil.io.job import FileJob, StreamJob, learn_common_words
 from wordveil.io.output import Destination
+from wordveil.io.remote import is_remote, place, written_remotely
 from wordveil.io.report import job_report, missing_promise
+from wordveil.io.streams import check_encoding, detect_encoding, packing_of
 from wordveil.io.workers import Veils
 
 __all__ = [
@@ -23,10 +26,16 @@ __all__ = [
     "StreamJob",
     "Tally",
     "Veils",
+    "check_encoding",
+    "detect_encoding",
     "format_named",
     "format_of",
+    "is_remote",
     "job_report",
     "learn_common_words",
     "make_plan",
     "missing_promise",
+    "packing_of",
+    "place",
+    "written_remotely",
 ]

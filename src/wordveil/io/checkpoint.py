@@ -16,7 +16,7 @@ from wordveil.text import Counts, Release
 
 __all__ = ["Checkpoint", "Identity", "Tally"]
 
-_LAYOUT = 1  # of the checkpoint file
+_LAYOUT = 2  # of the checkpoint file
 _MOST = 1 << 62  # bytes, records, seconds: no job has as many
 _COUNTED = [counted.name for counted in fields(Counts)]
 
@@ -28,15 +28,15 @@ class Tally:
     counts: Counts = field(default_factory=Counts)
     records: int = 0
     files: int = 0
-    worst_words: int = 0  # veiled in one record, at most: the worst case of the guarantee over a document
+    worst_words: int = 0  # veiled in one record, at most, equal ones once if drawn once: the worst case over a document
     seconds: float = 0.0  # without loading the space
     runs: int = 1  # one more for each resume
 
     def add(self, block: Block, releases: Sequence[Release]) -> None:
         """Count a block that was veiled."""
         counts = [release.counts for release in releases]
-        veiled = map(attrgetter("veiled"), counts)
-        in_records = [sum(islice(veiled, len(record))) for record in block.records]
+        losing = map(attrgetter("losing"), counts)
+        in_records = [sum(islice(losing, len(record))) for record in block.records]
         self.worst_words = max(self.worst_words, *in_records, 0)
         self.counts += Counts(**{name: sum(map(attrgetter(name), counts)) for name in _COUNTED})
         self.records += len(block.records)
@@ -68,7 +68,8 @@ class Checkpoint:
     """How far a job has come.
 
     It holds counts and digests, never text. But those who can guess the whole input can check the guess against
-    its digest, so the file is readable by its owner only and is removed when the job is done.
+    its digest, and those who have the secret of draws made once can find the words of the output; so the file is
+    readable by its owner only and is removed when the job is done.
     """
 
     identity: Identity = field(default_factory=Identity)
@@ -77,6 +78,7 @@ class Checkpoint:
     size: int = 0  # how many bytes of its unfinished file belong to that
     batch: int = 0  # how many blocks of it are done
     is_read: bool = False  # whether all of it is done, and only the name of its output is missing
+    secret: str = ""  # from which words are drawn once, beyond a record
     done: str = ""  # digest of the names, sizes and times of the inputs before it
     tally: Tally = field(default_factory=Tally)
 

@@ -6,10 +6,12 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wordveil.errors import InputError, OptionError
+from wordveil.io.streams import packing_of, without_packing
 from wordveil.text import BATCH_WORDS, Document, Release
 
 if TYPE_CHECKING:
@@ -24,9 +26,11 @@ __all__ = [
     "Reading",
     "changed_since",
     "check_columns",
+    "fields_of",
     "format_named",
     "format_of",
     "listed",
+    "of_person",
 ]
 
 _BYTES_PER_WORD = 6  # English text, with the space after the word
@@ -40,8 +44,18 @@ class Reading:
 
     columns: tuple[str, ...] = ()  # to veil: of CSV or Parquet, or keys of JSON (a dot leads into an object)
     spans: str | None = None  # the key of JSON lines with one column that holds the offsets of what to veil
-    encoding_errors: str = "strict"  # or "replace": put U+FFFD in the place of bytes that are not UTF-8
+    encoding_errors: str = "strict"  # or "replace": put U+FFFD in the place of bytes that are not text
     batch_words: int = BATCH_WORDS  # read at once; it bounds the memory and how much work a crash can lose
+    encoding: str = "utf-8"  # of the text formats that are read; what is written is always UTF-8
+    missing: str = "refuse"  # or "pass": what to do with a JSON record that lacks a key of `columns`
+    sheet: str | None = None  # of a workbook; needed where it has several
+    every_column: bool = False  # read all columns, for `Reader.look`; nothing can be veiled then
+    person: str | None = None  # the column or key that says whose record it is, where words are drawn once a person
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """All columns that must be there."""
+        return self.columns if self.person is None else tuple(dict.fromkeys((*self.columns, self.person)))
 
     @property
     def batch_bytes(self) -> int:
@@ -88,6 +102,16 @@ class Reader(ABC):
     def blocks(self) -> Iterator[Block]:
         """Read the records that are left."""
 
+    def look(self) -> Iterator[tuple[list[dict[str, str | None]], int]]:
+        """Give the records that are left with all their fields by name, some at a time, and about how many bytes lie
+        before the next; for a look at an input that is opened with `every_column`.
+
+        A format without columns has the one field ``""``.
+        """  # noqa: D205 - one sentence
+        for block in self.blocks():
+            texts = [[text if isinstance(text, str) else text.text for text in record] for record in block.records]
+            yield [{"": "\n".join(record)} for record in texts], self.bytes_done(block.end)
+
     @abstractmethod
     def bytes_done(self, position: Position) -> int:
         """Return about how many bytes of the input lie before `position`."""
@@ -115,20 +139,26 @@ class Format:
     extensions: tuple[str, ...]
     reader: str
     writer: str = "wordveil.io.output.FileWriter"
-    streams: bool = True  # whether it can be read from and written to a pipe
+    streams: bool = True  # whether it can be read from and written to a pipe, and packed
+    title: str = ""  # what it is called, to begin a sentence with
+    is_encoded: bool = True  # whether its text may be in another encoding than UTF-8, which it does not say
+    leaves_out: str = ""  # what of an input is not written, in a sentence
 
     @property
     def has_columns(self) -> bool:
         """Whether its records have columns."""
-        return self.name != "text"
+        return self.name not in ("text", "eml", "mbox", "docx")
 
     def open_reader(self, path: Path | None, reading: Reading, start: Position | None = None) -> Reader:
         """Open a file (None: standard input) to read records, from the beginning or from a position."""
         return cast("Reader", _imported(self.reader)(path, reading, start))
 
-    def open_writer(self, part: Path, size: int, source: Path | None) -> FileWriter:
-        """Open the unfinished file for the records of `source`, and keep `size` bytes of it."""
-        return cast("FileWriter", _imported(self.writer)(part, size, source))
+    def open_writer(self, part: Path, size: int, source: Path | None, target: Path | None = None) -> FileWriter:
+        """Open the unfinished file for the records of `source`, and keep `size` bytes of it.
+
+        The name of `target`, which it will have, says how it is packed.
+        """
+        return cast("FileWriter", _imported(self.writer)(part, size, source, target))
 
 
 def _imported(name: str) -> type:
@@ -136,17 +166,48 @@ def _imported(name: str) -> type:
     return cast("type", getattr(importlib.import_module(module), attribute))
 
 
+_MAIL = (
+    "Of mail only the subject and the text are written, both veiled: all other headers, attachments and other parts "
+    "are left out."
+)
 FORMATS = (
     Format("text", (".txt", ".text", ".md", ".log"), "wordveil.io.lines.TextReader"),
     Format("csv", (".csv",), "wordveil.io.tables.CsvReader"),
     Format("tsv", (".tsv", ".tab"), "wordveil.io.tables.TsvReader"),
     Format("jsonl", (".jsonl", ".ndjson"), "wordveil.io.json_lines.JsonReader"),
+    Format("json", (".json",), "wordveil.io.json_arrays.JsonFileReader"),
     Format(
         "parquet",
         (".parquet", ".pq"),
         "wordveil.io.parquet.ParquetReader",
         "wordveil.io.parquet.ParquetWriter",
         streams=False,
+        title="Parquet",
+        is_encoded=False,
+    ),
+    Format(
+        "xlsx",
+        (".xlsx",),
+        "wordveil.io.workbooks.WorkbookReader",
+        "wordveil.io.workbooks.WorkbookWriter",
+        streams=False,
+        title="an Excel workbook",
+        is_encoded=False,
+        leaves_out="Of a workbook only the values of the sheet are written: formulas and their results, comments, "
+        "other and hidden sheets, links, pictures, styles and properties are left out.",
+    ),
+    Format("eml", (".eml",), "wordveil.io.mail.MailReader", is_encoded=False, leaves_out=_MAIL),
+    Format("mbox", (".mbox", ".mbx"), "wordveil.io.mail.MailboxReader", is_encoded=False, leaves_out=_MAIL),
+    Format(
+        "docx",
+        (".docx",),
+        "wordveil.io.documents.DocumentReader",
+        "wordveil.io.documents.DocumentWriter",
+        streams=False,
+        title="a Word document",
+        is_encoded=False,
+        leaves_out="Of a document only the paragraphs and tables of its body are written: headers, footers, notes, "
+        "comments, tracked changes, fields, pictures, formats and properties are left out.",
     ),
 )
 
@@ -160,9 +221,10 @@ def format_named(name: str) -> Format:
 
 
 def format_of(path: Path) -> Format | None:
-    """Return the format that the extension of a file stands for, if any."""
-    extension = path.suffix.lower()
-    return next((form for form in FORMATS if extension in form.extensions), None)
+    """Return the format that the extension of a file stands for, if any; it may be followed by one of a packed file."""
+    extension, is_packed = without_packing(path).suffix.lower(), bool(packing_of(path))
+    fitting = (form for form in FORMATS if extension in form.extensions and (form.streams or not is_packed))
+    return next(fitting, None)
 
 
 def listed(names: Iterable[str]) -> str:
@@ -174,18 +236,71 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(shown) + more
 
 
-def check_columns(source: str, asked: Iterable[str], there: Iterable[str]) -> None:
-    """Refuse, of the columns `there` in an input, to veil none, one that is missing or one that is there twice."""
+def fields_of(record: dict[str, Any]) -> dict[str, str | None]:
+    r"""Return the values of a record as text, by their paths: ``a.b`` in an object, ``a[*].b`` through a list.
+
+    What a list holds under one path is one text of several lines.
+
+    Examples
+    --------
+    >>> fields_of({"id": 7, "from": {"name": "Ann"}, "says": [{"text": "Hi"}, {"text": "Bye"}]})
+    {'id': '7', 'from.name': 'Ann', 'says[*].text': 'Hi\nBye'}
+    """
+    fields: dict[str, str | None] = {}
+    for name, text in _leaves(record, ""):
+        before = fields.get(name)
+        fields[name] = text if before is None else before if text is None else f"{before}\n{text}"
+    return fields
+
+
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, str | None]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner, f"{name}[*]")
+    else:
+        yield name, None if value is None else str(value)
+
+
+def check_columns(source: str, asked: Iterable[str], there: Iterable[str], *, may_be_text: bool = False) -> None:
+    """Refuse, of the columns `there` in an input, to veil none, one that is missing or one that is there twice.
+
+    If `may_be_text`, what should be a header may be the first record of a table without one, and no name is told but
+    those that are almost asked for.
+    """
     asked, there = list(asked), list(there)
     if not asked:
-        raise OptionError(f"use `columns` to choose which columns of {source} to veil; it has: {listed(there)}.")
+        which = "its first line names them" if may_be_text else f"it has: {listed(there)}"
+        raise OptionError(f"use `columns` to choose which columns of {source} to veil; {which}.")
     for column in asked:
         if column not in there:
-            raise InputError(f"{source} has no column {column!r}; it has: {listed(there)}.")
+            which = _almost(column, there) if may_be_text else f"; it has: {listed(there)}"
+            raise InputError(f"{source} has no column {column!r}{which}.")
         if there.count(column) > 1:
             raise InputError(
                 f"{source} has several columns named {column!r}; rename them, so that none stays unveiled."
             )
+
+
+def _almost(column: str, there: list[str]) -> str:
+    """Say which of the columns may be meant by one that is missing."""
+    folded = {name.strip().casefold(): name for name in there}
+    found = get_close_matches(column.strip().casefold(), folded, n=1, cutoff=0.75)
+    if found:
+        return f"; it has {folded[found[0]]!r}"
+    return "; its first line must name its columns"
+
+
+def of_person(texts: Iterable[str | Document], person: object) -> list[str | Document]:
+    """Return the texts of a record as those of this person; if it says none, or an empty one, as they are."""
+    if person is None or person == "":
+        return list(texts)
+    return [
+        Document(text, scope=str(person)) if isinstance(text, str) else text._replace(scope=str(person))
+        for text in texts
+    ]
 
 
 def changed_since(source: Path | str) -> InputError:

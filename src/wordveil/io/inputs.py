@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ class Piece:
     """One input of a job."""
 
     source: Path | None  # None is standard input
-    name: str  # its path within the input folder; empty if the input is no folder
+    name: str  # its path within the folder that is written; empty if a file is written
     format: Format
 
     @property
@@ -42,6 +43,7 @@ class Plan:
 
     pieces: tuple[Piece, ...]
     folder: Path | None = None  # the input, if it is a folder
+    is_many: bool = False  # whether the output is a folder: the input is one, or several files
     skipped: tuple[str, ...] = ()  # paths within the folder that are not read: no known extension, or empty
 
     @property
@@ -50,28 +52,48 @@ class Plan:
         return sum(piece.size for piece in self.pieces)
 
 
-def make_plan(source: Path | None, format_name: str | None = None) -> Plan:
-    """Find the inputs: a file, files of known extensions at any depth of a folder, or (None) standard input.
+def make_plan(source: Path | Sequence[Path] | None, format_name: str | None = None) -> Plan:
+    """Find the inputs: files, files of known extensions at any depth of a folder, or (None) standard input.
 
     Without a format, standard input is text, and the extension of a file says what it is. With one, only the files of a
     folder that have its extension are read.
     """
     named = format_named(format_name) if format_name else None
-    if source is None:
-        form: Format | None = named or format_named("text")
-    else:
-        with file_errors("read", source):
-            is_folder = stat.S_ISDIR(source.stat().st_mode)
-        if is_folder:
-            return _folder_plan(source, named)
-        form = named or format_of(source)
+    if isinstance(source, Sequence):
+        if len(source) > 1:
+            return _files_plan(source, named)
+        source = source[0]
+    if source is not None and _is_folder(source):
+        if not isinstance(source, Path):
+            raise OptionError(f"{source} is a folder; of what lies elsewhere, only single files are read.")
+        return _folder_plan(source, named)
+    return Plan((_piece(source, "", named),))
+
+
+def _is_folder(source: Path) -> bool:
+    with file_errors("read", source):
+        return stat.S_ISDIR(source.stat().st_mode)
+
+
+def _piece(source: Path | None, name: str, named: Format | None) -> Piece:
+    form = named or (format_named("text") if source is None else format_of(source))
     if form is None:
         names = ", ".join(form.name for form in FORMATS)
         raise OptionError(f"the extension of {source} does not tell its format; set `format` to one of {names}.")
-    piece = Piece(source, "", form)
-    if piece.is_stream and not form.streams:
-        raise InputError("Parquet cannot be read from a stream; give the name of a file.")
-    return Plan((piece,))
+    piece = Piece(source, name, form)
+    if not form.streams and (piece.is_stream or not isinstance(source, Path)):
+        raise InputError(f"{form.title} cannot be read from a stream or from elsewhere; give a file here.")
+    return piece
+
+
+def _files_plan(sources: Sequence[Path], named: Format | None) -> Plan:
+    names = [source.name for source in sources]
+    for source in sources:
+        if _is_folder(source):
+            raise OptionError(f"{source} is a folder; give one folder, or several files.")
+        if names.count(source.name) > 1:
+            raise OptionError(f"several inputs are named {source.name}; rename them, as the output has these names.")
+    return Plan(tuple(_piece(source, source.name, named) for source in sources), is_many=True)
 
 
 def _folder_plan(folder: Path, named: Format | None) -> Plan:
@@ -87,7 +109,7 @@ def _folder_plan(folder: Path, named: Format | None) -> Plan:
         formats = [named] if named else FORMATS
         extensions = " ".join(extension for form in formats for extension in form.extensions)
         raise InputError(f"the folder {folder} has no file that ends in {extensions}, or all of them are empty.")
-    return Plan(tuple(pieces), folder, tuple(skipped))
+    return Plan(tuple(pieces), folder, True, tuple(skipped))
 
 
 def _files(folder: Path) -> list[Path]:

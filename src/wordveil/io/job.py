@@ -12,9 +12,10 @@ from typing import BinaryIO
 from wordveil.errors import FileError, InputError, OptionError, WordveilError
 from wordveil.files import Lock, digest_of, file_errors, write_whole
 from wordveil.io.checkpoint import Checkpoint, Identity, Tally
-from wordveil.io.formats import Position, Reader, Reading
+from wordveil.io.formats import Block, Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan
-from wordveil.io.output import Destination, Writer
+from wordveil.io.output import Destination, HeldWriter, Writer
+from wordveil.io.streams import packing_of
 from wordveil.io.workers import Crew, Veils
 from wordveil.noise import Entropy
 from wordveil.text import NgramTree
@@ -39,23 +40,42 @@ class _Run:
 
 
 class _Job:
-    """What both kinds of job share: the way of one input through the veil."""
+    """What both kinds of job share: the way of one input through the veil.
 
-    def __init__(self, plan: Plan, reading: Reading) -> None:
-        self._plan, self._reading = plan, reading
+    Unless a job is `unveiled`, it is refused at its end if it has veiled none of its words: its output would be its
+    input.
+    """
+
+    def __init__(self, plan: Plan, reading: Reading, *, unveiled: bool = False) -> None:
+        self._plan, self._reading, self._unveiled = plan, reading, unveiled
+        #: Called with the first texts of each input before they are veiled; what it raises ends the job.
+        self.look: Callable[[list[str]], None] | None = None
         # In a folder of both, the columns are meant for the files that have some.
         self._are_mixed = len({piece.format.has_columns for piece in plan.pieces}) > 1
 
     def _check_inputs(self) -> None:
         """Open every input that can be opened again, to find wrong columns before any work is done."""
         if self._reading.spans is not None:
-            if any(piece.format.name != "jsonl" for piece in self._plan.pieces):
-                raise OptionError("`spans` are read from JSON lines only; leave them out.")
+            if any(piece.format.name not in ("json", "jsonl") for piece in self._plan.pieces):
+                raise OptionError("`spans` are read from JSON only; leave them out.")
             if len(self._reading.columns) != 1:
                 raise OptionError("`spans` belong to one text; choose one column in `columns`.")
+        if self._reading.encoding != "utf-8" and not any(piece.format.is_encoded for piece in self._plan.pieces):
+            raise OptionError("the input says itself how its text is encoded; leave out `encoding`.")
+        if self._reading.sheet is not None and not any(piece.format.name == "xlsx" for piece in self._plan.pieces):
+            raise OptionError("only a workbook has sheets; leave out `sheet`.")
+        if self._reading.missing != "refuse" and not any("json" in piece.format.name for piece in self._plan.pieces):
+            raise OptionError("`missing` is about the keys of JSON; leave it out.")
+        if self._reading.person is not None and not any(piece.format.has_columns for piece in self._plan.pieces):
+            raise OptionError("`person` names a column or key, and plain text has none; leave it out.")
         for piece in self._plan.pieces:
             if not piece.is_stream:
                 self._open(piece).close()
+
+    def _check_person(self, veils: Veils) -> None:
+        once = veils.whole.once
+        if (once is not None and once.scope == "person") != (self._reading.person is not None):
+            raise OptionError("once='person' and `person`, the column that says whose a record is, go together.")
 
     def records(self, watch: Callable[[int], None] | None = None) -> Iterator[list[str]]:
         """Give the texts of every record, for a pass over the input before the job; `watch` is told the bytes done."""
@@ -72,11 +92,21 @@ class _Job:
                 reader.check_unchanged()
             before += piece.size
 
+    def _is_bare(self, tally: Tally) -> bool:
+        """Whether nothing was veiled that should have been."""
+        return not self._unveiled and tally.counts.words > 0 and tally.counts.veiled == 0
+
     def _open(self, piece: Piece, start: Position | None = None) -> Reader:
         reading = self._reading
         if self._are_mixed and not piece.format.has_columns:
-            reading = replace(reading, columns=())
+            reading = replace(reading, columns=(), person=None)
         return piece.format.open_reader(piece.source, reading, start)
+
+    def _looked_at(self, blocks: Iterator[Block], state: Checkpoint) -> Iterator[Block]:
+        for number, block in enumerate(blocks):
+            if self.look and number == 0 and state.position is None:
+                self.look([text if isinstance(text, str) else text.text for text in block.texts()])
+            yield block
 
     def _veil(self, piece: Piece, reader: Reader, writer: Writer, run: _Run) -> None:
         """Take what is left of an input through the veil."""
@@ -84,7 +114,7 @@ class _Job:
         clock = time.perf_counter() - state.tally.seconds
         if state.position is None:
             writer.append(reader.preamble)
-        for done in run.crew.veil(reader.blocks(), piece.name, state.batch):
+        for done in run.crew.veil(self._looked_at(reader.blocks(), state), piece.name, state.batch):
             # Before anything of the block is kept: the end of a file that was cut short looks like the end of a record.
             reader.check_unchanged()
             writer.append(done.content)
@@ -105,28 +135,41 @@ class StreamJob(_Job):
 
     kept = learnt = None
 
-    def __init__(self, plan: Plan, reading: Reading, output: BinaryIO) -> None:
-        super().__init__(plan, reading)
+    def __init__(self, plan: Plan, reading: Reading, output: BinaryIO, *, unveiled: bool = False) -> None:
+        super().__init__(plan, reading, unveiled=unveiled)
         self._output = output
 
     def check(self) -> None:
         """Raise, before any work is done, what is known to be wrong."""
-        if self._plan.folder:
-            raise FileError("a folder cannot be written to a stream; name a folder with `output`.")
-        if not self._plan.pieces[0].format.streams:
-            raise FileError("Parquet cannot be written to a stream; name a file with `output`.")
+        if self._plan.is_many:
+            raise FileError("several files cannot be written to a stream; name a folder with `output`.")
+        form = self._plan.pieces[0].format
+        if not form.streams:
+            raise FileError(f"{form.title} cannot be written to a stream; name a file with `output`.")
         self._check_inputs()
 
     def run(self, veils: Veils, watch: JobWatch | None = None, workers: int = 1) -> Tally:
         """Do the job and return its sums."""
+        self._check_person(veils)
         piece = self._plan.pieces[0]
         state = Checkpoint()
         crew = Crew(veils, workers)
+        writer = HeldWriter(self._output)
+
+        def keep() -> None:
+            # One block waits for a veiled word; more would take memory, and a stream takes nothing back.
+            if state.batch > 1 or not self._is_bare(state.tally):
+                writer.release()
+
         try:
             with self._open(piece) as reader:
-                self._veil(piece, reader, Writer(self._output), _Run(crew, state, watch, lambda: None))
+                self._veil(piece, reader, writer, _Run(crew, state, watch, keep))
         finally:
             crew.close()
+        if self._is_bare(state.tally):
+            raise _bare(state.tally, "what was written is the input itself" if writer.is_released else "")
+        writer.release()
+        writer.sync()
         return state.tally
 
     def keep_learnt(self, text: str) -> None:
@@ -144,9 +187,16 @@ class FileJob(_Job):
     """
 
     def __init__(
-        self, plan: Plan, reading: Reading, destination: Destination, *, resume: bool = False, overwrite: bool = False
+        self,
+        plan: Plan,
+        reading: Reading,
+        destination: Destination,
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
+        unveiled: bool = False,
     ) -> None:
-        super().__init__(plan, reading)
+        super().__init__(plan, reading, unveiled=unveiled)
         self._destination, self._resume, self._overwrite = destination, resume, overwrite
         # What was read from a stream is gone, so a job that reads one cannot go on later.
         self._keeps = not any(piece.is_stream for piece in plan.pieces)
@@ -174,11 +224,16 @@ class FileJob(_Job):
         """Raise, before any work is done, what is known to be wrong."""
         if self._resume and not self._keeps:
             raise OptionError("a job that reads standard input or a pipe cannot be resumed; leave out `resume`.")
+        for piece in self._plan.pieces:
+            whole = self._destination.whole_of(piece)
+            if packing_of(whole) and not piece.format.streams:
+                raise FileError(f"{piece.format.name} is not packed with {packing_of(whole)}; give a name without it.")
         self._destination.check(self._plan, resume=self._resume, overwrite=self._overwrite)
         self._check_inputs()
 
     def run(self, veils: Veils, watch: JobWatch | None = None, workers: int = 1) -> Tally:
         """Do the job, or what is left of it, and return the sums over all of it."""
+        self._check_person(veils)
         crew = Crew(veils, workers)
         state = self._state(veils)
         done, left = self._plan.pieces[: state.piece], self._plan.pieces[state.piece :]
@@ -211,8 +266,9 @@ class FileJob(_Job):
         """Return where to go on: at the beginning, or where the job was stopped."""
         names = [(piece.name, piece.format.name) for piece in self._plan.pieces]
         identity = Identity(digest_of(veils.identity()), digest_of(asdict(self._reading)), digest_of(names))
+        once = veils.whole.once
         if not self._resume or not self._destination.checkpoint.exists():
-            return Checkpoint(identity)
+            return Checkpoint(identity, secret=once.secret.hex() if once is not None and once.is_keyed else "")
         state = Checkpoint.load(self._destination.checkpoint)
         if state.identity.veil != identity.veil:
             raise OptionError(
@@ -220,7 +276,10 @@ class FileJob(_Job):
                 f"{_AS_BEFORE}."
             )
         if state.identity.options != identity.options:
-            raise OptionError(f"the job was begun with other columns, encoding_errors or batch_words; {_AS_BEFORE}.")
+            raise OptionError(
+                "the job was begun with other columns, person, batch_words or another way to read the input; "
+                f"{_AS_BEFORE}."
+            )
         done = ""
         for piece in self._plan.pieces[: state.piece]:
             done = _done(done, piece)
@@ -228,6 +287,8 @@ class FileJob(_Job):
             raise InputError(
                 "the input files have changed since the job began; start again with `overwrite` instead of `resume`."
             )
+        if once is not None and once.is_keyed:
+            veils.go_on_with(_secret(state, self._destination.checkpoint))
         state.tally.runs += 1
         self._has_kept = state.is_begun
         return state
@@ -255,12 +316,15 @@ class FileJob(_Job):
             with file_errors("write", destination.part):
                 part.parent.mkdir(parents=True, exist_ok=True)
             with self._open(piece, state.position) as reader:
-                writer = piece.format.open_writer(part, state.size, piece.source)
+                writer = piece.format.open_writer(part, state.size, piece.source, whole)
                 try:
                     if not state.is_read:
                         self._veil(piece, reader, writer, run)
                         state.is_read = True
                         run.keep()
+                    if piece is self._plan.pieces[-1] and self._is_bare(state.tally):
+                        self._has_kept = False  # to go on would change nothing, so nothing is left for it
+                        raise _bare(state.tally)
                     writer.finish(whole)
                 finally:
                     writer.close()
@@ -277,6 +341,25 @@ class FileJob(_Job):
         if not self._has_kept:
             self._destination.clear()
         return self._has_kept
+
+
+def _secret(state: Checkpoint, path: Path) -> bytes:
+    """Return the secret with which a job was begun."""
+    try:
+        secret = bytes.fromhex(state.secret)
+    except ValueError:
+        secret = b""
+    if not secret:
+        raise FileError(f"{path} has lost the secret of the job; start again with `overwrite` instead of `resume`.")
+    return secret
+
+
+def _bare(tally: Tally, but: str = "") -> InputError:
+    """Return the error of a job that has veiled nothing."""
+    so = but or "nothing was written"
+    return InputError(
+        f"none of the {tally.counts.words:,} words was veiled, so {so}: check which columns and words are selected."
+    )
 
 
 def _done(before: str, piece: Piece) -> str:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import os
-import stat
-import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from wordveil.errors import FileError, InputError, OptionError
+from wordveil.errors import InputError, OptionError
 from wordveil.files import file_errors
 from wordveil.io.formats import Block, Position, Reader, Reading, changed_since
+from wordveil.io.streams import Source, detect_encoding, peek
 from wordveil.text import Document, Release
 
 __all__ = ["LONGEST", "LineReader", "Lines", "TextReader", "ending"]
@@ -29,34 +27,26 @@ Row = TypeVar("Row")
 class Lines:
     r"""Reads lines that end in ``\n`` (or ``\r\n``), exactly as they stand, from a file or (None) standard input.
 
-    `mark` is the byte order mark, if the input begins with one; it is no part of the first line.
+    Places and digests are those of the text in UTF-8, however the file is packed and encoded. `mark` is the byte order
+    mark, if the input begins with one; it is no part of the first line.
     """
 
-    def __init__(self, path: Path | None, errors: str) -> None:
-        self.name = "standard input" if path is None else str(path)
-        self._errors = errors
+    def __init__(self, path: Path | None, reading: Reading) -> None:
+        self._path, self._reading = path, reading
+        self._source = Source(path, reading)
+        self._file, self.name = self._source.file, self._source.name
         self._digest = hashlib.sha256()
         self.offset = self.line = 0  # how many bytes and lines were read
-        if path is None and sys.stdin is None:
-            raise FileError("standard input is closed; give the name of a file.")
-        with file_errors("read", self.name):
-            self._file: BinaryIO = sys.stdin.buffer if path is None else path.open("rb")
-        self._owned = path is not None
+        self.last = b""  # the byte before the position where reading went on
         try:
-            self._opened = self._state()
             self.mark = self._byte_order_mark()
         except BaseException:
             self.close()
             raise
 
-    def _state(self) -> tuple[int, int] | None:
-        with file_errors("read", self.name):
-            state = os.fstat(self._file.fileno())
-        return (state.st_size, state.st_mtime_ns) if self._owned and stat.S_ISREG(state.st_mode) else None
-
     def _byte_order_mark(self) -> bytes:
         with file_errors("read", self.name):
-            peeked = self._peek(len(codecs.BOM_UTF8))
+            peeked = self.peek(len(codecs.BOM_UTF8))
             if not peeked:
                 raise InputError(f"{self.name} is empty.")
             if peeked != codecs.BOM_UTF8:
@@ -66,22 +56,16 @@ class Lines:
         self.offset = len(peeked)
         return peeked
 
-    def _peek(self, count: int) -> bytes:
-        # BufferedReader.peek may give fewer bytes than there are, so a stream is asked again for its first.
-        peek = self._file.peek  # type: ignore[attr-defined]
-        seen: bytes = peek(count)[:count]
-        while 0 < len(seen) < count:
-            again: bytes = peek(count)[:count]
-            if len(again) == len(seen):
-                break
-            seen = again
-        return seen
+    def peek(self, count: int) -> bytes:
+        """Return the next bytes without reading them."""
+        with file_errors("read", self.name):
+            return peek(self._file, count)
 
     def position(self, record: int) -> Position:
         """Return the place behind the last line read, which is also behind this many records."""
         return Position(self.offset, self.line, record, self._digest.hexdigest())
 
-    def go_to(self, position: Position) -> None:
+    def go_to(self, position: Position, *, ends_line: bool = True) -> None:
         """Go on at a position, after a check that what stands before it is what was read then."""
         left = position.offset - self.offset
         last = b"\n"
@@ -91,10 +75,10 @@ class Lines:
                 left -= len(chunk)
                 last = chunk[-1:]
             # Where the file ended without a line break, and now goes on, the last record is another one.
-            goes_on = last != b"\n" and self._peek(1)
+            goes_on = ends_line and last != b"\n" and peek(self._file, 1)
         if left or goes_on or self._digest.hexdigest() != position.fingerprint:
             raise changed_since(self.name)
-        self.offset, self.line = position.offset, position.line
+        self.offset, self.line, self.last = position.offset, position.line, last
 
     def read(self) -> bytes:
         """Return the next line with its ending, or nothing at the end of the input."""
@@ -104,36 +88,54 @@ class Lines:
             raise InputError(f"line {self.line + 1} of {self.name} is longer than {LONGEST >> 20} MiB.")
         if b"\0" in line:
             raise InputError(
-                f"line {self.line + 1} of {self.name} holds NUL bytes, so the file is binary or UTF-16; convert it to "
-                "UTF-8 text."
+                f"line {self.line + 1} of {self.name} holds NUL bytes, so it is no UTF-8 text{self.advice()}."
             )
-        if line:
-            self._digest.update(line)
-            self.offset += len(line)
-            self.line += 1
+        self.take(line)
         return line
+
+    def read_some(self, count: int) -> bytes:
+        """Return some of the next bytes, none at the end; `take` counts those that were used."""
+        with file_errors("read", self.name):
+            return self._file.read(count)
+
+    def take(self, data: bytes) -> None:
+        """Count bytes as read."""
+        self._digest.update(data)
+        self.offset += len(data)
+        self.line += data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
 
     def decode(self, line: bytes) -> str:
         """Return the line that was read last as text."""
         try:
-            return line.decode("utf-8", self._errors)
+            return line.decode("utf-8")
         except UnicodeDecodeError as error:
             at = self.offset - len(line) + error.start
         # Outside of the handler, so that the error does not drag the line along as its context.
         raise InputError(
-            f"line {self.line} of {self.name} is not UTF-8 (byte {at} of the file); convert the file, or have such "
-            "bytes replaced with `encoding_errors`."
+            f"line {self.line} of {self.name} is not UTF-8 (byte {at} of the file){self.advice()}, or have such bytes "
+            "replaced with `encoding_errors`."
         )
+
+    def advice(self) -> str:
+        """Say what to do with a file that is not UTF-8, by what it seems to be."""
+        likely = ""
+        if self._path is not None and self._path.is_file() and self._reading.encoding == "utf-8":
+            likely, _ = detect_encoding(self._path)
+        if likely in ("", "utf-8"):
+            return "; convert it, or set `encoding`"
+        return f" but probably {likely}; set `encoding` to {likely}"
+
+    def bytes_done(self, position: Position) -> int:
+        """Return about how many bytes of the file lie before `position`."""
+        return self._source.bytes_done(position.offset, self.offset)
 
     def check_unchanged(self) -> None:
         """Raise if the file has changed since it was opened."""
-        if self._opened is not None and self._state() != self._opened:
-            raise InputError(f"{self.name} changed while it was being read.")
+        self._source.check_unchanged()
 
     def close(self) -> None:
         """Close the file, but not standard input."""
-        if self._owned:
-            self._file.close()
+        self._source.close()
 
 
 def ending(line: str) -> str:
@@ -146,14 +148,16 @@ def ending(line: str) -> str:
 class LineReader(Reader, Generic[Row]):
     """Gathers rows, each made of one or more lines, into blocks."""
 
+    ends_lines = True  # whether a row ends where a line does
+
     def __init__(self, path: Path | None, reading: Reading, start: Position | None = None) -> None:
         self._reading = reading
-        self._lines = Lines(path, reading.encoding_errors)
+        self._lines = Lines(path, reading)
         self._record = 0
         try:
             self.preamble = self._read_preamble()
             if start is not None:
-                self._lines.go_to(start)
+                self._lines.go_to(start, ends_line=self.ends_lines)
                 self._record = start.record
         except BaseException:
             self.close()
@@ -183,8 +187,8 @@ class LineReader(Reader, Generic[Row]):
             yield self._block(rows, self._lines.position(self._record))
 
     def bytes_done(self, position: Position) -> int:
-        """Return how many bytes lie before `position`."""
-        return position.offset
+        """Return about how many bytes of the file lie before `position`."""
+        return self._lines.bytes_done(position)
 
     def check_unchanged(self) -> None:
         """Raise if the file has changed since it was opened."""

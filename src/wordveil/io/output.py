@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import BinaryIO
 from wordveil.errors import FileError
 from wordveil.files import Lock, file_errors, name_before, sync_folder
 from wordveil.io.inputs import Piece, Plan
+from wordveil.io.streams import packer_for
 
-__all__ = ["Destination", "FileWriter", "Writer", "parquet_before"]
+__all__ = ["Destination", "FileWriter", "Writer", "before_whole"]
 
 
 class Writer:
@@ -21,9 +23,12 @@ class Writer:
 
     def __init__(self, stream: BinaryIO, action: str = "write to", name: Path | str = "the output stream") -> None:
         self._file, self._size, self._told = stream, 0, (action, name)
+        self._pack: Callable[[bytes], bytes] | None = None
 
     def append(self, data: bytes) -> None:
         """Write some more."""
+        if data and self._pack:
+            data = self._pack(data)
         with file_errors(*self._told):
             self._file.write(data)
         self._size += len(data)
@@ -35,10 +40,36 @@ class Writer:
         return self._size
 
 
+class HeldWriter(Writer):
+    """Writes nothing to its stream before it is released."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream)
+        self._waiting: list[bytes] = []
+        #: Whether what is appended is written.
+        self.is_released = False
+
+    def append(self, content: bytes) -> None:
+        """Take more, and write it if the time has come."""
+        if self.is_released:
+            super().append(content)
+        else:
+            self._waiting.append(content)
+
+    def release(self) -> None:
+        """Write what waits, and from now on all that comes, at once."""
+        if not self.is_released:
+            self.is_released = True
+            for content in self._waiting:
+                super().append(content)
+            self._waiting = []
+            self.sync()
+
+
 class FileWriter(Writer):
     """Writes an unfinished file, behind the `size` bytes of it that are kept; only `finish` gives it its final name."""
 
-    def __init__(self, part: Path, size: int = 0, source: Path | None = None) -> None:
+    def __init__(self, part: Path, size: int = 0, source: Path | None = None, target: Path | None = None) -> None:
         self.part, self._source = part, source
         with file_errors("write", part):
             # A link in the place of our own file would be somebody else's doing.
@@ -53,7 +84,7 @@ class FileWriter(Writer):
             raise FileError(
                 f"{part} is shorter than its checkpoint says; start again with `overwrite` instead of `resume`."
             )
-        self._size = size
+        self._size, self._pack = size, packer_for(target)
 
     def sync(self) -> int:
         """Make sure that all that was written would outlive a crash, and return how many bytes that is."""
@@ -76,9 +107,9 @@ class FileWriter(Writer):
             self._file.close()
 
 
-def parquet_before(part: Path) -> Path:
-    """Return where the Parquet file of a finished job is written before it takes the place of its streams."""
-    return part.with_name(part.name + ".parquet")
+def before_whole(part: Path) -> Path:
+    """Return where a file that is made at the end of a job is written before it takes the place of its interim form."""
+    return part.with_name(part.name + ".whole")
 
 
 @dataclass(frozen=True)
@@ -96,7 +127,7 @@ class Destination:
     def of(cls, output: Path, plan: Plan) -> Destination:
         """Return the destination of a plan; links are followed, so that they stay links."""
         with file_errors("write", output):
-            return cls(output.resolve(), plan.folder is not None)
+            return cls(output.resolve(), plan.is_many)
 
     @property
     def part(self) -> Path:
@@ -154,12 +185,15 @@ class Destination:
             raise FileError(f"the folder {self.target} is not empty, and no folder is replaced; give another name.")
 
     def _check_apart(self, plan: Plan) -> None:
-        names = [self.target, self.part, self.checkpoint, self.learnt, parquet_before(self.part)]
+        names = [self.target, self.part, self.checkpoint, self.learnt, before_whole(self.part)]
         taken = filter(_exists, [*names, name_before(self.checkpoint), name_before(self.learnt)])
         for path in taken:
             for piece in plan.pieces:
                 if piece.source and path.samefile(piece.source):
                     raise FileError(f"{piece.source} would be both read and written; give another output.")
+        for piece in plan.pieces if self.is_folder else ():
+            if piece.source and self.target in piece.source.resolve().parents:
+                raise FileError(f"{piece.source} lies in {self.target}, which would be written; give another output.")
         if plan.folder:
             folder = plan.folder.resolve()
             if folder == self.target or folder in self.target.parents or self.target in folder.parents:
@@ -174,7 +208,7 @@ class Destination:
                 shutil.rmtree(self.part)
             else:
                 self.part.unlink(missing_ok=True)
-                parquet_before(self.part).unlink(missing_ok=True)
+                before_whole(self.part).unlink(missing_ok=True)
         self.forget()
 
     def begin(self) -> Lock:

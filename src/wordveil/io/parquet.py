@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
 from wordveil.errors import InputError, WordveilError
-from wordveil.files import file_errors, open_new
-from wordveil.io.formats import Block, Position, Reader, Reading, changed_since, check_columns
-from wordveil.io.output import FileWriter, parquet_before
-from wordveil.text import Release
+from wordveil.files import file_errors
+from wordveil.io.formats import Block, Position, Reader, Reading, changed_since, check_columns, fields_of, of_person
+from wordveil.io.whole import WholeWriter, fingerprint
+from wordveil.text import Document, Release
 
 __all__ = ["ParquetReader", "ParquetWriter"]
 
 _ROWS_AT_ONCE = 4096
-_ENDS = 1 << 16  # bytes at both ends of the file that go into its fingerprint; the footer says where all the rest lies
-_MAGIC = b"PAR1"  # how a Parquet file begins, and no Arrow stream does
+_PANDAS = b"pandas"  # the key of what pandas keeps of a table in the metadata of the file
+_PANDAS_KEPT = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")
 _GROUP_BYTES = 1 << 26  # the most that the writer gathers for one row group
 
 
@@ -65,14 +65,35 @@ class ParquetBlock(Block):
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _veiled_schema(schema: Any, columns: tuple[str, ...]) -> Any:
-    """Widen the index of veiled dictionary columns: there are more draws than there were values, in no order."""
+def _veiled_schema(schema: Any, columns: Sequence[str]) -> Any:
+    """Return the schema to write: nothing that the file or a veiled column says of itself may tell of its texts.
+
+    The index of a veiled dictionary column is widened: there are more draws than there were values, in no order. Its
+    metadata go, and so do those of the file, which may be anything, but for what pandas needs to read it again.
+    """
     for column in columns:
         place = schema.get_field_index(column)
-        field = schema.field(place)
-        if pa.types.is_dictionary(field.type):
-            schema = schema.set(place, field.with_type(pa.dictionary(pa.int32(), field.type.value_type)))
-    return schema
+        kind, nullable = schema.field(place).type, schema.field(place).nullable
+        if pa.types.is_dictionary(kind):
+            kind = pa.dictionary(pa.int32(), kind.value_type)
+        schema = schema.set(place, pa.field(column, kind, nullable))
+    told = _pandas_metadata((schema.metadata or {}).get(_PANDAS), columns)
+    return schema.with_metadata(None if told is None else {_PANDAS: told})
+
+
+def _pandas_metadata(told: bytes | None, columns: Sequence[str]) -> bytes | None:
+    """Return what pandas keeps of a table, without the number of categories that the veiled columns had."""
+    try:
+        facts = json.loads(told or b"null")
+        kept = {name: facts[name] for name in _PANDAS_KEPT if name in facts}
+        for column in kept["columns"]:
+            if {column.get("name"), column.get("field_name")} & set(columns):
+                column["metadata"] = None
+                if column.get("pandas_type") == "categorical":
+                    column["numpy_type"] = "int32"  # narrower ones tell how many categories there were
+        return json.dumps(kept).encode()
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None  # not from pandas, and read well without
 
 
 def _check_dictionaries(batch: Any) -> None:
@@ -97,14 +118,16 @@ class ParquetReader(Reader):
         if path is None or not path.is_file():
             raise InputError("Parquet cannot be read from a stream; give the name of a file.")
         self._path, self._reading = path, reading
-        self._fingerprint = _fingerprint(path)
+        self._fingerprint = fingerprint(path)
         with _understood(path):
             self._file = pq.ParquetFile(path)
         try:
             with _understood(path):
                 schema = self._file.schema_arrow
                 names = schema.names
-            check_columns(str(path), reading.columns, names)
+            if not reading.every_column:
+                check_columns(str(path), reading.columns, names)
+                check_columns(str(path), reading.needed, names)
             for column in reading.columns:
                 kind = schema.field(column).type
                 if not _is_text(kind):
@@ -120,14 +143,15 @@ class ParquetReader(Reader):
         """Read the rows that are left."""
         columns = self._reading.columns
         batches: list[Any] = []
-        records: list[list[str]] = []
+        records: list[list[str | Document]] = []
         room = float(self._reading.batch_bytes)
         for batch, weight in self._batches():
             texts = [self._texts(batch, column) for column in columns]
+            people = self._people(batch)
             begin = 0
             for row, values in enumerate(zip(*texts, strict=True)):
                 record = [value for value in values if value is not None]
-                records.append(record)
+                records.append(of_person(record, people[row]))
                 room -= weight + sum(map(len, record))
                 if room <= 0:
                     batches.append(batch.slice(begin, row + 1 - begin))
@@ -139,7 +163,26 @@ class ParquetReader(Reader):
         if batches:
             yield self._block(batches, records)
 
-    def _block(self, batches: list[Any], records: list[list[str]]) -> Block:
+    def look(self) -> Iterator[tuple[list[dict[str, str | None]], int]]:
+        """Give the rows that are left with all their values; those inside lists and structs by their paths."""
+        for batch, _ in self._batches():
+            columns = {}
+            for name, array in zip(batch.schema.names, batch.columns, strict=True):
+                values = self._texts(batch, name) if _is_text(array.type) else array.to_pylist()
+                columns[name] = values
+            rows = ({name: values[row] for name, values in columns.items()} for row in range(batch.num_rows))
+            records = [fields_of(row) for row in rows]
+            self._row += batch.num_rows
+            yield records, self.bytes_done(Position(self._row, 0, self._row, self._fingerprint))
+
+    def _people(self, batch: Any) -> list[object]:
+        """Return whose each row is; None where nobody's."""
+        if self._reading.person is None:
+            return [None] * int(batch.num_rows)
+        people: list[object] = batch.column(batch.schema.get_field_index(self._reading.person)).to_pylist()
+        return people
+
+    def _block(self, batches: list[Any], records: list[list[str | Document]]) -> Block:
         self._row += len(records)
         end = Position(self._row, 0, self._row, self._fingerprint)
         return ParquetBlock(end, [list(record) for record in records], batches, self._reading.columns)
@@ -187,7 +230,7 @@ class ParquetReader(Reader):
 
     def check_unchanged(self) -> None:
         """Raise if the file has changed since it was opened."""
-        if _fingerprint(self._path) != self._fingerprint:
+        if fingerprint(self._path) != self._fingerprint:
             raise InputError(f"{self._path} changed while it was being read.")
 
     def close(self) -> None:
@@ -195,39 +238,22 @@ class ParquetReader(Reader):
         self._file.close()
 
 
-class ParquetWriter(FileWriter):
+class ParquetWriter(WholeWriter):
     """Keeps the rows in Arrow streams, one behind the other, and makes them one Parquet file at the end.
 
     The compression and the size of row groups are those of the input.
     """
 
-    def __init__(self, part: Path, size: int, source: Path | None) -> None:
-        # A job that was stopped just before the end has left the Parquet file itself in the place of the streams.
-        self._is_whole = _begins_with(part, _MAGIC)
-        super().__init__(part, part.stat().st_size if self._is_whole else size, source)
+    magic = b"PAR1"  # no Arrow stream begins so
 
-    def finish(self, target: Path) -> None:
-        """Write the Parquet file and give it its name."""
-        self.sync()
-        if not self._is_whole:
-            self._make_whole(target)
-        super().finish(target)
-
-    def _make_whole(self, target: Path) -> None:
-        """Put the Parquet file in the place of the streams."""
-        whole = parquet_before(self.part)
-        with _understood(self._source or target), pq.ParquetFile(self._source) as source:
-            schema, (compression, group_rows) = source.schema_arrow, _layout(source.metadata)
-        with file_errors("write", whole), self.part.open("rb") as streams:
-            schema = _stream_schema(streams) or schema
-            with open_new(whole) as written:
-                with pq.ParquetWriter(written, schema, compression=compression) as parquet:
-                    for group in _groups(streams, schema, group_rows):
-                        parquet.write_table(group, row_group_size=max(1, group.num_rows))
-                written.flush()
-                os.fsync(written.fileno())
-            # The streams go in the same step as the file takes their place: at no moment are there both, or neither.
-            whole.replace(self.part)
+    def _make_whole(self, interim: BinaryIO, written: BinaryIO, source: Path) -> None:
+        with _understood(source), pq.ParquetFile(source) as begun:
+            schema, (compression, group_rows) = begun.schema_arrow, _layout(begun.metadata)
+        # Of a table without rows no column is known to be another than a veiled one.
+        schema = _stream_schema(interim) or _veiled_schema(schema, schema.names)
+        with pq.ParquetWriter(written, schema, compression=compression) as parquet:
+            for group in _groups(interim, schema, group_rows):
+                parquet.write_table(group, row_group_size=max(1, group.num_rows))
 
 
 def _layout(metadata: Any) -> tuple[dict[str, str] | str, int]:
@@ -274,26 +300,6 @@ def _stream_batches(streams: Any) -> Iterator[Any]:
     while streams.tell() < size:
         with pa.ipc.open_stream(streams) as stream:
             yield from stream
-
-
-def _begins_with(path: Path, start: bytes) -> bool:
-    with file_errors("read", path):
-        if not path.exists():
-            return False
-        with path.open("rb") as file:
-            return file.read(len(start)) == start
-
-
-def _fingerprint(path: Path) -> str:
-    with file_errors("read", path), path.open("rb") as file:
-        state = os.fstat(file.fileno())
-        if state.st_size == 0:
-            raise InputError(f"{path} is empty.")
-        digest = hashlib.sha256(f"{state.st_size} {state.st_mtime_ns}".encode())
-        digest.update(file.read(_ENDS))
-        file.seek(max(0, state.st_size - _ENDS))
-        digest.update(file.read())
-    return digest.hexdigest()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from wordveil.guarantee import Notion
 from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import Reading
 from wordveil.io.inputs import Plan
+from wordveil.io.streams import packing_of
 from wordveil.text import Report, Veil
 
 __all__ = ["job_report", "missing_promise"]
@@ -29,7 +30,12 @@ def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[s
             "files": tally.files,
             "skipped_files": list(plan.skipped),
             "formats": sorted({piece.format.name for piece in plan.pieces}),
+            "packing": sorted({packing_of(piece.source) for piece in plan.pieces if piece.source} - {""}),
+            "encoding": reading.encoding if any(piece.format.is_encoded for piece in plan.pieces) else None,
+            "left_out": sorted({piece.format.leaves_out for piece in plan.pieces} - {""}),
             "columns": list(reading.columns),
+            "missing": reading.missing,
+            "person": reading.person,
             "encoding_errors": reading.encoding_errors,
             "batch_words": reading.batch_words,
             "seconds": round(tally.seconds, 3),
@@ -59,7 +65,7 @@ def _policies(facts: dict[str, Any]) -> dict[str, dict[str, int]]:
     """Return which option had which effect on how many words."""
     counts = facts["counts"]
     outside = {
-        "replace": {"words_drawn": counts["outside"], "numbers_drawn": counts["numbers"]},
+        "replace": {"words_drawn": counts["outside"]},
         "drop": {"words_dropped": counts["dropped"]},
         "keep": {"words_released_as_they_are": counts["kept_raw"]},
     }
@@ -67,6 +73,8 @@ def _policies(facts: dict[str, Any]) -> dict[str, dict[str, int]]:
         f"mechanism {facts['mechanism']}": {"words_drawn": counts["drawn"]},
         f"select {facts['select']}": {"words_released_as_they_are": counts["left_alone"]},
         f"oov {facts['oov']}": outside[facts["oov"]],
+        f"numbers {facts['numbers']}": {"numbers_replaced": counts["numbers"]},
+        f"identifiers {facts['identifiers']}": {"identifiers_replaced": counts["identifiers"]},
     }
 
 
@@ -74,6 +82,6 @@ def _not_protected(plan: Plan) -> list[str]:
     sentences = ["The number of records and their order are released as they are."]
     if any(piece.format.has_columns for piece in plan.pieces):
         sentences.append("All other columns and keys, and which values are null, are released as they are.")
-    if plan.folder:
+    if plan.is_many:
         sentences.append("The names of the files are released as they are.")
     return sentences

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,15 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 from wordveil.errors import InputError
-from wordveil.io.formats import Block, Position, Reading, check_columns
+from wordveil.io.formats import Block, Position, Reading, check_columns, of_person
 from wordveil.io.lines import LONGEST, LineReader, ending
 from wordveil.text import Document, Release
 
 __all__ = ["CsvReader", "TsvReader"]
 
 _LONGEST_HEADER = 1000  # lines
+_SEPARATOR_LINE = re.compile(rb'sep=[\x09\x20-\x7e]\r?|"sep=[\x09\x20-\x7e]"\r?', re.IGNORECASE)
+_LONGEST_SEPARATOR_LINE = 9
 _ROW_END = "\r\n"  # the csv writer quotes the characters of its row ending; each row then gets back its own
 
 
@@ -34,6 +37,7 @@ class TableBlock(Block):
     rows: list[Row]
     places: list[int]
     delimiter: str
+    names: list[str]  # of all columns
 
     def render(self, releases: Sequence[Release]) -> bytes:
         """Return the rows with the new texts in their fields; a field is quoted where it must be."""
@@ -67,10 +71,10 @@ class TableReader(LineReader[Row]):
 
     def _read_preamble(self) -> bytes:
         """Read the header: as many lines as the parser of the rows needs for it, and not one more."""
-        header, text = self._lines.mark, list[str]()
+        header, text = self._lines.mark + self._read_separator(), list[str]()
         open_readings = set(self.delimiters)
         readings: dict[str, list[str]] = {}
-        wanted = set(self._reading.columns)
+        wanted = set(self._reading.needed)
         while open_readings and not any(wanted <= set(names) for names in readings.values()):
             line = self._lines.read()
             header += line
@@ -91,15 +95,26 @@ class TableReader(LineReader[Row]):
         if not readings:
             raise InputError(f"the header of {self._lines.name} is malformed; check its quotation marks and line ends.")
         self._delimiter = self._separator(readings)
-        names = readings[self._delimiter]
-        check_columns(self._lines.name, self._reading.columns, names)
+        names = self._names = readings[self._delimiter]
+        if not self._reading.every_column:
+            check_columns(self._lines.name, self._reading.columns, names, may_be_text=True)
+            check_columns(self._lines.name, self._reading.needed, names, may_be_text=True)
         self._width = len(names)
         self._places = [names.index(column) for column in self._reading.columns]
+        self._person = None if self._reading.person is None else names.index(self._reading.person)
         return header
+
+    def _read_separator(self) -> bytes:
+        """Read the line before the header in which Excel says what separates the fields, if it is there."""
+        if not _SEPARATOR_LINE.fullmatch(self._lines.peek(_LONGEST_SEPARATOR_LINE).partition(b"\n")[0]):
+            return b""
+        line = self._lines.read()
+        self.delimiters = self._lines.decode(line).strip("\r\n").strip('"')[-1]
+        return line
 
     def _separator(self, readings: dict[str, list[str]]) -> str:
         """Return the separator under which the asked columns are there, else the one that gives the most columns."""
-        wanted = set(self._reading.columns)
+        wanted = set(self._reading.needed)
         fitting = [one for one in self.delimiters if one in readings and wanted <= set(readings[one])]
         if wanted and len({tuple(readings[one]) for one in fitting}) > 1:
             raise InputError(
@@ -142,10 +157,21 @@ class TableReader(LineReader[Row]):
     def _where(self, record: int) -> str:
         return f"record {record} (up to line {self._lines.line}) of {self._lines.name}"
 
+    def look(self) -> Iterator[tuple[list[dict[str, str | None]], int]]:
+        """Give the rows that are left with all their fields; a name that comes again is numbered."""
+        before = [self._names[:place].count(name) for place, name in enumerate(self._names)]
+        names = [f"{name} ({more + 1})" if more else name for name, more in zip(self._names, before, strict=True)]
+        for block in self.blocks():
+            rows = block.rows if isinstance(block, TableBlock) else []
+            yield [dict(zip(names, row.fields, strict=True)) for row in rows if row.fields], self.bytes_done(block.end)
+
     def _block(self, rows: list[Row], end: Position) -> Block:
         places = self._places
         records: list[list[str | Document]] = [[row.fields[place] for place in places] for row in rows if row.fields]
-        return TableBlock(end, records, rows, self._places, self._delimiter)
+        if self._person is not None:
+            people = [row.fields[self._person] for row in rows if row.fields]
+            records = [of_person(record, person) for record, person in zip(records, people, strict=True)]
+        return TableBlock(end, records, rows, self._places, self._delimiter, self._names)
 
 
 def _names(header: Sequence[str], delimiter: str) -> tuple[list[str] | None, bool]:

@@ -22,7 +22,7 @@ from wordveil import parallel
 from wordveil.errors import InputError, OptionError, WordveilError
 from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import Block, Position
-from wordveil.text import Document, Release, Veil
+from wordveil.text import Document, Once, Release, Veil
 
 __all__ = ["Crew", "Done", "Veils"]
 
@@ -33,7 +33,7 @@ class Veils:
     Without a seed it is one veil with fresh entropy, in every run anew. With a seed each block gets a veil of
     its own, whose seed follows from the seed, the input and the number of the block: so an experiment that
     was interrupted and resumed comes out as if it had not been. `whole` is the veil of the job, for what it says about
-    itself.
+    itself; all share its `Once`, and so its secret.
     """
 
     def __init__(self, make: Callable[[int | None], Veil], seed: int | None = None) -> None:
@@ -44,11 +44,16 @@ class Veils:
         """Return what must be the same for a job to go on."""
         return [wordveil.__version__, self.whole.fingerprint, self._seed]
 
+    def go_on_with(self, secret: bytes) -> None:
+        """Draw once beyond a record with the secret that the job was begun with."""
+        if self.whole.once is not None:
+            self.whole.once.go_on_with(secret)
+
     def veil(self, block: Block, name: str, number: int) -> list[Release]:
         """Veil a block of the input of this name."""
         veil = self._for(name, number)
         try:
-            return veil.together(block.texts())
+            return veil.together(_scoped(veil.once, block, name))
         except WordveilError as error:
             reason = str(error)
         raise InputError(f"{_culprit(veil, block)}: {reason}")
@@ -57,7 +62,28 @@ class Veils:
         if self._seed is None:
             return self.whole
         digest = hashlib.sha256(f"{self._seed}/{number}/{name}".encode("utf-8", "surrogateescape")).digest()
-        return self._make(int.from_bytes(digest[:16], "big"))
+        veil = self._make(int.from_bytes(digest[:16], "big"))
+        veil.once = self.whole.once
+        return veil
+
+
+def _scoped(once: Once | None, block: Block, name: str) -> Iterator[str | Document]:
+    """Give the texts of a block, each with the scope in which equal words of it are drawn once.
+
+    A record that says nobody's name is somebody's own: its scope is its place in the input.
+    """
+    first = block.end.record - len(block.records)
+    for number, texts in enumerate(block.records, first):
+        for text in texts:
+            document = Document(text) if isinstance(text, str) else text
+            if once is None:
+                yield document._replace(scope=None)
+            elif once.scope == "file":
+                yield document._replace(scope=name)
+            elif once.scope == "record" or document.scope is None:
+                yield document._replace(scope=f"record {number} of {name}")
+            else:
+                yield document._replace(scope=f"person {document.scope}")
 
 
 def _culprit(veil: Veil, block: Block) -> str:

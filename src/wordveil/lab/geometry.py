@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from scipy.stats import skew
 
 from wordveil._mechanisms.laws import sample
 from wordveil.extras import check_can_draw, new_figure
-from wordveil.files import cached_arrays
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched
 from wordveil.spaces import EuclideanSpace, GraphSpace, Space, Vocabulary
+from wordveil.spaces.space import neighbourhoods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -187,17 +186,8 @@ def _around(space: Space, ids: NDArray[np.int64], watch: Watch) -> tuple[NDArray
 
 def _listed(space: Space, watch: Watch) -> NDArray[np.int64]:
     """Return for every word how many words count it among their ten nearest."""
-
-    def fill(folder: Path) -> None:
-        listed = np.zeros(len(space), dtype=np.int64)
-        parts = list(blocks(len(space), max(256, _CELLS // len(space))))
-        for number, part in enumerate(parts):
-            watch("counting hubs", number / len(parts))
-            near, _ = space.neighbours(np.arange(part.start, part.stop), _LISTED)
-            listed += np.bincount(near.ravel(), minlength=len(space))
-        np.save(folder / "listed.npy", listed)
-
-    return cached_arrays(f"hubness-{_LISTED}-{space.checksum}", fill, "listed")[0]
+    near, _ = neighbourhoods(space, _LISTED, watch)
+    return np.bincount(near.ravel(), minlength=len(space))
 
 
 def _similar_hops(space: EuclideanSpace, k: int, ids: NDArray[np.int64], watch: Watch) -> list[float]:

@@ -159,7 +159,7 @@ def local_epsilon(mechanism: Mechanism[Any], guarantee: Guarantee | None = None)
         What is left of its guarantee under the options of a veil; the mechanism's own if not given.
     """
     guarantee = mechanism.guarantee if guarantee is None else guarantee
-    return guarantee.loss(mechanism.largest_distance) if guarantee.notion is Notion.METRIC else math.inf
+    return mechanism.largest_loss if guarantee.notion is Notion.METRIC else math.inf
 
 
 def basic(epsilon: float, delta: float, times: int) -> tuple[float, float]:

@@ -38,8 +38,8 @@ class Localizer:
     veil : Veil
         How texts are veiled.
     words : int
-        The largest number of words to veil in a record. Each costs ε₀, so a record costs that many times ε₀; a record
-        with more is refused, because its guarantee would be weaker.
+        The largest number of words to veil in a record, equal ones counted once if they are drawn once. Each costs ε₀,
+        so a record costs that many times ε₀; a record with more is refused, because its guarantee would be weaker.
     """
 
     name = "localizer"
@@ -47,6 +47,10 @@ class Localizer:
     def __init__(self, veil: Veil, *, words: int = 1) -> None:
         if words < 1:
             raise OptionError("words, the number of words that a record may have veiled, must be 1 or more.")
+        if veil.once is not None and veil.once.is_keyed:
+            raise OptionError(
+                "records that share draws do not hide one another; use a veil with once='record' or none."
+            )
         self.veil, self.words = veil, words
 
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -54,7 +58,7 @@ class Localizer:
         texts, rest = tee(records)
         releases = self.veil.many(record.text for record in texts)
         for number, (record, release) in enumerate(zip(rest, releases, strict=True), start=1):
-            if release.counts.veiled > self.words:
+            if release.counts.losing > self.words:
                 raise InputError(
                     f"record {number} has more than {self.words} words to veil; shorten the records, or raise the "
                     "localizer's words, which raises the cost of every record."

@@ -1,17 +1,23 @@
 """Exact samplers and the entropy source."""
 
-from wordveil.noise.entropy import Entropy, directions, log_gamma_draws
+from wordveil.noise.discrete import discrete_laplace, exact_rate, laplace_radius
+from wordveil.noise.entropy import Entropy, KeyedEntropy, directions, log_gamma_draws, uniform_from
 from wordveil.noise.gaussian import delta_between, sigma_for
 from wordveil.noise.hyperbolic import hyperbolic_radii, icdm19_lengths, icdm19_radius_distribution, metropolis_points
 
 __all__ = [
     "Entropy",
+    "KeyedEntropy",
     "delta_between",
     "directions",
+    "discrete_laplace",
+    "exact_rate",
     "hyperbolic_radii",
     "icdm19_lengths",
     "icdm19_radius_distribution",
+    "laplace_radius",
     "log_gamma_draws",
     "metropolis_points",
     "sigma_for",
+    "uniform_from",
 ]

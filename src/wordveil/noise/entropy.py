@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from randomgen import ChaCha
 
 from wordveil.parallel import renew_after_fork
 
-__all__ = ["Entropy", "directions", "log_gamma_draws"]
+__all__ = ["Entropy", "KeyedEntropy", "directions", "log_gamma_draws", "uniform_from"]
 
 _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fewer than 53 significant bits
 
@@ -86,12 +87,7 @@ class Entropy:
         """
         generator = self.generator
         high = generator.integers(0, 2**64, size, dtype=np.uint64, endpoint=False)
-        draws = np.ldexp(high.astype(np.float64), -64)
-        coarse = np.flatnonzero(high < _REFINE_BELOW)
-        if coarse.size:
-            low = generator.integers(1, 2**64, coarse.size, dtype=np.uint64)
-            draws[coarse] += np.ldexp(low.astype(np.float64), -128)
-        return np.minimum(draws, 1.0 - 2.0**-53)
+        return uniform_from(high, lambda count: generator.integers(1, 2**64, count, dtype=np.uint64))
 
     def below(self, highs: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Draw for each bound an integer uniform on ``range(bound)``, exactly."""
@@ -119,6 +115,50 @@ class Entropy:
         # A pickled copy must not repeat this stream: it gets a new key, or a child of the seed.
         child = self.spawn(1)[0]
         return Entropy._from_sequence, (child._sequence,)
+
+
+class KeyedEntropy(Entropy):
+    """A stream that follows from a key of at least 32 random bytes, for draws that must come out the same again.
+
+    It is as good as random to those without the key. It is made for one draw, in one thread, and never handed on:
+    unlike other streams it does not change in a forked process.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._sequence = None
+        self._generator = np.random.Generator(ChaCha(key=int.from_bytes(key[:32], "little"), rounds=20))
+        self._process = os.getpid()
+
+    def spawn(self, count: int) -> list[Entropy]:
+        """Make streams that follow from this one."""
+        return [KeyedEntropy(self._generator.bytes(32)) for _ in range(count)]
+
+    def after_fork(self) -> None:
+        """Go on as before."""
+        self._process = os.getpid()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a keyed stream is not for other processes")
+
+
+def uniform_from(
+    high: NDArray[np.uint64], low: Callable[[int], NDArray[np.uint64]] | NDArray[np.uint64]
+) -> NDArray[np.float64]:
+    """Return the numbers from (0, 1) that random bits stand for, as `Entropy.uniform` says.
+
+    Parameters
+    ----------
+    high : array of uint64
+        The first 64 bits of each.
+    low : callable or array of uint64
+        The next 64 bits, which only numbers near 0 need: those of all, or what gives so many.
+    """
+    draws = np.ldexp(high.astype(np.float64), -64)
+    coarse = np.flatnonzero(high < _REFINE_BELOW)
+    if coarse.size:
+        finer = low(coarse.size) if callable(low) else np.maximum(low[coarse], np.uint64(1))
+        draws[coarse] += np.ldexp(finer.astype(np.float64), -128)
+    return np.minimum(draws, 1.0 - 2.0**-53)
 
 
 def directions(

@@ -1,21 +1,87 @@
-"""The kind of reader that reads each veiled place in the light of the whole text."""
+"""The kind of reader that reads each veiled place in the light of the whole text.
+
+With ``p(w | the rest)`` from a small network, a place with the output y is read as ``p(w | the rest)·Pr[M(w)=y]``. The
+network is fitted on the release alone, by the marginal likelihood of each output given the other places,
+``log Σ_w p(w | the rest)·Pr[M(w)=y]``: the law of the mechanism turns a prediction of originals, which nobody sees,
+into one of outputs, which are known. No clean text and no labels are needed.
+
+On the bundled embedding it begins with weights that come with the package, trained on public text. These read a text
+without any fit, and a fit adapts them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import FileError, OptionError
+from wordveil._mechanisms import Mechanism
+from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, within
-from wordveil.reading.kinds import Basis, Floats, Ids, Population, Vectors
-from wordveil.reading.network import ContextModel, Passage, Size
-from wordveil.reading.places import Places
+from wordveil.reading.kinds import Basis, Floats, Ids, Means, Population, Vectors
+from wordveil.reading.network import PADDING, Size, bundled_weights, make_network
+from wordveil.reading.places import LEFT_ALONE, VEILED, Places
 
-__all__ = ["Context"]
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Context", "Schedule", "as_released"]
+
+_WINDOW, _OVERLAP = 128, 16  # words that are read together; so many at a cut end only serve as context
+_READ_WORDS = 2048  # that are read at once
+_COLUMN_BYTES = 1 << 30  # of the law, that are kept
+_LOG_FLOOR = -80.0  # below the largest: a word that cannot have given an output is as good as impossible
+_ASIDE, _ENOUGH = 10, 200  # of so many windows one is kept aside, if there are enough
+_WARM = 50  # steps until the rate is at its largest
+_TRUSTS = tuple(np.arange(0.1, 1.45, 0.1).round(1).tolist())
+
+
+_Part = tuple[int, NDArray[np.int64]]  # which texts, and which of their windows
+
+
+class Schedule(NamedTuple):
+    """How a network is fitted.
+
+    Attributes
+    ----------
+    passes : float
+        How often each text is looked at.
+    least, most : int
+        How many steps at least and at most.
+    batch : int
+        About how many words a step looks at.
+    rate, tuning_rate : float
+        The largest learning rate from scratch, and of weights that were trained before.
+    decay : float
+        The weight decay.
+    looks, patience : int
+        How often to look at texts that are kept aside, and how many looks may pass without a gain.
+    seconds : float
+        How long it may take.
+    candidates, read_candidates : int
+        Among how many words, the likeliest ones, the original is looked for during the fit and when reading.
+    """
+
+    passes: float = 4.0
+    least: int = 200
+    most: int = 1200
+    batch: int = 1024
+    rate: float = 1e-3
+    tuning_rate: float = 3e-4
+    decay: float = 0.1
+    looks: int = 20
+    patience: int = 5
+    seconds: float = math.inf
+    candidates: int = 8192
+    read_candidates: int = 16384
 
 
 class Context(Population):
@@ -23,52 +89,273 @@ class Context(Population):
 
     name = "context"
     size = Size()
+    schedule = Schedule()
 
     def __init__(self, basis: Basis) -> None:
         needs("torch", "gpu", "the context reader")
         super().__init__(basis)
-        self._model: ContextModel | None = None
+        import torch  # noqa: PLC0415 - an extra, and slow to import
+
+        self._torch = torch
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._network: Any = None
+        self._trust = 1.0
+        self._points: Means | None = None
+        # what every fit begins with: weights trained on public text, if there are any
+        self._start = bundled_weights(basis.points)
+        if self._start is not None:
+            self._restore(*self._start)
 
     @property
-    def model(self) -> ContextModel:
-        """The network, once it is fitted."""
-        if self._model is None:
+    def prior(self) -> Floats:
+        """How likely every word is at a veiled place: in this release, or by public knowledge until there is one."""
+        if self._learnt is None and self._start is None:
             raise OptionError("a context reader must be fitted on veiled texts before it reads any.")
-        return self._model
+        return self.basis.prior if self._learnt is None else self._learnt
+
+    def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:
+        """Change what is given of how the network learns."""
+        if steps is not None:
+            self.schedule = self.schedule._replace(least=min(steps, self.schedule.least), most=steps)
+        if candidates is not None:
+            self.schedule = self.schedule._replace(candidates=candidates, read_candidates=candidates)
+        if fresh:
+            self._network = self._start = None
+        if device is not None:
+            self._device = device
+            self._network = None if self._network is None else self._network.to(device)
+
+    # ------------------------------------------------------------------------------------------------ learning
+
+    def train(self, places: Places, watch: Watch = ignore) -> None:
+        """Learn from clean public texts: they are veiled here, and the network learns to find their words.
+
+        Parameters
+        ----------
+        places : Places
+            The texts as they are.
+        watch : callable
+            Told how far it is.
+        """
+        veiled = as_released(self.basis.law.mechanism, places, self.basis.prior > 0)
+        self.begin()
+        before, self._learnt = self._learnt, self.basis.prior  # what is learnt here is public
+        try:
+            seen = self.prepare(veiled, places.ids, watch=within(watch, 0.0, 0.2))
+            self.descend([seen], within(watch, 0.2, 1.0))
+        finally:
+            self._learnt = before
+        self._start = self._network.size, self.weights()
 
     def fit(self, places: Places, watch: Watch = ignore) -> None:
-        """Estimate word frequencies, then fit the network by the outputs that it is not shown."""
+        """Estimate word frequencies, then fit the network to the outputs, each given the other places."""
         super().fit(places, within(watch, 0.0, 0.1))
-        self._model = ContextModel(self.basis.law, self.basis.vectors, self.prior, self.size)
-        self._model.fit(_passages(places), watch=within(watch, 0.1, 1.0))
+        self._points = None
+        self.begin()
+        self._trust = self.descend([self.prepare(places, watch=within(watch, 0.1, 0.2))], within(watch, 0.2, 1.0))
+
+    def begin(self) -> None:
+        """Begin anew: with the weights that were trained on public text, if there are any."""
+        if self._start is not None:
+            self._restore(*self._start)
+            return
+        with self._torch.random.fork_rng(devices=[]):
+            self._torch.manual_seed(0)
+            self._network = make_network(self.size, self.basis.points.shape[1]).to(self._device)
+
+    def descend(self, seen: Sequence[_Seen], watch: Watch = ignore, schedule: Schedule | None = None) -> float:
+        """Fit the network, keep the weights that serve texts kept aside best, and return how far to trust it.
+
+        Parameters
+        ----------
+        seen : sequence of _Seen
+            The texts, under one mechanism or several.
+        watch : callable
+            Told how far it is.
+        schedule : Schedule, optional
+            How to.
+        """
+        torch, plan = self._torch, schedule or self.schedule
+        generator = np.random.default_rng(0)
+        learn, aside = [], []
+        for number, one in enumerate(seen):
+            order = generator.permutation(len(one.windows.starts))
+            kept = len(order) // _ASIDE if len(order) >= _ENOUGH else 0
+            aside += [(number, part) for part in _runs(one.windows, np.sort(order[:kept]), plan.batch)]
+            learn.append(order[kept:])
+        words = sum(int((s.windows.stops - s.windows.starts)[o].sum()) for s, o in zip(seen, learn, strict=True))
+        if not words:
+            raise InputError("there is nothing to learn from: no text has a veiled word.")
+        steps = int(np.clip(plan.passes * words / plan.batch, plan.least, plan.most))
+        optimiser = torch.optim.AdamW(
+            self._network.parameters(),
+            lr=plan.rate if self._start is None else plan.tuning_rate,
+            betas=(0.9, 0.98),
+            weight_decay=plan.decay,
+        )
+        largest, begun, done = optimiser.param_groups[0]["lr"], time.monotonic(), 0.0
+        best, kept_weights, since = math.inf, None, 0
+        queue: list[_Part] = []
+        with torch.random.fork_rng(devices=[] if self._device == "cpu" else None):
+            torch.manual_seed(0)
+            for step in range(steps):
+                done = max(step / steps, (time.monotonic() - begun) / plan.seconds)
+                if done >= 1.0:
+                    break
+                falling = 0.5 + 0.5 * math.cos(math.pi * done)
+                optimiser.param_groups[0]["lr"] = largest * min((step + 1) / _WARM, falling)
+                if aside and step % max(1, steps // plan.looks) == 0:
+                    now = self._loss_aside(seen, aside)
+                    since += 1
+                    if now < best:
+                        best, since = now, 0
+                        kept_weights = {name: one.detach().clone() for name, one in self._network.state_dict().items()}
+                    if since > plan.patience:
+                        break
+                if not queue:
+                    queue = [
+                        (number, part)
+                        for number, (one, order) in enumerate(zip(seen, learn, strict=True))
+                        for part in _runs(one.windows, order, plan.batch, generator)
+                    ]
+                    generator.shuffle(queue)
+                number, part = queue.pop()
+                self._network.train()
+                loss = self._loss(seen[number], seen[number].windows.take(part), 1.0).mean()
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self._network.parameters(), 1.0)
+                optimiser.step()
+                watch("fitting the network", done)
+        if aside and self._loss_aside(seen, aside) >= best:
+            self._network.load_state_dict(kept_weights)
+        self._network.eval()
+        watch("fitting the network", 1.0)
+        return min(_TRUSTS, key=lambda trust: self._loss_aside(seen, aside, trust)) if aside else 1.0
+
+    def _loss(self, seen: _Seen, windows: _Windows, trust: float) -> torch.Tensor:
+        """Return for each veiled place how surprising its output is, or its original where that is known."""
+        torch = self._torch
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=self._device == "cuda"):
+            answers, places = self._answers(seen, windows)
+            logits = trust * (answers @ self._network.embed(seen.words).T)
+        logits = logits.float() + seen.log_prior
+        if seen.truth is not None:
+            return torch.nn.functional.cross_entropy(logits, seen.truth[places], reduction="none", ignore_index=-1)
+        evidence = seen.evidence(places)
+        return torch.logsumexp(logits, dim=1) - torch.logsumexp(logits + evidence, dim=1)
+
+    def _loss_aside(self, seen: Sequence[_Seen], parts: Sequence[_Part], trust: float = 1.0) -> float:
+        self._network.eval()
+        total, count = 0.0, 0
+        with self._torch.no_grad():
+            for number, part in parts:
+                found = self._loss(seen[number], seen[number].windows.take(part), trust)
+                total, count = total + float(found.sum()), count + len(found)
+        return total / max(1, count)
+
+    # ------------------------------------------------------------------------------------------------ reading
 
     def means(self, places: Places, watch: Watch = ignore) -> Vectors:
         """Return the mean vector of the word behind each veiled place."""
-        found = list(self.model.means(_passages(places), watch))
-        return np.concatenate([np.empty((0, self.basis.vectors.shape[1])), *(one for one in found if len(one))]).astype(
-            np.float32
-        )
+        own = self._torch.as_tensor(self.basis.vectors, device=self._device)
+        found = np.empty((len(places.veiled), own.shape[1]), dtype=np.float32)
+        for ranks, candidates, chances in self._read(places, watch):
+            found[ranks] = (chances @ own[candidates]).cpu().numpy()
+        return found
 
     def posterior(self, places: Places, top: int, watch: Watch = ignore) -> tuple[Ids, Floats]:
         """Return the likeliest words behind each veiled place and their probabilities."""
-        shown = min(top, len(self.model.candidates))
-        found = [one for one in self.model.likeliest(_passages(places), shown, watch) if len(one[0])]
-        words = np.concatenate([np.empty((0, shown), dtype=np.int64), *(one[0] for one in found)])
-        chances = np.concatenate([np.empty((0, shown)), *(one[1] for one in found)])
-        missing = top - shown
-        others = np.setdiff1d(np.arange(len(self.prior)), self.model.candidates)[:missing]  # which are not considered
-        return (
-            np.concatenate([words, np.broadcast_to(others, (len(words), len(others)))], axis=1),
-            np.concatenate([chances, np.zeros((len(words), len(others)))], axis=1),
-        )
+        count = len(places.veiled)
+        words, found = np.zeros((count, top), dtype=np.int64), np.zeros((count, top))
+        for ranks, candidates, chances in self._read(places, watch):
+            shown = min(top, len(candidates))
+            values, which = chances.topk(shown, dim=1)
+            words[ranks, :shown] = candidates[which].cpu().numpy()
+            found[ranks, :shown] = values.cpu().numpy()
+            if shown < top:  # the others are not considered
+                rest = np.setdiff1d(np.arange(len(self.prior)), candidates.cpu().numpy())
+                words[ranks, shown:] = rest[: top - shown]
+        return words, found
 
     def best(self, places: Places, watch: Watch = ignore) -> Ids:
         """Return the likeliest word behind each veiled place."""
         return self.posterior(places, 1, watch)[0][:, 0]
 
+    def _read(self, places: Places, watch: Watch) -> Iterator[tuple[NDArray[np.int64], torch.Tensor, torch.Tensor]]:
+        """Yield for some veiled places their numbers, the words that are possible, and how likely these are."""
+        torch = self._torch
+        seen = self.prepare(places, count=self.schedule.read_candidates)
+        rank = np.cumsum(places.kinds == VEILED) - 1
+        runs = _runs(seen.windows, np.arange(len(seen.windows.starts)), _READ_WORDS)
+        self._network.eval()
+        with torch.no_grad():
+            words = self._network.embed(seen.words)
+            for number, part in enumerate(runs):
+                answers, which = self._answers(seen, seen.windows.take(part))
+                logits = self._trust * (answers @ words.T) + seen.log_prior
+                logits += seen.evidence(which)
+                yield rank[which.cpu().numpy()], seen.candidates, torch.softmax(logits, dim=1)
+                watch("reading", (number + 1) / len(runs))
+
+    # ------------------------------------------------------------------------------------------ what it is shown
+
+    def prepare(
+        self,
+        places: Places,
+        truth: NDArray[np.int64] | None = None,
+        *,
+        count: int | None = None,
+        watch: Watch = ignore,
+    ) -> _Seen:
+        """Put texts into the form that the network reads.
+
+        Parameters
+        ----------
+        places : Places
+            The veiled texts.
+        truth : array of int, optional
+            The originals, where they are known.
+        count : int, optional
+            How many words to look for the originals among.
+        watch : callable
+            Told how far it is.
+        """
+        return _Seen(self, places, truth, count or self.schedule.candidates, watch)
+
+    def known_means(self, outputs: NDArray[np.int64], watch: Watch = ignore) -> Vectors:
+        """Return the mean vector, as the network knows words, behind each row of outputs."""
+        if outputs.shape[1] > 1:
+            return self.given_means(outputs, self.basis.points, watch)
+        if self._points is None:
+            self._points = Means(replace(self.basis, vectors=self.basis.points), self.prior, cached=False)
+        return self._points.of(outputs[:, 0], watch)
+
+    def _answers(self, seen: _Seen, windows: _Windows) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the network's answer for each veiled place of some windows, and which places these are."""
+        torch, device = self._torch, self._device
+        longest = int((windows.stops - windows.starts).max())
+        starts, stops, firsts, lasts = (torch.as_tensor(part, device=device)[:, None] for part in windows)
+        index = starts + torch.arange(longest, device=device)
+        inside = index < stops
+        index = torch.where(inside, index, starts)
+        kinds = torch.where(inside, seen.kinds[index], PADDING)
+        answers = self._network(seen.features(index), kinds, seen.gaps[:, index])
+        asked = (kinds == VEILED) & (index >= firsts) & (index < lasts)
+        return answers[asked], index[asked]
+
+    # ------------------------------------------------------------------------------------------------ keeping
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the frequencies and the weights."""
-        return {} if self._model is None else {"learnt": self.prior, **self._model.state()}
+        if self._learnt is None:
+            return {}
+        weights = {f"weights.{name}": part for name, part in self.weights().items()}
+        return {**weights, "learnt": self.prior, "trust": np.array(self._trust), "size": np.array(self._network.size)}
+
+    def weights(self) -> dict[str, NDArray[Any]]:
+        """Return the weights of the network."""
+        return {name: part.cpu().numpy() for name, part in self._network.state_dict().items()}
 
     @classmethod
     def from_state(cls, basis: Basis, state: Mapping[str, NDArray[Any]]) -> Context:
@@ -78,17 +365,154 @@ class Context(Population):
             kind._learn(Population.from_state(basis, {"learnt": state["learnt"]}).prior)
             try:
                 given = zip(Size(), state["size"].tolist(), strict=True)
-                size = Size._make(type(usual)(value) for usual, value in given)
-                kind._model = ContextModel(basis.law, basis.vectors, kind.prior, size)
-                kind._model.restore(state)
+                weights = {name.partition(".")[2]: part for name, part in state.items() if name.startswith("weights.")}
+                kind._restore(Size._make(type(usual)(value) for usual, value in given), weights)
+                kind._trust = float(state["trust"])
             except (KeyError, RuntimeError, TypeError, ValueError):
                 raise FileError("the saved network is damaged; fit and save the reader again.") from None
         return kind
 
+    def _restore(self, size: Size, weights: Mapping[str, NDArray[Any]]) -> None:
+        network = make_network(size, self.basis.points.shape[1])
+        network.load_state_dict({name: self._torch.as_tensor(part).float() for name, part in weights.items()})
+        self._network = network.to(self._device).eval()
 
-def _passages(places: Places) -> list[Passage]:
-    """Return the texts one by one."""
-    ends = places.starts[1:-1]
-    words, kinds = np.split(places.ids, ends), np.split(places.kinds.astype(np.int64), ends)
-    others = np.split(places.others, ends, axis=1) if len(places.others) else [None] * len(places)
-    return [Passage(*one) for one in zip(words, kinds, others, strict=True)] if len(places) else []
+
+def as_released(mechanism: Mechanism[Any], places: Places, possible: NDArray[np.bool_]) -> Places:
+    """Veil clean texts: a draw that is not among the possible words looks like one that was left alone."""
+    drawn = places.ids.copy()
+    drawn[places.veiled] = mechanism.draw(places.ids[places.veiled], Entropy())
+    looks_alone = (places.kinds == VEILED) & ~possible[drawn]
+    return replace(places, ids=drawn, kinds=np.where(looks_alone, LEFT_ALONE, places.kinds).astype(np.uint8))
+
+
+class _Windows(NamedTuple):
+    """Stretches of texts that are read together, and between which of its places each answers."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    lasts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, places: Places) -> _Windows:
+        """Cut texts into windows, and leave out those in which there is nothing to read."""
+        before = np.concatenate([[0], np.cumsum(places.kinds == VEILED)])
+        cut = []
+        for start, stop in zip(places.starts[:-1].tolist(), places.starts[1:].tolist(), strict=True):
+            if stop - start <= _WINDOW:
+                cut.append((start, stop, start, stop))
+                continue
+            for first in range(start, stop - 2 * _OVERLAP, _WINDOW - 2 * _OVERLAP):
+                last = min(first + _WINDOW, stop)
+                answers = first if first == start else first + _OVERLAP, last if last == stop else last - _OVERLAP
+                cut.append((first, last, *answers))
+        found = np.array(cut, dtype=np.int64).reshape(-1, 4)
+        return cls(*found[before[found[:, 3]] > before[found[:, 2]]].T)
+
+    def take(self, which: NDArray[np.int64]) -> _Windows:
+        return _Windows(*(part[which] for part in self))
+
+
+def _runs(
+    windows: _Windows, which: NDArray[np.int64], words: int, generator: np.random.Generator | None = None
+) -> list[NDArray[np.int64]]:
+    """Put windows of like lengths together, about so many words in each run, so that little of it is padding."""
+    lengths = (windows.stops - windows.starts)[which].astype(np.float64)
+    if generator is not None:
+        lengths += generator.normal(scale=2.0, size=len(lengths))
+    ordered = which[np.argsort(lengths, kind="stable")]
+    runs, first, longest = [], 0, 0
+    for number, length in enumerate((windows.stops - windows.starts)[ordered].tolist()):
+        longest = max(longest, length)
+        if number > first and longest * (number - first + 1) > words:
+            runs.append(ordered[first:number])
+            first, longest = number, length
+    return [*runs, ordered[first:]] if len(ordered) else []
+
+
+class _Seen:
+    """Texts as the network is shown them, with what the law says of their outputs."""
+
+    def __init__(
+        self, kind: Context, places: Places, truth: NDArray[np.int64] | None, count: int, watch: Watch
+    ) -> None:
+        torch, device = kind._torch, kind._device
+        self.windows = _Windows.of(places)
+        points = kind.basis.points
+        scale = float(1.0 / points.std())
+        prior = kind.prior
+        likeliest = np.argsort(-prior, kind="stable")[:count]
+        chosen = np.sort(likeliest[prior[likeliest] > 0])
+        self.candidates = torch.as_tensor(chosen, device=device)
+        self.log_prior = torch.as_tensor(np.log(prior[chosen]), dtype=torch.float32, device=device)
+        table = torch.as_tensor(points * scale, device=device)
+        self.words = table[self.candidates]
+        self.kinds = torch.as_tensor(places.kinds.astype(np.int64), device=device)
+        self.gaps = torch.as_tensor(places.gaps.astype(np.int64), device=device)
+        outputs, veiled = places.outputs, places.veiled
+        distinct, which = np.unique(outputs, axis=0, return_inverse=True)
+        means = kind.known_means(distinct, watch) * scale if len(distinct) else np.empty((0, points.shape[1]))
+        nothing = torch.zeros((1, points.shape[1]), device=device)
+        self._vectors = torch.cat([table, nothing])
+        self._means = torch.cat([torch.as_tensor(means, dtype=torch.float32, device=device), self._vectors])
+        unknown = len(table)
+        ids = np.where((places.ids < 0) | (places.kinds > VEILED), unknown, places.ids)
+        rows = ids + len(distinct)
+        rows[veiled] = which.ravel()
+        self._ids, self._rows = torch.as_tensor(ids, device=device), torch.as_tensor(rows, device=device)
+        self.truth = None
+        self._outputs = distinct
+        if truth is not None:
+            place_of = np.full(len(prior) + 1, -1)
+            place_of[chosen] = np.arange(len(chosen))
+            self.truth = torch.as_tensor(place_of[truth], device=device)
+        self._columns = _Columns(kind, chosen, prior)
+
+    def features(self, index: torch.Tensor) -> torch.Tensor:
+        """Return the vector of the word at each place, and the mean vector of the word behind it."""
+        import torch  # noqa: PLC0415
+
+        return torch.cat([self._vectors[self._ids[index]], self._means[self._rows[index]]], dim=-1)
+
+    def evidence(self, places: torch.Tensor) -> torch.Tensor:
+        """Return ``ln Pr[M(w)=y]`` of the candidates for each of some veiled places, summed over the draws of each."""
+        return self._columns.of(self._outputs[self._rows[places].cpu().numpy()])
+
+
+class _Columns:
+    """The law's columns of some candidates, kept for the outputs that were asked for."""
+
+    def __init__(self, kind: Context, candidates: NDArray[np.int64], prior: Floats) -> None:
+        self._kind, self._candidates, self._prior = kind, candidates, prior[candidates]
+        self._most = _COLUMN_BYTES // (4 * max(1, len(candidates)))
+        self._place = np.full(len(prior), -1)
+        self._kept = kind._torch.empty((0, len(candidates)), dtype=kind._torch.float32, device=kind._device)
+        self._count = 0
+
+    def of(self, outputs: NDArray[np.int64]) -> torch.Tensor:
+        """Return a row for each place, given the outputs of its draws."""
+        torch, device = self._kind._torch, self._kind._device
+        new = np.unique(outputs[self._place[outputs] < 0])
+        if len(new) and self._count + len(new) > self._most:
+            self._place[:], self._count = -1, 0
+            new = np.unique(outputs)
+        for part in blocks(len(new), 1024):
+            logs = self._kind.basis.law.log_columns(new[part], self._candidates, prior=self._prior)
+            logs = np.maximum(logs - logs.max(axis=1, keepdims=True), _LOG_FLOOR)
+            self._keep(new[part], torch.as_tensor(logs, dtype=torch.float32, device=device))
+        rows = torch.as_tensor(self._place[outputs], device=device)
+        found = self._kept[rows[:, 0]]
+        for draw in range(1, rows.shape[1]):
+            found = found + self._kept[rows[:, draw]]
+        return found
+
+    def _keep(self, outputs: NDArray[np.int64], logs: torch.Tensor) -> None:
+        stop = self._count + len(outputs)
+        if stop > len(self._kept):  # at least twice as large, so that few are copied often
+            grown = logs.new_empty((min(max(stop, 2 * len(self._kept)), max(stop, self._most)), logs.shape[1]))
+            grown[: self._count] = self._kept[: self._count]
+            self._kept = grown
+        self._kept[self._count : stop] = logs
+        self._place[outputs] = np.arange(self._count, stop)
+        self._count = stop

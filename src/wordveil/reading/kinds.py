@@ -23,17 +23,17 @@ from wordveil._mechanisms.laws import Law
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.files import cached_arrays
 from wordveil.parallel import blocks
-from wordveil.progress import Watch, ignore
+from wordveil.progress import Watch, ignore, within
 from wordveil.reading.places import Places
 
-__all__ = ["KINDS", "Basis", "Kind", "Population", "Table", "kind_named"]
+__all__ = ["KINDS", "Basis", "Kind", "Means", "Population", "Table", "kind_named"]
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]
 
-_ROUNDS = 15  # of estimating word frequencies from a release
-_PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
+_ROUNDS = 15  # of estimating word frequencies from a release, at most
+_PUBLIC_SHARE = 0.25  # of the prior of a population, against what was estimated
 _CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
 _VERSION = 1  # of cached tables: to be raised whenever the same key would now give other vectors
 
@@ -50,6 +50,8 @@ class Basis:
         How likely every word is at a veiled place by public knowledge, summing to 1.
     vectors : array of float32, of shape (vocabulary, d)
         The vector of every word.
+    points : array of float32
+        The vectors of the space itself, by which a network knows words; those above if the space has none.
     is_public : bool
         Whether the prior says nothing of any text, so that what follows from it may be cached.
     """
@@ -57,6 +59,7 @@ class Basis:
     law: Law
     prior: Floats
     vectors: Vectors
+    points: Vectors
     is_public: bool
 
 
@@ -112,6 +115,14 @@ class Kind(ABC):
         """Return the likeliest word behind each veiled place."""
         return self.posterior(places, 1, watch)[0][:, 0]
 
+    def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:  # noqa: ARG002
+        """Change what is given of how a network learns; see `Reader.tune`."""
+        raise OptionError("only a context reader has a network to be tuned.")
+
+    def train(self, places: Places, watch: Watch = ignore) -> None:  # noqa: ARG002
+        """Learn from clean public texts; see `Reader.pretrain`."""
+        raise OptionError("only a context reader can be trained on public texts.")
+
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what was learnt, as arrays to be saved."""
@@ -141,12 +152,16 @@ class Table(Kind):
         if outputs.shape[1] == 1:
             return self._means.of(outputs[:, 0], watch)
         distinct, which = np.unique(outputs, axis=0, return_inverse=True)
-        found = np.empty((len(distinct), self.basis.vectors.shape[1]), dtype=np.float32)
-        vectors = self.basis.vectors[self._possible]
-        for part in self._parts(len(distinct)):
-            found[part] = self._given(distinct[part]).astype(np.float32) @ vectors
-            watch("reading", part.stop / len(distinct))
-        return found[which.ravel()]
+        return self.given_means(distinct, self.basis.vectors, watch)[which.ravel()]
+
+    def given_means(self, outputs: Ids, table: Vectors, watch: Watch = ignore) -> Vectors:
+        """Return the mean vector, of any table, behind places that were drawn several times; a row for each place."""
+        found = np.empty((len(outputs), table.shape[1]), dtype=np.float32)
+        vectors = table[self._possible]
+        for part in self._parts(len(outputs)):
+            found[part] = self._given(outputs[part]).astype(np.float32) @ vectors
+            watch("reading", part.stop / len(outputs))
+        return found
 
     def posterior(self, places: Places, top: int, watch: Watch = ignore) -> tuple[Ids, Floats]:
         """Return the likeliest words behind each veiled place and their probabilities."""
@@ -190,8 +205,8 @@ class Table(Kind):
     _guesses: Ids | None = None
 
     @cached_property
-    def _means(self) -> _Means:
-        return _Means(self.basis, self.prior, cached=self.basis.is_public)
+    def _means(self) -> Means:
+        return Means(self.basis, self.prior, cached=self.basis.is_public)
 
     @cached_property
     def _possible(self) -> Ids:
@@ -236,12 +251,25 @@ class Population(Table):
         return self._learnt
 
     def fit(self, places: Places, watch: Watch = ignore) -> None:
-        """Estimate word frequencies from all outputs by expectation maximisation, begun with the public prior."""
+        """Estimate word frequencies from all outputs by expectation maximisation, begun with the public prior.
+
+        Each half of the outputs, cut at random, says how far the other half may be followed; otherwise the estimate
+        would explain the chance of these very draws, and what is read from them would look surer than it is.
+        """
         drawn = places.outputs.ravel()
         if not drawn.size:
             raise InputError("there is nothing to learn from: no text has a veiled word.")
         counts = np.bincount(drawn, minlength=len(self.basis.prior))
-        estimated = self.basis.law.explain_counts(counts, self.basis.prior, rounds=_ROUNDS, watch=watch)
+        halves = np.random.default_rng(0).binomial(counts, 0.5)
+        learnt = [
+            self.basis.law.explain_counts(half, self.basis.prior, aside=rest, rounds=_ROUNDS, watch=part)
+            for half, rest, part in (
+                (halves, counts - halves, within(watch, 0.0, 0.5)),
+                (counts - halves, halves, within(watch, 0.5, 1.0)),
+            )
+            if half.any() and rest.any()
+        ]
+        estimated = np.mean(learnt, axis=0) if learnt else self.basis.prior
         self._learn(_PUBLIC_SHARE * self.basis.prior + (1.0 - _PUBLIC_SHARE) * estimated)
 
     def _learn(self, prior: Floats) -> None:
@@ -250,8 +278,8 @@ class Population(Table):
             vars(self).pop(made, None)
 
     @cached_property
-    def _means(self) -> _Means:
-        return _Means(self.basis, self.prior, cached=False)  # nothing of a text is ever cached
+    def _means(self) -> Means:
+        return Means(self.basis, self.prior, cached=False)  # nothing of a text is ever cached
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the frequencies and the vectors that were computed under them."""
@@ -271,7 +299,7 @@ class Population(Table):
         return kind
 
 
-class _Means:
+class Means:
     """The mean vector of the word behind every output: all from the cache, or computed when an output first occurs."""
 
     def __init__(self, basis: Basis, prior: Floats, *, cached: bool) -> None:
@@ -349,6 +377,10 @@ def kind_named(name: str) -> type[Kind]:
         from wordveil.reading.context import Context  # noqa: PLC0415 - derives from the kinds here
 
         return Context
+    if name == "language":
+        from wordveil.reading.language import Language  # noqa: PLC0415 - derives from the kinds here
+
+        return Language
     if name not in KINDS:
-        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(KINDS)} or context.")
+        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(KINDS)}, context or language.")
     return KINDS[name]

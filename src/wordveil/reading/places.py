@@ -1,8 +1,11 @@
 """A veiled text as arrays: which word stands at each place, and whether a mechanism has put it there.
 
 A text is cut, looked up and selected from by the very code of the veil. Two selections can be told from the release
-itself: with ``all`` every word was veiled, with ``content`` every word that is no function word. A mechanism may draw
-a function word, which then counts as left alone: a few in a hundred veiled words. With any other selection the veiled
+itself: with ``all`` every word was veiled, with ``content`` every word that is not spelt and written as a function word
+is. A mechanism may draw a function word, which then counts as left alone: a few in a hundred veiled words. Function
+words that were veiled for how they were written (US, Will) are not among the originals that a reader looks for: they
+are few, and by their frequency in other places they would seem likely. Placeholders and markup count as left alone,
+and values that were moved as words outside the vocabulary. With any other selection the veiled
 words look like the others, so that spans must say where they are: those of the released text, which
 `Release.replacements` and the offsets of JSON lines give.
 """
@@ -20,14 +23,16 @@ from numpy.typing import NDArray
 
 from wordveil.errors import InputError, OptionError
 from wordveil.guarantee import Guarantee
+from wordveil.noise import Entropy
 from wordveil.spaces import Vocabulary
+from wordveil.text.identifiers import KINDS, VALUES, is_placeholder
 from wordveil.text.lookup import Lookup
 from wordveil.text.release import Counts, Release
 from wordveil.text.replacing import CASES, WRITERS
-from wordveil.text.selection import Document, Selection, Spans, stop_words
-from wordveil.text.tokens import Tokens, lookup_key, tokenise, visible_key
+from wordveil.text.selection import Document, Selection, Spans
+from wordveil.text.tokens import apart_as, lookup_key, tokenise, visible_key
 
-__all__ = ["LEFT_ALONE", "OUTSIDE", "READABLE", "UNKNOWN", "VEILED", "Cutter", "Places", "check_case"]
+__all__ = ["GAPS", "LEFT_ALONE", "OUTSIDE", "READABLE", "UNKNOWN", "VEILED", "Cutter", "Places", "Words", "check_case"]
 
 #: The id of a word outside the vocabulary.
 OUTSIDE = -1
@@ -37,6 +42,14 @@ LEFT_ALONE, VEILED, UNKNOWN = 0, 1, 2
 #: The selections that a release can be read under.
 READABLE = ("content", "all", "spans", "words")
 
+# Classes of punctuation, of which a gap has the first that fits.
+_MARKS = ("?", "!", ".…", "\n", '"“”«»', ",;:()[]–—", "-'’/")
+#: How many classes of gaps there are: the edge of a text, white space, the marks above, and everything else.
+GAPS = len(_MARKS) + 3
+
+#: Of so many words that look left alone, one may differ between the draws of a text: two draws of function words.
+_DIFFERENT = 4
+_APART = (*VALUES, "MARKUP")  # where identifiers are veiled, their words are read as any others
 _REMEMBERED = 1 << 20  # words whose ids are remembered: more than any vocabulary that is in use has
 
 
@@ -54,6 +67,8 @@ class Places:
         Where each text begins among the words; one more than there are texts, the last being the number of words.
     others : array of shape (draws, words)
         The ids in further draws of the same texts, if they were released more than once.
+    gaps : array of uint8 of shape (2, words)
+        What stands before and after each word: which class of punctuation, of `GAPS` classes. It is released as it was.
     pieces : list of list of str
         The pieces of each text, to write it again; empty if they were not kept.
     """
@@ -61,12 +76,39 @@ class Places:
     ids: NDArray[np.int64]
     kinds: NDArray[np.uint8]
     starts: NDArray[np.int64]
+    gaps: NDArray[np.uint8]
     others: NDArray[np.int64]
     pieces: list[list[str]]
 
     def __len__(self) -> int:
         """Return the number of texts."""
         return len(self.starts) - 1
+
+    @classmethod
+    def joined(cls, parts: Sequence[Places]) -> Places:
+        """Put texts behind one another; each part must have as many further draws as the others."""
+        if not parts:
+            nothing = np.empty(0, dtype=np.int64)
+            starts, draws = np.zeros(1, dtype=np.int64), nothing.reshape(0, 0)
+            return cls(nothing, nothing.astype(np.uint8), starts, np.zeros((2, 0), dtype=np.uint8), draws, [])
+        if len({len(part.others) for part in parts}) > 1:
+            raise InputError("every text needs as many further draws as the others.")
+        before = accumulate((len(part.ids) for part in parts[:-1]), initial=0)
+        begins = [part.starts[:-1] + shift for part, shift in zip(parts, before, strict=True)]
+        count = sum(len(part.ids) for part in parts)
+        return cls(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.kinds for part in parts]),
+            np.concatenate([*begins, [count]]).astype(np.int64),
+            np.concatenate([part.gaps for part in parts], axis=1),
+            np.concatenate([part.others for part in parts], axis=1),
+            [pieces for part in parts for pieces in part.pieces],
+        )
+
+    @property
+    def texts(self) -> NDArray[np.int64]:
+        """Which text each word belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     @property
     def veiled(self) -> NDArray[np.int64]:
@@ -110,6 +152,56 @@ class Places:
         return written
 
 
+@dataclass(frozen=True)
+class Words:
+    """The words of some texts, one after the other.
+
+    Attributes
+    ----------
+    ids : array of int
+        Each word's id, -1 if it is not in the vocabulary.
+    hidden : array of bool
+        Whether a veil would replace the word; the others are released as they are.
+    text : array of int
+        Which text each word belongs to.
+    """
+
+    ids: NDArray[np.int64]
+    hidden: NDArray[np.bool_]
+    text: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, places: Places) -> Words:
+        """Take the words of texts that a `Cutter` has cut."""
+        return cls(places.ids, places.kinds != LEFT_ALONE, places.texts)
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """The places of the words that a mechanism replaces: hidden, and in the vocabulary."""
+        return np.flatnonzero(self.hidden & (self.ids != OUTSIDE))
+
+    def sample_targets(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Choose places of words that a mechanism replaces, at random; all of them if there are no more."""
+        targets = self.targets
+        if not targets.size:
+            raise InputError(
+                "the text has no word that would be veiled and is in the space; choose another text or space."
+            )
+        return np.sort(entropy.generator.permutation(targets)[:count])
+
+    def grouped(self, owners: NDArray[np.int64]) -> Words:
+        """Return the same words as records of their owners, of whom the number is given for each text."""
+        return Words(self.ids, self.hidden, owners[self.text])
+
+    def runs(self) -> list[slice]:
+        """Return the longest stretches of one text without a word outside the vocabulary."""
+        inside = self.ids != OUTSIDE
+        changes = self.text[1:] != self.text[:-1]
+        begins = np.flatnonzero(inside & np.concatenate([[True], changes | ~inside[:-1]]))
+        ends = np.flatnonzero(inside & np.concatenate([changes | ~inside[1:], [True]]))
+        return [slice(first, last + 1) for first, last in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+
 class Cutter:
     """Cuts veiled texts into places.
 
@@ -122,19 +214,26 @@ class Cutter:
         spans of its veiled words.
     words : collection of str, optional
         The list, for ``words``: the originals are looked for among these alone.
+    stop_words : collection of str, optional
+        The words that ``content`` has left alone, if they are not the English function words.
     """
 
-    def __init__(self, vocabulary: Vocabulary, select: str = "content", words: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        select: str = "content",
+        words: Collection[str] | None = None,
+        stop_words: Collection[str] | None = None,
+    ) -> None:
         if select not in READABLE:
             raise OptionError(
-                f"a release with select={select!r} does not tell which words were veiled; give select='spans', and "
-                "with each text the spans of its veiled words."
+                f"a release of {select!r} words does not tell which words were veiled; set `select` to 'spans', "
+                "and give the spans of the veiled words with each text."
             )
-        self.selection = Selection(select, words)
+        self.selection = Selection(select, words, left_alone=stop_words)
         self._by_spans = Selection("spans") if select in {"spans", "words"} else None
         self._vocabulary = vocabulary
-        # what is selected by its place is not known from the word alone, and seen to for each text
-        self._codes = _Codes(vocabulary, Selection("all") if self._by_spans else self.selection)
+        self._codes, self._gaps = _Codes(vocabulary), _Gaps()
 
     @property
     def needs_spans(self) -> bool:
@@ -146,14 +245,14 @@ class Cutter:
         """Which words of the vocabulary can be behind an output at all: those that the selection selects."""
         kind, listed = self.selection.kind, self.selection.listed
         if kind == "content":
-            left_alone = stop_words()
+            left_alone = self.selection.left_alone
             return np.array([lookup_key(word) not in left_alone for word in self._vocabulary])
         if listed is not None:
             keys = {key for phrase in listed for key in phrase}
             return np.array([visible_key(lookup_key(word)) in keys for word in self._vocabulary])
         return np.ones(len(self._vocabulary), dtype=np.bool_)
 
-    def cut(self, texts: Iterable[str | Document], *, keep: bool = False) -> Places:
+    def cut(self, texts: Iterable[str | Document], *, keep: bool = False, original: bool = False) -> Places:
         """Look up the words of texts.
 
         Parameters
@@ -162,34 +261,47 @@ class Cutter:
             The veiled texts.
         keep : bool
             Keep their pieces, to write them again.
+        original : bool
+            These are the originals, in which an identifier is one place, as its placeholder is in a release.
         """
+        apart = KINDS if original else _APART
         codes: list[int] = []
         lengths: list[int] = []
+        before: list[int] = []
+        after: list[int] = []
         pieces: list[list[str]] = []
-        code_of = self._codes
+        code_of, gap_of = self._codes, self._gaps
         for text in texts:
             words = text.text if isinstance(text, Document) else text
             if not isinstance(words, str):
                 raise InputError(f"a text to read must be a string, and not of the type {type(words).__name__}.")
-            tokens = tokenise(words)
+            tokens = tokenise(words, apart)
             found = [code_of[pair] for pair in zip(tokens.pieces[1::2], tokens.keys, strict=True)]
-            if self._by_spans is not None:
-                chosen = self._by_spans.choose(tokens, _spans_of(text))
-                found = [2 * (code >> 1) + is_chosen for code, is_chosen in zip(found, chosen, strict=True)]
-            codes += found
+            selection, spans = (self.selection, None) if self._by_spans is None else (self._by_spans, _spans_of(text))
+            chosen = selection.choose(tokens, spans)
+            codes += [
+                2 * code + (is_chosen and not (key[:1] == "<" and (original or _is_public(word, key))))
+                for code, is_chosen, word, key in zip(found, chosen, tokens.pieces[1::2], tokens.keys, strict=True)
+            ]
             lengths.append(len(found))
+            if found:
+                inside = [gap_of[gap] for gap in tokens.pieces[2:-1:2]]
+                before += (_edge(tokens.pieces[0]), *inside)
+                after += (*inside, _edge(tokens.pieces[-1]))
             if keep:
                 pieces.append(tokens.pieces)
         packed = np.array(codes, dtype=np.int64)
         ids, selected = (packed >> 1) - 1, (packed & 1).astype(np.bool_)
         kinds = np.where(selected, np.where(ids == OUTSIDE, UNKNOWN, VEILED), LEFT_ALONE).astype(np.uint8)
         starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-        return Places(ids, kinds, starts, np.empty((0, len(ids)), dtype=np.int64), pieces)
+        gaps = np.array([before, after], dtype=np.uint8)
+        return Places(ids, kinds, starts, gaps, np.empty((0, len(ids)), dtype=np.int64), pieces)
 
     def cut_draws(self, draws: Sequence[str | Document]) -> Places:
         """Look up the words of several draws of one text; the places are those of the first.
 
-        A word is veiled if it is so in any draw, for a draw may be a function word, which looks like one left alone.
+        A word is veiled if it is so in any draw, for a draw may be a function word, which looks like one left alone;
+        where two draws are different function words, one of them was drawn, and so both were.
 
         Parameters
         ----------
@@ -202,31 +314,54 @@ class Cutter:
             raise InputError("the draws of a text differ in more than their words, so they cannot be of one text.")
         ids, kinds = np.stack([one.ids for one in found]), np.stack([one.kinds for one in found])
         veiled = (kinds == VEILED).any(axis=0)
-        if (ids != ids[0])[:, ~veiled & (ids >= 0).all(axis=0)].any():
+        alone = ~veiled & (ids >= 0).all(axis=0)
+        differs = alone & (ids != ids[0]).any(axis=0)
+        if differs.any() and (self.selection.kind != "content" or _DIFFERENT * differs.sum() > alone.sum()):
             raise InputError("the draws of a text differ in words that are left alone, so they cannot be of one text.")
+        veiled |= differs
         unknown = (ids == OUTSIDE).any(axis=0) & (kinds != LEFT_ALONE).any(axis=0)
         merged = np.where(unknown, UNKNOWN, np.where(veiled, VEILED, LEFT_ALONE)).astype(np.uint8)
-        return Places(first.ids, merged, first.starts, ids[1:], first.pieces)
+        return Places(first.ids, merged, first.starts, first.gaps, ids[1:], first.pieces)
 
 
 class _Codes(dict[tuple[str, str], int]):
-    """Remembers for words and their keys twice the id plus 2, and one more where the selection selects the word."""
+    """Remembers for words and their keys the id plus 1."""
 
-    def __init__(self, vocabulary: Vocabulary, selection: Selection) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__()
-        self._vocabulary, self._selection, self._id = vocabulary, selection, Lookup(vocabulary).id
+        self._vocabulary, self._id = vocabulary, Lookup(vocabulary).id
 
     def __missing__(self, pair: tuple[str, str]) -> int:
-        word, key = pair
-        known = self._id(word, key)
-        code = 2 * (OUTSIDE if known is None else known) + 2
-        code += self._selection.choose(Tokens(["", word, ""], [key]), None)[0]
+        known = self._id(*pair)
+        code = (OUTSIDE if known is None else known) + 1
         if len(self) < _REMEMBERED:
             self[pair] = code
         return code
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._vocabulary, self._selection)
+        return type(self), (self._vocabulary,)
+
+
+def _is_public(word: str, key: str) -> bool:
+    """Whether what is no word stands in a release for anything of its kind, or is markup."""
+    return apart_as(key) == "MARKUP" or is_placeholder(word)
+
+
+class _Gaps(dict[str, int]):
+    """Remembers for what stands between two words its class: the first of the marks that it has."""
+
+    def __missing__(self, gap: str) -> int:
+        found = next((number for number, marks in enumerate(_MARKS, 2) if not set(marks).isdisjoint(gap)), None)
+        if found is None:
+            found = 1 if not gap.strip() else GAPS - 1
+        if len(self) < _REMEMBERED and len(gap) < 16:
+            self[gap] = found
+        return found
+
+
+def _edge(gap: str) -> int:
+    """Return the class of what stands before the first word or after the last: nothing else is the edge of the text."""
+    return _Gaps()[gap] if gap.strip() else 0
 
 
 def check_case(case: str) -> str:

@@ -22,7 +22,7 @@ from wordveil.reading.priors import NAMED, PriorLike, make_prior
 from wordveil.reading.released import mechanism_of, read_report
 from wordveil.spaces import PointSpace, Space
 from wordveil.spaces.space import HopSpace
-from wordveil.text import Document, Release
+from wordveil.text import Document, Release, function_words, languages
 
 __all__ = ["Place", "Reader"]
 
@@ -30,7 +30,7 @@ Vectors = NDArray[np.float32]
 Text = str | Document
 
 _BATCH = 1 << 19  # characters that are read at once
-_LAYOUT = 1  # of a saved reader
+_LAYOUT = 2  # of a saved reader
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, BadZipFile)
 
 
@@ -63,10 +63,11 @@ class Reader:
     ----------
     mechanism : Mechanism
         The mechanism that the texts were veiled with, at the same ε.
-    kind : {"table", "population", "context"}
+    kind : {"table", "population", "context", "language"}
         What is known of a veiled word besides its output: how frequent words are by public knowledge; or also by the
         release that `fit` is given; or also the rest of the text, by a small network fitted on that release (needs
-        PyTorch, and minutes).
+        PyTorch, and minutes; on the bundled embedding the network has learnt from public text, and reads without a fit
+        too); or the rest of the text by a public language model, without any fit (needs an extra).
     prior : {"space", "uniform"}, path or array
         How likely words are by public knowledge: by their rank in the space; all alike; by a public text, or a list
         with a word and its count on each line; or a number for every word of the vocabulary.
@@ -75,12 +76,17 @@ class Reader:
         the spans of its veiled words in the released text.
     words : collection of str, optional
         The list, for ``select="words"``: the originals are looked for among these alone.
+    stop_words : collection of str, optional
+        The words that ``select="content"`` has left alone, if they are not the English function words.
     case : {"sentence", "lower", "copy"}
         How `best` capitalises, as for a `Veil`.
     vectors : array of shape (vocabulary, d), optional
         A vector for every word; those of the space if not given.
     effort : Effort, optional
         How much to draw for a mechanism whose probabilities are not known exactly.
+    **options
+        What only one kind has. For ``language``: `model`, which is ``trigram`` (the default), ``smollm2`` or the path
+        of a public reference text; and for ``smollm2`` the width of its `beam`, and a `preamble` of public text.
 
     Attributes
     ----------
@@ -113,27 +119,37 @@ class Reader:
         prior: PriorLike = "space",
         select: str = "content",
         words: Collection[str] | None = None,
+        stop_words: Collection[str] | None = None,
         case: str = "sentence",
         vectors: NDArray[np.floating[Any]] | None = None,
         effort: Effort | None = None,
+        **options: Any,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise OptionError(
                 "a reader needs the mechanism of the release, from wordveil.mechanism or from its report."
             )
         chosen = kind_named(kind)
-        self.mechanism, self._words = mechanism, words
-        self._cutter = Cutter(mechanism.space.vocabulary, select, words)
+        self.mechanism, self._words, self._stop_words = mechanism, words, stop_words
+        self._cutter = Cutter(mechanism.space.vocabulary, select, words, stop_words)
         self._case = check_case(case)
         self._has_own_vectors = vectors is None
         self._prior = prior if isinstance(prior, str) and prior in NAMED else None
+        own = None if vectors is None else _checked(vectors, len(mechanism.space))
+        points = _vectors_of(mechanism.space, own)
         self._basis = Basis(
             mechanism.law(effort),
             make_prior(prior, mechanism.space, self._cutter),
-            _vectors_of(mechanism.space) if vectors is None else _checked(vectors, len(mechanism.space)),
+            vectors=points if own is None else own,
+            points=points,
             is_public=self._prior is not None and words is None,
         )
-        self._kind: Kind = chosen(self._basis)
+        try:
+            self._kind: Kind = chosen(self._basis, **options)
+        except TypeError as error:
+            if not options or "unexpected keyword" not in str(error):
+                raise
+            raise OptionError(f"the {kind} reader has no option {' or '.join(options)}.") from None
 
     def __repr__(self) -> str:
         return f"<Reader: {self.kind} of {self.mechanism!r}, select={self.select!r}>"
@@ -147,6 +163,11 @@ class Reader:
     def select(self) -> str:
         """Which words the release has veiled."""
         return self._cutter.selection.kind
+
+    @property
+    def cutter(self) -> Cutter:
+        """What cuts the texts of the release, and knows which of their words are veiled."""
+        return self._cutter
 
     @property
     def dimension(self) -> int:
@@ -163,6 +184,9 @@ class Reader:
         **options: Any,
     ) -> Reader:
         """Make a reader from what a release says of itself.
+
+        Where equal words were drawn once (``once`` in the report), a reader still takes each place by itself: it does
+        not use that equal outputs of a record most likely are one word with one draw.
 
         Parameters
         ----------
@@ -186,6 +210,12 @@ class Reader:
         selection = facts.get("select") if select is None else select
         if not isinstance(selection, str):
             raise InputError("the settings of the release are unknown: its report does not say which words it veiled.")
+        if selection == "content" and facts.get("language", "en") != "en" and "stop_words" not in options:
+            if facts["language"] not in languages():
+                raise InputError(
+                    "the report does not hold the list of words that the release has left alone: give it in stop_words."
+                )
+            options["stop_words"] = function_words(facts["language"])
         made = mechanism_of(facts, space)
         return cls(made, select=selection, **{"case": facts.get("case", "sentence"), **options})
 
@@ -201,8 +231,59 @@ class Reader:
         watch : callable, optional
             Told how far it is.
         """
-        self._kind.fit(self._cutter.cut(_texts(texts)), watch)
+        return self.fit_places(self._cutter.cut(_texts(texts)), watch=watch)
+
+    def tune(
+        self,
+        *,
+        steps: int | None = None,
+        candidates: int | None = None,
+        device: str | None = None,
+        fresh: bool = False,
+    ) -> Reader:
+        """Say how the network of a context reader is fitted, before it is.
+
+        Parameters
+        ----------
+        steps : int, optional
+            How many steps at most.
+        candidates : int, optional
+            Among how many words, the likeliest ones, the original is looked for.
+        device : str, optional
+            Where PyTorch runs: ``cpu`` or ``cuda``.
+        fresh : bool
+            Begin with nothing, and not with the weights that come with the package.
+        """
+        self._kind.tune(steps, candidates, device, fresh=fresh)
         return self
+
+    def pretrain(self, texts: Iterable[Text], *, watch: Watch = ignore) -> Reader:
+        """Let a context reader learn the language from clean public texts, before it is fitted on a release.
+
+        On the bundled embedding it begins with weights that have learnt from public text already.
+
+        Parameters
+        ----------
+        texts : iterable of str or Document
+            Texts as they are, like those of the release. They are veiled here as the release was.
+        watch : callable, optional
+            Told how far it is.
+        """
+        self._kind.train(self._cutter.cut(_texts(texts)), watch)
+        return self
+
+    def fit_places(self, places: Places, *, watch: Watch = ignore) -> Reader:
+        """Learn from veiled texts that are cut already; see `fit`."""
+        self._kind.fit(places, watch)
+        return self
+
+    def vectors(self, places: Places, *, watch: Watch = ignore) -> Vectors:
+        """Return what `transform` does for texts that are cut already."""
+        return self._document_vectors(places, watch)
+
+    def guesses(self, places: Places, *, watch: Watch = ignore) -> NDArray[np.int64]:
+        """Return the likeliest word behind each veiled place of texts that are cut already."""
+        return self._kind.best(places, watch)
 
     def transform(
         self,
@@ -231,7 +312,7 @@ class Reader:
                 raise InputError("others needs a list of further draws for each text; an empty one will do.")
             places = (self._cut([text], rest) for text, rest in zip(given, others, strict=True))
         else:
-            places = (self._cutter.cut(part) for part in _batches(given))
+            places = (self._cutter.cut(part, keep=self._keeps_text) for part in _batches(given))
         parts = [self._document_vectors(some, watch) for some in places]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), dtype=np.float32)
 
@@ -296,10 +377,47 @@ class Reader:
         for part in _batches(_texts(texts)):
             yield from self._written(self._cutter.cut(part, keep=True), watch)
 
+    def cut(self, texts: Iterable[Text], others: Sequence[Sequence[Text]] | None = None) -> Places:
+        """Return the words of veiled texts as this reader sees them, for `likeliest`.
+
+        Parameters
+        ----------
+        texts : iterable of str or Document
+            The veiled texts.
+        others : sequence of sequences, optional
+            For each text further draws of it, as many for each.
+        """
+        given = _texts(texts)
+        if others is None:
+            return self._cutter.cut(given, keep=self._keeps_text)
+        if len(others) != len(given):
+            raise InputError("others needs a list of further draws for each text.")
+        return Places.joined([self._cut([text], rest) for text, rest in zip(given, others, strict=True)])
+
+    def likeliest(
+        self, places: Places, top: int = 10, *, watch: Watch = ignore
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return what `posterior` does for many texts at once, as arrays of ids and probabilities.
+
+        Parameters
+        ----------
+        places : Places
+            The texts, as `cut` gives them.
+        top : int
+            How many words for each veiled place, likeliest first.
+        watch : callable, optional
+            Told how far long work is.
+        """
+        if top < 1:
+            raise OptionError("top must be 1 or more.")
+        words, chances = self._kind.posterior(places, min(top, len(self.mechanism.space)), watch)
+        return words, np.asarray(chances, dtype=np.float64)
+
     def save(self, path: str | Path) -> None:
         """Write the reader, with what it has learnt, to one file; `load` reads it.
 
-        The file holds no text, but the word frequencies of the release, and the list of words where one was given.
+        The file holds no text of the release, but its word frequencies, and the list of words or the public preamble
+        where one was given.
 
         Parameters
         ----------
@@ -312,6 +430,7 @@ class Reader:
             "release": self.mechanism.describe(),
             "select": self.select,
             "words": None if self._words is None else list(self._words),
+            "stop_words": None if self._stop_words is None else list(self._stop_words),
             "case": self._case,
             "prior": self._prior,
             "effort": self._basis.law.effort.to_dict(),
@@ -350,7 +469,7 @@ class Reader:
             header = json.loads(arrays["reader"].tobytes().decode("utf-8", "surrogatepass"))
             if header["layout"] != _LAYOUT:
                 raise KeyError("layout")
-            options = {name: header[name] for name in ("kind", "select", "words", "case")}
+            options = {name: header[name] for name in ("kind", "select", "words", "stop_words", "case")}
             effort, release = Effort(**header["effort"]), header["release"]
             prior = header["prior"] or arrays["prior"]
         except FileNotFoundError:
@@ -360,10 +479,11 @@ class Reader:
                 f"{path} is not a reader that this version of wordveil has saved, or it is damaged."
             ) from None
         made = mechanism_of(release, space)
+        kind = options.pop("kind")  # made from its state, and not twice
         reader = cls(made, prior=prior, vectors=arrays.get("vectors"), effort=effort, **options)
         state = {name.removeprefix("state_"): array for name, array in arrays.items() if name.startswith("state_")}
         try:
-            reader._kind = kind_named(options["kind"]).from_state(reader._basis, state)
+            reader._kind = kind_named(kind).from_state(reader._basis, state)
         except (KeyError, ValueError, TypeError) as error:
             if isinstance(error, FileError):
                 raise
@@ -373,7 +493,12 @@ class Reader:
     def _cut(self, texts: Sequence[Text], others: Sequence[Text], *, keep: bool = False) -> Places:
         if isinstance(others, (str, Document)):
             raise InputError("others must be a list of texts: further draws of the same one.")
+        keep = keep or self._keeps_text
         return self._cutter.cut_draws([*texts, *others]) if others else self._cutter.cut(texts, keep=keep)
+
+    @property
+    def _keeps_text(self) -> bool:
+        return bool(getattr(self._kind, "needs_text", False))
 
     def _written(self, places: Places, watch: Watch) -> list[Release]:
         words = self.mechanism.space.vocabulary.take(self._kind.best(places, watch))
@@ -415,10 +540,12 @@ def _batches(texts: Sequence[Text]) -> Iterator[Sequence[Text]]:
         yield texts[first:]
 
 
-def _vectors_of(space: Space) -> Vectors:
-    """Return the vectors of a space, or of the embedding whose words it joins."""
+def _vectors_of(space: Space, given: Vectors | None) -> Vectors:
+    """Return the vectors of a space, or of the embedding whose words it joins; those given if it has none."""
     points = space.embedding if isinstance(space, HopSpace) else space
     if not isinstance(points, PointSpace):
+        if given is not None:
+            return given
         raise SpaceError("this space has no vectors of its own; give a vector for every word as vectors.")
     return np.ascontiguousarray(points.points(np.arange(len(points))), dtype=np.float32)
 

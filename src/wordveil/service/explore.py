@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from wordveil._mechanisms import DEFAULT
+from wordveil._mechanisms.attackers import named_curve
 from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
 from wordveil.service.guard import exposition
@@ -24,7 +25,7 @@ from wordveil.service.schemas import (
     WordFacts,
     WordRequest,
 )
-from wordveil.service.settings import kind_of, traits_of
+from wordveil.service.settings import traits_of
 from wordveil.service.state import json_response, state_of
 from wordveil.service.words import word_facts
 
@@ -64,7 +65,7 @@ async def spaces(request: Request) -> Response:
                 "words": len(space),
                 "dimension": space.dimension,
                 "metric": space.metric,
-                "kind": kind_of(space),
+                "kind": space.kind,
             }
             for name, space in opened.items()
         ]
@@ -127,8 +128,15 @@ async def tradeoff(request: Request, mechanism: MechanismName = DEFAULT, space: 
     """Give the curve over ε that comes with this version, for a mechanism with default options; else start a job."""
     state = state_of(request)
     state.check_mechanism(mechanism, {})
-    curve = shipped_tradeoff(state.path(space), mechanism) or {"how": "", "options": {}, "suspects": 0, "points": []}
-    return json_response({"mechanism": mechanism, "space": space or state.space_names[0], **curve})
+    path = state.path(space)
+    curve = shipped_tradeoff(path, mechanism) or {"how": "", "options": {}, "suspects": 0, "points": []}
+    attacked = named_curve(path, mechanism)
+    found = [None if attacked is None else attacked.at(point["epsilon"]) for point in curve["points"]]
+    points = [
+        {**point, "strongest": None if prose is None else prose.strongest.to_dict()}
+        for point, prose in zip(curve["points"], found, strict=True)
+    ]
+    return json_response({"mechanism": mechanism, "space": space or state.space_names[0], **curve, "points": points})
 
 
 def _text(description: str) -> dict[int | str, dict[str, Any]]:

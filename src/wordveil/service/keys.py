@@ -80,36 +80,37 @@ class Keys:
                 "or lower.",
             )
 
-    def charge(self, key: Key, guarantee: Guarantee, words: int) -> float | None:
+    def charge(self, key: Key, price: float, draws: int) -> float | None:
         """Charge for a release, before it is released; return what is left of the key's budget, if it has one.
 
-        Every drawn word costs ε: the loss if each differed by one unit of distance. What has no such price was refused
-        by `check`.
+        Every draw costs `price`, the most that it can lose between any two words (`Veil.largest_loss`). Losses of
+        independent draws add up, so what was charged bounds the loss of all that was released with the key. What has
+        no such price was refused by `check`.
         """
         ledger = self._ledgers.get(key.name)
         if ledger is None:
             return None
         try:
-            return ledger.spend(key.name, guarantee.epsilon * words) if words else ledger.left(key.name)
+            return ledger.spend(key.name, price * draws) if draws else ledger.left(key.name)
         except BudgetError:
             raise Problem(
                 403, "the key's budget is too small for this: nothing was released and nothing was charged."
             ) from None
 
-    def charge_leading(self, key: Key, guarantee: Guarantee, words: Sequence[int]) -> int:
+    def charge_leading(self, key: Key, price: float, draws: Sequence[int]) -> int:
         """Charge for releases, from the first on, as far as the budget goes; return how many were charged.
 
         All at once if the budget covers them; otherwise by halves, so that few writes find where it ends.
         """
         try:
-            self.charge(key, guarantee, sum(words))
+            self.charge(key, price, sum(draws))
         except Problem:
-            half = len(words) // 2
+            half = len(draws) // 2
             if half == 0:
                 return 0
-            paid = self.charge_leading(key, guarantee, words[:half])
-            return paid if paid < half else half + self.charge_leading(key, guarantee, words[half:])
-        return len(words)
+            paid = self.charge_leading(key, price, draws[:half])
+            return paid if paid < half else half + self.charge_leading(key, price, draws[half:])
+        return len(draws)
 
 
 def _digest_in(authorization: str | None) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from pydantic_core.core_schema import CoreSchema, no_info_after_validator_functi
 from wordveil._mechanisms import DEFAULT, MECHANISMS
 from wordveil.calibration import TARGETS
 from wordveil.errors import InputError, OptionError
-from wordveil.text import SELECTIONS
+from wordveil.text import SCOPES, SELECTIONS
 from wordveil.text.replacing import CASES, POLICIES
 
 __all__ = [
@@ -71,6 +71,8 @@ MechanismName = Annotated[str, _OneOf(MECHANISMS)]
 SelectionName = Annotated[str, _OneOf(SELECTIONS), BeforeValidator(_not_rare)]
 PolicyName = Annotated[str, _OneOf(POLICIES)]
 CaseName = Annotated[str, _OneOf(CASES)]
+ScopeName = Annotated[str, _OneOf(SCOPES)]
+StreamScope = Annotated[str, _OneOf((*SCOPES, "none"))]
 TargetName = Annotated[str, _OneOf(TARGETS)]
 
 Epsilon = Annotated[
@@ -111,6 +113,12 @@ class Way(MechanismChoice):
     case: CaseName = Field(
         default="sentence", description="How words are capitalised; copy reveals the capitals of the original."
     )
+    once: ScopeName | None = Field(
+        default="record",
+        description="Draw equal words once: of a text (record), of the texts of a person, or of all texts of the "
+        "request (file); null draws each time. Which words are equal is then released. The draws are kept for this "
+        "request only.",
+    )
 
 
 class PrivatizeRequest(Way):
@@ -131,6 +139,10 @@ class PrivatizeRequest(Way):
         default=None, description="For the selection spans: the places to veil in each text, in characters."
     )
 
+    people: list[Annotated[str, Field(max_length=1000)] | None] | None = Field(
+        default=None, description="For once person: whose each text is; null for somebody's own."
+    )
+
     @property
     def texts(self) -> list[str]:
         """The texts, as a batch."""
@@ -146,6 +158,10 @@ class PrivatizeRequest(Way):
             raise OptionError("the selection spans and the list spans go together: give both or neither.")
         if self.spans is not None and len(self.spans) != len(self.texts):
             raise OptionError("spans needs one entry per text.")
+        if (self.once == "person") != (self.people is not None):
+            raise OptionError("once person and the list people go together: give both or neither.")
+        if self.people is not None and len(self.people) != len(self.texts):
+            raise OptionError("people needs one entry per text.")
         return self
 
 
@@ -173,8 +189,10 @@ class CountDetails(BaseModel):
     drawn: int
     outside: int
     numbers: int
+    identifiers: int
     dropped: int
     kept_raw: int
+    repeated: int = Field(description="Of those drawn, how many took the draw of an equal word of their text.")
 
 
 class GuaranteeDetails(BaseModel):
@@ -292,14 +310,30 @@ class WordFacts(BaseModel):
     guarantee: GuaranteeDetails
 
 
+class AttackerFigure(BaseModel):
+    """How often an attacker guesses a veiled word, with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+    attacker: str = Field(description="Who they are.")
+    on: str = Field(description="The texts it was measured on.")
+    uses_context: bool = Field(description="Whether they look at the other words of a text.")
+
+
 class TradeoffPoint(BaseModel):
     """What a mechanism does at one ε."""
 
     epsilon: float
-    adversary: float = Field(description="How often the attacker guesses right if all words are equally likely.")
+    adversary: float = Field(
+        description="How often an attacker who looks at one word at a time is right; all words are equally likely."
+    )
     adversary_frequency: float = Field(description="The same if they know how frequent words are.")
     kept: float = Field(description="How often a word stays the same.")
     near: float = Field(description="How often it becomes one of its 50 most similar words.")
+    strongest: AttackerFigure | None = Field(
+        description="The strongest attacker who was tried on public prose; null where none was."
+    )
 
 
 class Tradeoff(BaseModel):

@@ -31,7 +31,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["PREFIX", "Key", "Settings", "Traits", "kind_of", "shortfall_on", "traits_of"]
+__all__ = ["PREFIX", "Key", "Settings", "Traits", "shortfall_on", "traits_of"]
 
 #: What the names of environment variables begin with: WORDVEIL_SERVE_PORT sets `port`.
 PREFIX = "WORDVEIL_SERVE_"
@@ -51,11 +51,6 @@ class Traits(NamedTuple):
     is_unproven: bool
 
 
-def kind_of(space: Space) -> str:
-    """Return the kind of a space, as the API names it."""
-    return "hyperbolic" if isinstance(space, PoincareSpace) else "vectors"
-
-
 def shortfall_on(name: str, space: Space) -> str:
     """Say what a mechanism with default options would lack on a space; nothing if it is proven there."""
     return mechanism(name, space, epsilon=_TRIED).shortfall
@@ -71,7 +66,7 @@ def traits_of(name: str) -> Traits:
             is_unproven |= bool(shortfall_on(name, space))
         except WordveilError:
             continue
-        kinds.append(kind_of(space))
+        kinds.append(space.kind)
     return Traits(kinds, is_unproven)
 
 
@@ -81,7 +76,7 @@ class Key:
 
     name: str  # lower-case letters, digits and hyphens; it names the ledger's file and stands in logs
     hash: str = field(repr=False)  # the SHA-256 of the key, in hexadecimal digits
-    budget: float | None = None  # how much ε may be spent with it in total, summed over veiled words
+    budget: float | None = None  # how much all draws with it may lose in total: each counts with the most it can lose
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

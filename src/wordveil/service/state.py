@@ -13,14 +13,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import orjson
 from fastapi import Request, Response
 
-from wordveil._mechanisms import MECHANISMS, Mechanism, mechanism, option_names
+from wordveil._mechanisms import MECHANISMS, Mechanism, blocked_words, mechanism, option_names
 from wordveil.errors import UnprovenError, WordveilError
 from wordveil.service.guard import BATCH
 from wordveil.service.jobs import Jobs
 from wordveil.service.keys import Keys
 from wordveil.service.problems import Problem, fault, log_fault, problem_of
 from wordveil.service.schemas import MechanismChoice, Way
-from wordveil.service.settings import Key, Settings, kind_of, traits_of
+from wordveil.service.settings import Key, Settings, traits_of
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
 from wordveil.text import Document, Release, Veil
 
@@ -211,7 +211,7 @@ class State:
 
     async def check_fit(self, name: str, space: str | None) -> None:
         """Refuse a mechanism that does not work on the kind of a space, or that is unproven."""
-        if kind_of(await self.space(space)) not in traits_of(name).kinds:
+        if (await self.space(space)).kind not in traits_of(name).kinds:
             raise Problem(
                 409,
                 f"the mechanism {name} does not work on this space; see the kinds of /v1/mechanisms and /v1/spaces.",
@@ -242,7 +242,7 @@ class State:
 
         One with a list of words is made anew: the list may be private, and is not kept.
         """
-        key = (*_key_of(way), way.select, way.oov, way.case)
+        key = (*_key_of(way), way.select, way.oov, way.case, way.once)
         found = None if words is not None else self._batchers.ready(key)
         if found is not None:
             return found
@@ -250,8 +250,9 @@ class State:
 
         def make() -> Batcher:
             veil = Veil(
-                made, select=way.select, words=words, oov=way.oov, case=way.case, unproven=self.settings.unproven
-            )
+                made, select=way.select, words=words, oov=way.oov, case=way.case, block=blocked_words(), once=way.once,
+                unproven=self.settings.unproven,
+            )  # fmt: skip
             return Batcher(veil, self._executor)
 
         if words is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -27,6 +28,7 @@ from wordveil.service.schemas import (
     PrivatizeResponse,
     SelectionName,
     Span,
+    StreamScope,
     Way,
 )
 from wordveil.service.settings import Key, Settings
@@ -50,7 +52,8 @@ _TOGETHER = 256
 async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
     """Replace the selected words of one text or a batch; the guarantee comes with the answer.
 
-    Requests that arrive together are drawn for together. A key with a budget is charged ε for every drawn word.
+    Requests that arrive together are drawn for together. A key with a budget is charged, for every draw, the most that
+    it can lose.
     """
     state, key, left = state_of(request), caller(request), None
     texts, spans = asked.texts, asked.spans
@@ -59,12 +62,16 @@ async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
     _check_words(texts, state.settings)
     batcher = await state.batcher(asked, asked.words)
     state.keys.check(key, batcher.veil.guarantee, asked.case)
-    documents = [_document(text, None if spans is None else spans[number]) for number, text in enumerate(texts)]
+    scopes, people = _Scopes(asked.once), asked.people or [None] * len(texts)
+    documents = [
+        _document(text, None if spans is None else spans[number], scopes.of(people[number]))
+        for number, text in enumerate(texts)
+    ]
     releases = await batcher(documents) if documents else []
     counts = sum((release.counts for release in releases), Counts())
     if key is not None and key.budget is not None:
         request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
-        left = await asyncio.to_thread(state.keys.charge, key, batcher.veil.guarantee, counts.drawn)
+        left = await asyncio.to_thread(state.keys.charge, key, batcher.veil.largest_loss, counts.draws)
     _count(counts)
     return json_response(
         {
@@ -79,7 +86,8 @@ async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
 _LINE_SCHEMA = {
     "type": "string",
     "format": "binary",
-    "description": 'Lines of JSON: {"text": …, "id": …}, with "spans" for the selection spans.',
+    "description": 'Lines of JSON: {"text": …, "id": …}, with "spans" for the selection spans and "person" for once '
+    "person.",
 }
 
 
@@ -112,6 +120,7 @@ async def stream(
     select: SelectionName = "content",
     oov: PolicyName = "replace",
     case: CaseName = "sentence",
+    once: StreamScope = "record",
 ) -> Response:
     """Veil one text per line, as the lines come in; read the answers while you write.
 
@@ -121,7 +130,15 @@ async def stream(
     state = state_of(request)
     if select == "words":
         raise Problem(422, "a stream takes no list of words; choose another selection.")
-    way = Way(mechanism=mechanism, epsilon=epsilon, space=space, select=select, oov=oov, case=case)
+    way = Way(
+        mechanism=mechanism,
+        epsilon=epsilon,
+        space=space,
+        select=select,
+        oov=oov,
+        case=case,
+        once=None if once == "none" else once,
+    )
     batcher = await state.batcher(way)
     state.keys.check(caller(request), batcher.veil.guarantee, case)
     return _Stream(state, batcher, caller(request))
@@ -133,6 +150,23 @@ class _Record(BaseModel):
     text: str
     id: Annotated[int, Field(ge=-(2**63), lt=2**64)] | str | None = None  # as large as can be written back
     spans: list[Span] | None = None
+    person: Annotated[str, Field(max_length=1000)] | None = None
+
+
+class _Scopes:
+    """Names the scopes of one request or stream, in which equal words are drawn once, unlike those of any other."""
+
+    def __init__(self, once: str | None) -> None:
+        self._once, self._mine, self._number = once, secrets.token_hex(16), 0
+
+    def of(self, person: str | None) -> str | None:
+        """Return the scope of the next text, which is this person's or, if none is named, somebody's own."""
+        self._number += 1
+        if self._once is None or self._once == "record":  # a text is a record
+            return None
+        if self._once == "file":
+            return self._mine
+        return f"{self._mine} {self._number}" if person is None else f"{self._mine} person {person}"
 
 
 class _Done(Exception):  # noqa: N818 - not an error: the other side has gone
@@ -150,6 +184,8 @@ class _Stream(Response):
         self.headers["Wordveil-Guarantee"] = json.dumps(batcher.veil.guarantee.to_dict())  # escaped: a header is ASCII
         self._settings, self._keys = state.settings, state.keys
         self._batcher, self._key = batcher, key
+        once = batcher.veil.once
+        self._scopes = _Scopes(None if once is None else once.scope)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's form
         with suppress(_Done):
@@ -220,7 +256,7 @@ class _Stream(Response):
                 answers.append((_line({**named, "problem": problem_body(outcome)}), Counts()))
             else:
                 answers.append((_line({**named, **_details(outcome)}), outcome.counts))
-        paid = await self._charge([counts.drawn for _, counts in answers])
+        paid = await self._charge([counts.draws for _, counts in answers])
         _count(sum((counts for _, counts in answers[:paid]), Counts()))
         written = [line for line, _ in answers[:paid]]
         if paid < len(answers):
@@ -232,20 +268,20 @@ class _Stream(Response):
         """Charge the key for lines by their drawn words, and return how many of them may be sent."""
         if self._key is None or self._key.budget is None:
             return len(drawn)
-        return await asyncio.to_thread(self._keys.charge_leading, self._key, self._batcher.veil.guarantee, drawn)
+        return await asyncio.to_thread(self._keys.charge_leading, self._key, self._batcher.veil.largest_loss, drawn)
 
     def _read(self, line: bytes) -> tuple[dict[str, Any], Document | Problem]:
         """Return the id of a line, where it has one, and its text or what is wrong with it."""
         try:
             record = _Record.model_validate_json(line)
         except ValidationError:
-            return {}, Problem(422, "a line must be a JSON object with a text, and optionally an id and spans.")
+            return {}, Problem(422, "a line must be a JSON object with a text, and perhaps an id, spans and a person.")
         named = {} if record.id is None else {"id": record.id}
         try:
             _check_words([record.text], self._settings)
         except Problem as problem:
             return named, problem
-        return named, _document(record.text, record.spans)
+        return named, _document(record.text, record.spans, self._scopes.of(record.person))
 
     async def _releases(self, documents: list[Document]) -> list[Release | Problem]:
         """Veil documents together, or one by one where one of them is refused."""
@@ -261,8 +297,8 @@ def _line(values: dict[str, Any]) -> bytes:
     return orjson.dumps(values) + b"\n"
 
 
-def _document(text: str, spans: list[list[int]] | None) -> Document:
-    return Document(text, None if spans is None else tuple((start, end) for start, end in spans))
+def _document(text: str, spans: list[list[int]] | None, scope: str | None) -> Document:
+    return Document(text, None if spans is None else tuple((start, end) for start, end in spans), scope)
 
 
 def _details(release: Release) -> dict[str, Any]:
@@ -281,5 +317,5 @@ def _check_words(texts: list[str], settings: Settings) -> None:
 def _count(counts: Counts) -> None:
     """Tell the metrics what became of words."""
     for way, words in counts.to_dict().items():
-        if words and way != "words":
+        if words and way not in ("words", "repeated"):
             WORDS.labels(way).inc(words)

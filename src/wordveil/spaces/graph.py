@@ -150,8 +150,19 @@ class GraphSpace(HopSpace):
 
     @cached_property
     def diameter(self) -> float:
-        """Twice the number of hops to the word farthest from word 0: an upper bound on any distance."""
+        """The number of hops between the two words farthest apart, or an upper bound on it.
+
+        It is exact where the shells of all words are known, as on bundled graphs. Elsewhere it is twice the number of
+        hops to the word farthest from word 0.
+        """
+        if self._shells is not None:
+            return float(np.flatnonzero(self._sizes.any(axis=0))[-1])
         return 2.0 * (len(self.search.sizes(np.array([0]))[0]) - 1)
+
+    @property
+    def knows_shells(self) -> bool:
+        """Whether the shells of all words are known without a search."""
+        return self._shells is not None
 
     @property
     def shells(self) -> int:

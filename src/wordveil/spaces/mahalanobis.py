@@ -37,8 +37,8 @@ class MahalanobisSpace(PointSpace):
         if values[0] <= 1e-10 * values[-1]:
             raise SpaceError("the vectors do not span all their dimensions; choose a lam below 1.")
         self._root = (vectors * np.sqrt(values)) @ vectors.T
-        inverse = (vectors / np.sqrt(values)) @ vectors.T
-        self._whitened = EuclideanSpace(self.name, base.vocabulary, (base.matrix @ inverse).astype(np.float32))
+        self._inverse = (vectors / np.sqrt(values)) @ vectors.T
+        self._whitened = EuclideanSpace(self.name, base.vocabulary, (base.matrix @ self._inverse).astype(np.float32))
         self.smallest_variance = float(values[0])
 
     def _shape(self) -> NDArray[np.float64]:
@@ -114,5 +114,5 @@ class MahalanobisSpace(PointSpace):
 
     def apart(self, points: Points, ids: Ids) -> NDArray[np.float64]:
         """Return the distance of each point from the word of the same row."""
-        offsets = np.linalg.solve(self._root, (points.astype(np.float64) - self.points(ids)).T)
-        return np.sqrt(np.einsum("ij,ij->j", offsets, offsets))
+        offsets = (points.astype(np.float64) - self.points(ids)) @ self._inverse
+        return np.sqrt(np.einsum("ij,ij->i", offsets, offsets))

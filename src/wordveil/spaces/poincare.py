@@ -53,6 +53,7 @@ class PoincareSpace(PointSpace):
     [1]
     """
 
+    kind = "hyperbolic"
     metric = "hyperbolic distance"
     unit = "unit of hyperbolic distance"
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from wordveil.files import cached_arrays
 from wordveil.parallel import blocks, run
+from wordveil.progress import Watch, ignore
 from wordveil.spaces.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ Points: TypeAlias = NDArray[np.floating[Any]]
 Rows: TypeAlias = NDArray[np.floating[Any]]
 
 _ENTRIES = 1 << 22  # of distances that are held at once
+_NEIGHBOURS = 10  # are looked up even where fewer are asked for: a search for one costs as much
+_STEP = 1 << 10  # words between two signs of life
 
 
 class Space(ABC):
@@ -179,6 +182,8 @@ class Device(Protocol):
 class PointSpace(Space):
     """A space whose words are points, so that any point has a nearest word."""
 
+    kind = "vectors"  # as the service names it
+
     def __init__(self, name: str, vocabulary: Vocabulary, folder: Path | None = None) -> None:
         super().__init__(name, vocabulary)
         self._folder = folder
@@ -221,16 +226,21 @@ class PointSpace(Space):
         """Return the distance of each point from the word of the same row."""
 
 
-def neighbourhoods(space: Space, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def neighbourhoods(space: Space, k: int, watch: Watch = ignore) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the `k` nearest other words of every word, nearest first, and their distances; kept in the cache."""
+    searched = max(k, _NEIGHBOURS)
 
     def fill(folder: Path) -> None:
-        where, distances = space.neighbours(np.arange(len(space)), k)
+        found = []
+        for part in blocks(len(space), _STEP):
+            watch("looking up neighbours", part.start / len(space))
+            found.append(space.neighbours(np.arange(part.start, part.stop), searched))
+        where, distances = (np.concatenate(some) for some in zip(*found, strict=True))
         np.save(folder / "where.npy", where.astype(np.int32))
         np.save(folder / "distances.npy", distances)
 
-    where, distances = cached_arrays(f"neighbours-1-{k}-{space.checksum}", fill, "where", "distances")
-    return where, distances
+    where, distances = cached_arrays(f"neighbours-2-{searched}-{space.checksum}", fill, "where", "distances")
+    return where[:, :k], distances[:, :k]
 
 
 def smallest(rows: Rows, k: int) -> tuple[NDArray[np.int64], Rows]:

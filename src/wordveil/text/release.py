@@ -16,7 +16,8 @@ _SHOWN = 60  # how many characters of a text its repr shows
 _MARKS = {
     "drawn": ("drawn by the mechanism", "background:#cfe8ff;color:#000"),
     "outside": ("outside the vocabulary, replaced", "background:#ffe2b8;color:#000"),
-    "numbers": ("number, replaced by random digits", "background:#e6dcff;color:#000"),
+    "numbers": ("number, amount, date or time, replaced", "background:#e6dcff;color:#000"),
+    "identifiers": ("identifier, replaced or left out", "background:#d5f0d0;color:#000"),
 }
 
 
@@ -37,11 +38,16 @@ class Counts:
     outside : int
         Not in the vocabulary, replaced by a draw that does not depend on them.
     numbers : int
-        Numbers outside the vocabulary, replaced by as many random digits.
+        Numbers, amounts, dates and times, replaced or left out.
+    identifiers : int
+        Addresses, links, handles, phones and other identifiers, replaced or left out.
     dropped : int
         Not in the vocabulary, left out.
     kept_raw : int
         Not in the vocabulary, released as they are.
+    repeated : int
+        Of those drawn, how many took the draw of an equal word of their text, or of another text of their record; 0
+        unless equal words are drawn once.
     """
 
     words: int = 0
@@ -49,8 +55,10 @@ class Counts:
     drawn: int = 0
     outside: int = 0
     numbers: int = 0
+    identifiers: int = 0
     dropped: int = 0
     kept_raw: int = 0
+    repeated: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -58,12 +66,25 @@ class Counts:
     @property
     def veiled(self) -> int:
         """How many words were replaced or dropped."""
-        return self.drawn + self.outside + self.numbers + self.dropped
+        return self.drawn + self.outside + self.numbers + self.identifiers + self.dropped
+
+    @property
+    def draws(self) -> int:
+        """How many draws the mechanism made: one for each drawn word, or for each that differs where drawn once."""
+        return self.drawn - self.repeated
+
+    @property
+    def losing(self) -> int:
+        """How many words count where losses add up: those veiled, equal ones once where they are drawn once."""
+        return self.veiled - self.repeated
 
     @property
     def coverage(self) -> float | None:
-        """The share of the selected words that the space knows, itself or by base form; None if none was selected."""
-        selected = self.words - self.left_alone
+        """The share of the selected words that the space knows, itself or by base form; None if none was selected.
+
+        Numbers and identifiers are not counted.
+        """
+        selected = self.words - self.left_alone - self.numbers - self.identifiers
         return self.drawn / selected if selected else None
 
     def to_dict(self) -> dict[str, int]:
@@ -109,7 +130,9 @@ class Release:
         lengths: tuple[list[int], list[int]],
     ) -> None:
         self.text, self.guarantee, self.counts = text, guarantee, counts
-        self._places = places  # of drawn words, then of words outside the vocabulary, then of numbers
+        self._places = (
+            places  # of drawn words, of words outside the vocabulary, of numbers, of identifiers, of dropped words
+        )
         self._old_lengths, self._new_lengths = lengths
 
     @property

@@ -10,28 +10,20 @@ a public prior, or, for a number, as many random digits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.priors import log_prior
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
+from wordveil.text.forms import starts_sentence
 from wordveil.text.selection import stop_words
 
 __all__ = ["CASES", "POLICIES", "WRITERS", "OutsideWords", "capitals_of", "random_digits"]
 
 #: What may become of a selected word outside the vocabulary.
 POLICIES = ("replace", "drop", "keep")
-
-# Matched from the end of the gap backwards, where the next character decides each step: forwards, a long run of
-# dots or line breaks would be tried again from each of them.
-_SENTENCE_END = regex.compile(
-    r"(?r)[.!?…。！？][\p{Pe}\p{Pf}\p{Po}\"']*\s+[\p{Ps}\p{Pi}\"'¿¡]*$|\n\s*\n\s*[\p{Ps}\p{Pi}\"']*$"
-)
-_CACHED_LENGTH = 64
 
 
 def capitals_of(word: str) -> str:
@@ -41,25 +33,16 @@ def capitals_of(word: str) -> str:
     return "first" if word[:1].isupper() else "none"
 
 
-def _starts_sentence(gap: str) -> bool:
-    return _short_gap(gap) if len(gap) <= _CACHED_LENGTH else _SENTENCE_END.search(gap) is not None
-
-
-@lru_cache(maxsize=4096)
-def _short_gap(gap: str) -> bool:
-    return _SENTENCE_END.search(gap) is not None
-
-
 def _as_listed(pieces: list[str], place: int, word: str) -> str:
-    # A clitic touches the word before it; its replacement must not.
-    return " " + word if place > 1 and not pieces[place - 1] else word
+    # A clitic touches the word before it; its replacement must not. What touches markup stays there.
+    return " " + word if place > 1 and not pieces[place - 1] and pieces[place - 2][-1:].isalnum() else word
 
 
 def _by_position(pieces: list[str], place: int, word: str) -> str:
     gap = pieces[place - 1]
     if gap == " " and place > 1:  # by far the most common case
         return word
-    if place == 1 or _starts_sentence(gap):
+    if place == 1 or starts_sentence(gap):
         return word[:1].upper() + word[1:]
     return _as_listed(pieces, place, word)
 
@@ -90,6 +73,11 @@ class OutsideWords:
         content = [place for place, word in enumerate(space.vocabulary) if word.lower() not in stop]
         self._ids = np.array(content or range(len(space)), dtype=np.int64)
         self._sums = np.cumsum(np.exp(log_prior(space, "frequency")[self._ids]))
+
+    def typical(self, count: int) -> NDArray[np.int64]:
+        """Return this many words, as frequent as draws would be: the same ones every time."""
+        aim = (np.arange(count) + 0.5) / count * self._sums[-1]
+        return np.asarray(self._ids[np.searchsorted(self._sums, aim)])
 
     def draw(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Draw the ids of this many words."""

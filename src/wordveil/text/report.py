@@ -5,31 +5,57 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from wordveil._mechanisms.attackers import NOT_MEASURED, on_prose
 from wordveil.guarantee import Notion
 from wordveil.rounding import round_up
 from wordveil.text.release import Counts
+from wordveil.text.remarks import remarks
 
 if TYPE_CHECKING:
     from wordveil.text.veil import Veil
 
 __all__ = ["Report"]
 
+_RAW = ", and so is every e-mail address, card, number and date there; what follows is about those that were veiled."
 _LEFT_ALONE = {
-    "content": "Function words (of, the, not, …) and their positions are released as they are, even where they are "
-    "names or initials (Will, May, A.).",
-    "spans": "Every word outside the given spans is released as it is.",
-    "marked": "Every word outside the marks is released as it is.",
-    "words": "Every word that is not on the list is released as it is.",
+    "content": "Function words (of, the, not, …) in small letters, or with a capital where a sentence or a line "
+    "begins, and their positions are released as they are, even where they are names there (An, So).",
+    "spans": "Every word outside the given spans is released as it is" + _RAW,
+    "marked": "Every word outside the marks is released as it is" + _RAW,
+    "words": "Every word that is not on the list is released as it is" + _RAW,
     "rare": "Every word that is common where it stands is released as it is, even where it is a name; a veiled word is "
     "known not to be common there. A person with several records bears the loss of the choice for each of them.",
 }
 _COPIED = "Capital letters are copied from the original, which reveals names and sentence starts."
 _OUTSIDE = {
-    "replace": "Nothing is promised between a word inside the vocabulary and one outside it; the number of digits of a "
-    "number outside it is released.",
+    "replace": "Nothing is promised between a word inside the vocabulary and one outside it.",
     "drop": "Words dropped because they are outside the vocabulary leave shorter sentences, which shows that they were "
     "there.",
     "keep": "Words outside the vocabulary are released as they are: names, numbers and rare words among them.",
+}
+
+# How a release differs from the texts that were attacked in advance, of which all but function words were veiled.
+_DIFFERS = "Here fewer words are veiled than there: the clear words around them help an attacker further."
+_DIFFERS_BY = {
+    "content": "",
+    "all": "Here function words are veiled, too, which were left alone there; they are easier to guess.",
+}
+
+
+_EQUAL = (
+    "Equal words of a {scope} are drawn once, and values that are moved and written alike are moved once: which places "
+    "of it hold the same is released, and the promise compares texts in which the same places do."
+)
+_REPEATED = {
+    None: "A word that occurs n times, in a text or in a person's records, is drawn n times: its losses add up, and "
+    "repeated draws can be combined to recover it. Remove recurring names first, or draw equal words once.",
+    "record": "A word that occurs in n records of a person is drawn n times: its losses add up, and repeated draws can "
+    "be combined to recover it. Remove recurring names first, or draw equal words of a person once.",
+    "person": "A word of a person is drawn once, but anew for every person. How often the person uses it, and where, "
+    "is released, and over all their records the losses of all their different words add up. Records of one person "
+    "under two names share no draws, so that these can be combined.",
+    "file": "A word is drawn once for a whole file. How often it occurs, and where, is released, and frequent words "
+    "can be told by that alone.",
 }
 
 
@@ -62,9 +88,12 @@ class Report(dict[str, Any]):
                 **veil.describe(),
                 **({"shortfall": veil.shortfall} if veil.shortfall else {}),
                 "guarantee": veil.guarantee.to_dict(),
+                **_numbers(veil),
                 "document": _document(veil, longest),
+                "attackers": _attackers(veil),
                 "counts": counts.to_dict(),
                 "coverage": counts.coverage,
+                "warnings": remarks(veil, counts),
                 "not_protected": _not_protected(veil),
                 "about_this_report": "The counts are exact and not private: keep this report with the data's owner.",
             }
@@ -74,21 +103,27 @@ class Report(dict[str, Any]):
         """Say the report in sentences for a person."""
         counts, longest = self["counts"], self["document"]["veiled_words_in_the_longest"]
         lines = [self["guarantee"]["sentence"], *([self["rare"]["promise"]] if "rare" in self else [])]
+        lines += [self["numbers_promise"]] if "numbers_promise" in self else []
         if self["document"]["worst_case_loss"] is not None:
             worst = self["document"]["worst_case_loss"]
+            different = "different " if self["once"] else ""
             lines.append(
-                f"Over the longest text ({longest:,} veiled words) the losses add up to a factor of at most "
+                f"Over the longest text ({longest:,} {different}veiled words) the losses add up to a factor of at most "
                 f"e^{round_up(worst, 6):,.6g}."
             )
-        replaced = counts["drawn"] + counts["outside"] + counts["numbers"]
+        lines += self["attackers"]["sentences"]
+        replaced = counts["drawn"] + counts["outside"] + counts["numbers"] + counts["identifiers"]
         lines.append(
-            f"{counts['words']:,} words: {replaced:,} replaced (outside the vocabulary: "
-            f"{_counted(counts['outside'], 'word')} and {_counted(counts['numbers'], 'number')}), "
+            f"{counts['words']:,} words: {replaced:,} replaced ({_counted(counts['outside'], 'word')} outside the "
+            f"vocabulary, {_counted(counts['numbers'], 'number')}, {_counted(counts['identifiers'], 'identifier')}), "
             f"{counts['left_alone']:,} left alone, "
             f"{counts['dropped']:,} dropped, {counts['kept_raw']:,} kept raw."
         )
+        if counts["repeated"]:
+            lines.append(f"{_counted(counts['repeated'], 'place')} took the draw of an equal word of their record.")
         if self["coverage"] is not None:
             lines.append(f"The space knows {self['coverage']:.0%} of the words to veil.")
+        lines += [f"Warning: {sentence}" for sentence in self["warnings"]]
         return lines + [f"Not protected: {sentence}" for sentence in self["not_protected"]]
 
     def __str__(self) -> str:
@@ -111,13 +146,33 @@ def _document(veil: Veil, longest: int) -> dict[str, Any]:
             "delta_if_every_word_differs_by_a_covered_pair": min(1.0, promise.delta * longest),
             "worst_case_loss": None,
         }
-    diameter = veil.mechanism.space.diameter
     return {
         **facts,
         f"loss_if_every_word_differs_by_one_{promise.unit.replace(' ', '_')}": _finite(promise.loss(longest)),
-        "largest_distance_of_two_words": diameter,
-        "worst_case_loss": _finite(promise.loss(longest * diameter)),
+        "largest_distance_of_two_words": veil.mechanism.space.diameter,
+        "largest_loss_of_a_word": _finite(veil.largest_loss),
+        "worst_case_loss": _finite(longest * veil.largest_loss) if longest else _finite(promise.loss(0.0)),
     }
+
+
+def _numbers(veil: Veil) -> dict[str, str]:
+    """Say what is promised of values that are moved, unless whoever knows a seed can move them back."""
+    mover = veil.nonwords.mover
+    return {"numbers_promise": mover.sentence()} if mover is not None and not veil.is_seeded else {}
+
+
+def _attackers(veil: Veil) -> dict[str, Any]:
+    """Say what the strongest attacker got who was tried in advance, under the same mechanism and ε."""
+    if veil.guarantee.notion is Notion.NONE:
+        return {"strongest": None, "sentences": ["Nothing is promised, so any attacker may be right."]}
+    prose = on_prose(veil.mechanism)
+    if prose is None:
+        return {"strongest": None, "sentences": [NOT_MEASURED]}
+    said = prose.sentences()
+    differs = _DIFFERS_BY.get(veil.selection.kind, _DIFFERS)
+    if differs:
+        said.insert(1, differs)
+    return {"strongest": prose.strongest.to_dict(), **prose.to_dict(), "sentences": said}
 
 
 def _finite(loss: float) -> float | None:
@@ -132,9 +187,11 @@ def _not_protected(veil: Veil) -> list[str]:
         *([_LEFT_ALONE[kind]] if kind in _LEFT_ALONE else []),
         *([_COPIED] if veil.case == "copy" else []),
         _OUTSIDE[veil.oov],
-        "The promise compares words that would both be veiled; over a text of n words the losses add up.",
-        "A word that occurs n times, in a text or in a person's records, is drawn n times: its losses add up, and "
-        "repeated draws can be combined to recover it. Remove recurring names first.",
+        *veil.nonwords.released(),
+        "The promise compares words that would both be veiled, given fixed beliefs about the others; the words of a "
+        "text say something about each other, and over n of them the losses add up.",
+        *([] if veil.once is None else [_EQUAL.format(scope=veil.once.scope)]),
+        _REPEATED[None if veil.once is None else veil.once.scope],
         *veil.guarantee.caveats,
     ]
 

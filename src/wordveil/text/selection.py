@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from functools import lru_cache
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Hashable
 from itertools import accumulate
-from pathlib import Path
 from typing import NamedTuple
 
 import regex
 
 from wordveil.errors import InputError, OptionError
+from wordveil.text.forms import written_plainly
+from wordveil.text.identifiers import VALUES, find_identifiers, placeholder
+from wordveil.text.languages import stop_words
 from wordveil.text.rare_words import RareWords
-from wordveil.text.tokens import Tokens, tokenise, visible_key
+from wordveil.text.tokens import Tokens, apart_as, lookup_key, tokenise, visible_key
 
-__all__ = ["SELECTIONS", "Document", "Selection", "stop_words"]
+__all__ = ["SELECTIONS", "Document", "Selection", "choose_whole", "stop_words"]
 
 #: The selections that need no model; ``rare`` needs one of all texts.
 SELECTIONS = ("content", "all", "spans", "marked", "words")
 _KINDS = (*SELECTIONS, "rare")
+_MARKUP = placeholder("MARKUP")
 
 _MARK = regex.compile(r"(\[\[|\]\])")
 _UNPAIRED = "the marks [[ and ]] of a text must come in pairs and cannot be nested."
@@ -35,21 +38,19 @@ class Document(NamedTuple):
         The text.
     spans : tuple of (start, end), optional
         Character offsets; every word that overlaps a span is veiled.
+    scope : hashable, optional
+        What the text belongs to, where equal words are drawn once: texts with the same scope share their draws. With
+        ``once="record"`` it says which texts make a record, and these must follow one another.
+        With ``once="person"`` it says whose text it is. It is used as a string, under a keyed hash, and not kept.
     """
 
     text: str
     spans: Spans | None = None
+    scope: Hashable = None
 
     def __repr__(self) -> str:
         # A text is private until it is veiled.
         return f"<Document: {len(self.text):,} characters, {len(self.spans or ()):,} spans>"
-
-
-@lru_cache(maxsize=1)
-def stop_words() -> frozenset[str]:
-    """Return the English function words that the selection ``content`` leaves alone."""
-    listed = Path(__file__).parent.parent / "data" / "stopwords-english.txt"
-    return frozenset(listed.read_text(encoding="utf-8").split())
 
 
 class Selection:
@@ -60,17 +61,28 @@ class Selection:
     """
 
     def __init__(
-        self, kind: str = "content", words: Collection[str] | None = None, rare: RareWords | None = None
+        self,
+        kind: str = "content",
+        words: Collection[str] | None = None,
+        rare: RareWords | None = None,
+        left_alone: Collection[str] | None = None,
     ) -> None:
         if kind not in _KINDS:
             raise OptionError(f"there is no selection {kind!r}; choose one of {', '.join(_KINDS)}.")
         if (kind == "words") != (words is not None):
-            raise OptionError("select='words' and a list of words go together: give both or neither.")
+            raise OptionError("select='words' and `words`, a list, go together: give both or neither.")
         if isinstance(words, (str, bytes)):  # which would be a list of its letters
             raise OptionError("words must be a list of words; give a single word as a list of one.")
+        if words is not None and not words:
+            raise OptionError("the list of words is empty, so nothing would be veiled.")
         if (kind == "rare") != (rare is not None):
             raise OptionError("select='rare' and a RareWords model of all texts go together: give both or neither.")
+        if left_alone is not None and kind != "content":
+            raise OptionError("stop_words belong to select='content': leave them out, or select that.")
+        if isinstance(left_alone, (str, bytes)):
+            raise OptionError("stop_words must be a list of words; give a single word as a list of one.")
         self.kind, self.rare = kind, rare
+        self.left_alone = stop_words() if left_alone is None else frozenset(map(lookup_key, left_alone))
         self.listed = None if words is None else sorted({_keys(word) for word in words})
         self._phrases: dict[str, list[tuple[str, ...]]] = {}
         for phrase in self.listed or ():
@@ -97,18 +109,20 @@ class Selection:
         if self.kind == "all":
             return [True] * len(tokens.keys)
         if self.kind == "content":
-            left_alone = stop_words()
-            return [key not in left_alone for key in tokens.keys]
+            return _content(tokens, self.left_alone)
         if self.kind == "words":
-            return self._listed(tokens.keys)
+            return self._listed(tokens)
         if self.rare is not None:
             return self.rare.choose(tokens.keys)
         return _overlapping(tokens, spans or ())
 
-    def _listed(self, keys: list[str]) -> list[bool]:
+    def _listed(self, tokens: Tokens) -> list[bool]:
         # A soft hyphen must not hide a word from the list, while it keeps one from passing for a function word.
-        keys = [visible_key(key) for key in keys]
-        chosen = [False] * len(keys)
+        keys = [visible_key(key) for key in tokens.keys]
+        chosen = [
+            apart_as(key) is not None and any(self._listed(tokenise(tokens.pieces[2 * place + 1], apart=())))
+            for place, key in enumerate(keys)
+        ]
         for place, key in enumerate(keys):
             for phrase in self._phrases.get(key, ()):
                 if len(phrase) == 1 or tuple(keys[place : place + len(phrase)]) == phrase:
@@ -116,8 +130,52 @@ class Selection:
         return chosen
 
 
+def choose_whole(text: str, tokens: Tokens, chosen: list[bool], *, always: bool) -> list[bool]:
+    """Choose all words of an identifier that is cut into words, always or where one of them is chosen.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    tokens : Tokens
+        Its words.
+    chosen : list of bool
+        Which of them are chosen so far.
+    always : bool
+        Whether identifiers are veiled wherever they stand.
+    """
+    ends = list(accumulate(map(len, tokens.pieces)))
+    starts, stops = ends[0::2], ends[1::2]
+    chosen = list(chosen)
+    for kind, start, end in find_identifiers(text):
+        if kind not in VALUES:
+            own = range(bisect_right(stops, start), bisect_left(starts, end, hi=len(stops)))
+            if always or any(chosen[place] for place in own):
+                for place in own:
+                    chosen[place] = True
+    return chosen
+
+
+def _content(tokens: Tokens, left_alone: frozenset[str]) -> list[bool]:
+    """Choose all words but those that are spelt and written as function words are."""
+    pieces, keys = tokens
+    last = len(keys) - 1
+    chosen = []
+    for place, key in enumerate(keys):
+        if key not in left_alone:
+            chosen.append(True)
+            continue
+        word, before, after = pieces[2 * place + 1], pieces[2 * place], pieces[2 * place + 2]
+        if before == after == " " and key == word:  # by far the most common case
+            chosen.append(False)
+            continue
+        first = not place or keys[place - 1] == _MARKUP
+        chosen.append(not written_plainly(word, before, after, first=first, last=place == last))
+    return chosen
+
+
 def _keys(listed: str) -> tuple[str, ...]:
-    keys = tuple(visible_key(key) for key in tokenise(listed).keys)
+    keys = tuple(visible_key(key) for key in tokenise(listed, apart=()).keys)
     if not keys:
         raise OptionError("every entry of a word list must hold a word.")
     return keys

@@ -4,7 +4,9 @@ A *word* is a run of letters, marks and digits; a run without a letter is a *num
 punctuation, symbols, emoji) lies between words and survives as it is. What counts as one word never depends on which
 words a vocabulary happens to have:
 
-- Hyphens, slashes and dots always separate: "state-of-the-art" is four words, "U.S." two.
+- What has the form of an identifier, a value or markup (`wordveil.text.identifiers`) is one word, set apart: its key is
+  that of its kind, such as ``<EMAIL>``, which no word has.
+- Elsewhere hyphens, slashes and dots separate: "state-of-the-art" is four words, "U.S." two.
 - An English clitic is a word of its own, looked up by what it stands for: "don't" is *do* + *not*, "we'll" is *we* +
   *will*, "Ann's" is *Ann* + *is*. Any other apostrophe separates: "o'clock" is two words.
 - "a" and "i" are looked up as "an" and "me", since embeddings are often made without single letters.
@@ -13,21 +15,17 @@ words a vocabulary happens to have:
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Collection
 from typing import NamedTuple
 
 import regex
 
-__all__ = ["Tokens", "is_number", "lookup_key", "tokenise", "visible_key"]
+from wordveil.text.forms import INSIDE, SPELLS
+from wordveil.text.identifiers import KINDS, find_identifiers, is_placeholder, placeholder
 
-# Everything that can spell: letters and digits, also as radicals, in brackets, circles, squares or Braille, letters of
-# private fonts, invisible tags, and whatever is too new or too broken to be known. Inside a word also marks and
-# joiners, which must not split it. Signs for one thing (№, ℃, ™, a flag) are symbols.
-_SPELLS = (
-    r"\p{Alphabetic}\p{N}\p{Co}\p{Cn}\p{Cs}"
-    r"\u249C-\u24B5\u2800-\u28FF\u2E80-\u2FD5\u3190-\u319F\u3200-\u33FF"
-    r"\U0001F110-\U0001F190\U0001F200-\U0001F251\U000E0000-\U000E007F"
-)
-_RUN = rf"[{_SPELLS}][{_SPELLS}\p{{M}}\p{{Cf}}]*"
+__all__ = ["Tokens", "apart_as", "is_number", "lookup_key", "tokenise", "visible_key"]
+
+_RUN = rf"[{SPELLS}][{INSIDE}]*"
 _WORD = regex.compile(rf"({_RUN}(?:['’]{_RUN})*)")
 _NUMBER = regex.compile(r"[\p{N}\p{M}]+")
 _APOSTROPHE = regex.compile("(['’])")
@@ -46,8 +44,15 @@ class Tokens(NamedTuple):
     keys: list[str]  # what each word is looked up as
 
 
-def tokenise(text: str) -> Tokens:
+def tokenise(text: str, apart: Collection[str] = KINDS) -> Tokens:
     """Cut a text into words and what lies between.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    apart : collection of str
+        The kinds of identifiers that are set apart as one word each; the others are cut into words as well.
 
     Examples
     --------
@@ -55,7 +60,35 @@ def tokenise(text: str) -> Tokens:
     ['', 'We', ' ', 'do', '', "n't", '!']
     >>> tokenise("We don't!").keys
     ['we', 'do', 'not']
+    >>> tokenise("Ask will.may@over.com!").keys
+    ['ask', '<EMAIL>']
     """
+    found = find_identifiers(text)
+    if not found:
+        return _words(text)
+    pieces, keys, place = [""], [], 0
+    for kind, start, end in found:
+        written = text[start:end]
+        # An address in several words ("ann [at] home [dot] net") would show its function words, were it cut up.
+        if kind in apart or is_placeholder(written) or (kind == "EMAIL" and any(map(str.isspace, written))):
+            some = _words(text[place:start])
+            pieces[-1] += some.pieces[0]
+            pieces += some.pieces[1:]
+            pieces += (written, "")
+            keys += some.keys
+            keys.append(placeholder(kind))
+            place = end
+    some = _words(text[place:])
+    pieces[-1] += some.pieces[0]
+    return Tokens(pieces + some.pieces[1:], keys + some.keys)
+
+
+def apart_as(key: str) -> str | None:
+    """Return the kind of identifier that a key stands for; None for a word."""
+    return key[1:-1] if key[:1] == "<" else None
+
+
+def _words(text: str) -> Tokens:
     pieces: list[str] = _WORD.split(text)
     if "'" in text or "’" in text:
         return _cut_apostrophes(pieces)

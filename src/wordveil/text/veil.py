@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator
+import math
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wordveil._mechanisms import DEFAULT, Mechanism
+from wordveil._mechanisms import DEFAULT, Mechanism, blocked_words
+from wordveil._mechanisms import block as block_words
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.errors import InputError, OptionError, UnprovenError
-from wordveil.guarantee import Guarantee
+from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy
 from wordveil.spaces import Space, load_space
+from wordveil.text.identifiers import VALUES, placeholder
+from wordveil.text.languages import function_words
 from wordveil.text.lookup import Lookup
+from wordveil.text.nonwords import NonWords, drop
+from wordveil.text.once import Once, Shared
 from wordveil.text.rare_words import RareWords
 from wordveil.text.release import Counts, Release, Shape
+from wordveil.text.remarks import KEEPS_ALL, kept_share
 from wordveil.text.replacing import CASES, POLICIES, WRITERS, OutsideWords, capitals_of, random_digits
 from wordveil.text.report import Report
-from wordveil.text.selection import Document, Selection, Spans
-from wordveil.text.tokens import is_number, tokenise
+from wordveil.text.selection import Document, Selection, Spans, choose_whole
+from wordveil.text.tokens import is_number, lookup_key, tokenise, visible_key
 
 __all__ = ["BATCH_WORDS", "Veil"]
 
@@ -32,6 +40,12 @@ __all__ = ["BATCH_WORDS", "Veil"]
 BATCH_WORDS = 1 << 18
 _FIRST_BATCH = 1 << 12
 _DEFAULT_SPACE = "glove-50k"
+_MARKUP = placeholder("MARKUP")
+
+_KEYED = (
+    "Draws follow from a secret of the job by a keyed hash (BLAKE2b): the promise is for attackers who cannot break it "
+    "and do not have the secret, which is forgotten when the job is done."
+)
 
 
 class Veil:
@@ -54,11 +68,37 @@ class Veil:
         The list, for ``select="words"``.
     rare : RareWords, optional
         Finds the unlikely words, for ``select="rare"``.
+    language : str
+        The language of the texts (ISO 639-1), whose function words ``select="content"`` leaves alone.
+    stop_words : collection of str, optional
+        The words that ``select="content"`` leaves alone instead.
     oov : {"replace", "drop", "keep"}
         What becomes of a selected word outside the vocabulary: replaced by a draw that does not depend on it, left
         out, or kept, which leaves no guarantee.
+    identifiers : {"placeholder", "drop", "veil"}
+        What becomes of e-mail addresses, links, handles, phones, cards and other identifiers: a placeholder of their
+        kind (``<EMAIL>``), left out, or veiled word by word, with random digits.
+    numbers : {"placeholder", "metric", "digits", "drop"}
+        What becomes of numbers, amounts, dates and times: a placeholder (``<AMOUNT>``), moved a little with a promise
+        of their own, as many random digits (unless the vocabulary has them), or left out.
+    numbers_epsilon : float, optional
+        The loss per step, for ``numbers="metric"``: 12% of a number, a day of a date, ten minutes of a time.
+    date_order : {"dmy", "mdy"}
+        How dates such as 3/4/2021 are read, for ``numbers="metric"``.
+    numbered : bool
+        Number the placeholders of identifiers within each text, the same for the same identifier (``<EMAIL_1>``).
+    markup : {"keep", "drop"}
+        What becomes of HTML's tags, of which only the name is ever kept, of entities and of the headers of mails.
+    block : collection of str, optional
+        Words never to be drawn, with their inflections. Without it, a mechanism made here draws none of the bundled
+        list of slurs and obscenities, and one that is given draws what it draws; an empty list blocks nothing.
     case : {"sentence", "lower", "copy"}
         Capitals at the start of sentences, none, or those of the original, which reveals them.
+    once : {"record", "person", "file"}, Once or None
+        Draw equal words of a text, of all texts with the same `Document.scope`, or of all texts once, and use the draw
+        for all of them: their loss then counts once, but which words are equal is released. The same goes for values
+        that ``numbers="metric"`` moves. With None every word is drawn each time, and whoever finds out which words are
+        equal can combine their draws.
     seed : int, optional
         Makes the draws reproducible, for experiments; leaves no guarantee.
     unproven : bool
@@ -104,26 +144,55 @@ class Veil:
         select: str = "content",
         words: Collection[str] | None = None,
         rare: RareWords | None = None,
+        language: str = "en",
+        stop_words: Collection[str] | None = None,
         oov: str = "replace",
+        identifiers: str = "placeholder",
+        numbers: str = "placeholder",
+        numbers_epsilon: float | None = None,
+        date_order: str = "dmy",
+        numbered: bool = False,
+        markup: str = "keep",
+        block: Collection[str] | None = None,
         case: str = "sentence",
+        once: str | Once | None = "record",
         seed: int | None = None,
         unproven: bool = False,
     ) -> None:
-        self.selection = Selection(select, words, rare)
+        self.language = language if stop_words is None else None
+        is_english = language == "en" or select != "content"
+        left_alone = function_words(language) if stop_words is None and not is_english else stop_words
+        self.selection = Selection(select, words, rare, left_alone)
         self.oov = _one_of("oov", oov, POLICIES)
         self.case = _one_of("case", case, CASES)
+        self.nonwords = NonWords(
+            identifiers, numbers, markup, numbers_epsilon=numbers_epsilon, date_order=date_order, numbered=numbered
+        )
+        self.once = Once(once, seed=seed) if isinstance(once, str) else once
         self.entropy = Entropy(seed)
-        self.mechanism = _made(mechanism, epsilon, space)
+        self.mechanism = _made(mechanism, epsilon, space, block)
         self.shortfall = self.mechanism.shortfall
         if self.shortfall and not unproven:
-            raise UnprovenError(f"{self.shortfall} Set unproven=True to release texts all the same.")
+            raise UnprovenError(f"{self.shortfall} Set `unproven` to release texts all the same.")
+        if not unproven and (kept := kept_share(self.mechanism)) >= KEEPS_ALL:
+            raise UnprovenError(
+                f"at ε = {self.mechanism.epsilon:g} about {kept:.0%} of the words would come out as they went in, so "
+                "the promise would protect nothing. Choose a smaller epsilon, or set `unproven` to release texts all "
+                "the same."
+            )
         self._vocabulary = self.mechanism.space.vocabulary
         self.lookup = Lookup(self._vocabulary)
 
     def __repr__(self) -> str:
         told = f"{self.mechanism!r}, select={self.selection.kind!r}, oov={self.oov!r}, case={self.case!r}"
-        told += "" if self.entropy.secure else ", seeded"
+        told += "" if self.once is None else f", once={self.once.scope!r}"
+        told += ", seeded" if self.is_seeded else ""
         return f"<Veil: {told}, unproven: {self.shortfall}>" if self.shortfall else f"<Veil: {told}>"
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether anyone who knows a seed can repeat the draws, so that nothing is promised."""
+        return not self.entropy.secure or (self.once is not None and self.once.is_seeded)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -132,7 +201,7 @@ class Veil:
         if self.shortfall:  # a promise that some words do not have is none for a text
             promise = replace(promise, caveats=tuple(one for one in promise.caveats if one != self.shortfall))
             promise = promise.void(self.shortfall)
-        if not self.entropy.secure:
+        if self.is_seeded:
             promise = promise.void("A seed was given, so anyone who knows it can repeat the draws.")
         if self.selection.rare is not None:
             promise = promise.with_caveat(
@@ -141,35 +210,52 @@ class Veil:
             )
             if not self.selection.rare.tree.secure:
                 promise = promise.void("A seed was given to the model of what is common.")
+        if self.nonwords.mover is not None and not self.is_seeded:
+            promise = promise.with_caveat(self.nonwords.mover.sentence())
         if self.case == "copy":
             promise = promise.with_caveat(
                 "Capital letters are copied, so spellings that differ in them can be told apart."
             )
+        if self.once is not None and self.once.is_keyed:
+            promise = promise.with_caveat(_KEYED)
         if self.oov == "keep":
             promise = promise.void("Words outside the vocabulary are released as they are.")
         return promise
+
+    @property
+    def largest_loss(self) -> float:
+        """The most that one draw can lose, between any two words and for any output; infinite if nothing is promised.
+
+        Losses of independent draws add up, so this times the number of draws bounds the loss of a text.
+        """
+        return self.mechanism.largest_loss if self.guarantee.notion is Notion.METRIC else math.inf
 
     def describe(self) -> dict[str, Any]:
         """Say how texts are veiled, in plain values. A list of words may be private, so only its use is mentioned."""
         return {
             **self.mechanism.describe(),
             "select": self.selection.kind,
+            **({} if self.language == "en" else {"language": self.language}),  # None: a list that is not told
             **({} if self.selection.rare is None else {"rare": self.selection.rare.describe()}),
             "oov": self.oov,
+            **self.nonwords.describe(),
             "case": self.case,
-            "seeded": not self.entropy.secure,
+            "once": None if self.once is None else self.once.scope,
+            "seeded": self.is_seeded,
         }
 
     @property
     def fingerprint(self) -> str:
         """A SHA-256 of all settings, listed and common words included: veils with the same one do the same."""
         rare = None if self.selection.rare is None else self.selection.rare.fingerprint
-        told = json.dumps([self.describe(), self.selection.listed, rare], sort_keys=True)
+        own = sorted(self.selection.left_alone) if self.language is None else None
+        blocked = self.mechanism.blocked.tolist()
+        told = json.dumps([self.describe(), self.selection.listed, rare, own, blocked], sort_keys=True)
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def __call__(self, text: str, *, spans: Spans | None = None) -> Release:
-        """Veil one text."""
-        return self.together([Document(text, spans)])[0]
+    def __call__(self, text: str, *, spans: Spans | None = None, scope: Hashable = None) -> Release:
+        """Veil one text; `spans` and `scope` are those of `Document`."""
+        return self.together([Document(text, spans, scope)])[0]
 
     def shape(self, text: str) -> Shape:
         """Return what of a text would be released as it is; nothing is drawn.
@@ -201,11 +287,18 @@ class Veil:
         """
         drafts: list[_Draft] = []
         waiting, enough = 0, min(_FIRST_BATCH, batch_words)
+        gathers = self.once is not None and not self.once.is_keyed  # texts of one record must stay together
         for document in _documents(texts):
             draft = _Draft(self, document)
+            has_more = gathers and draft.scope is not None  # perhaps: the next text will tell
+            is_new = not drafts or draft.scope != drafts[-1].scope
+            is_full = waiting >= enough or len(drafts) >= enough
+            if is_full and is_new:
+                yield from self._finish(drafts)
+                drafts, waiting, enough = [], 0, min(4 * enough, batch_words)
             drafts.append(draft)
             waiting += draft.words
-            if waiting >= enough or len(drafts) >= enough:
+            if not has_more and (waiting >= enough or len(drafts) >= enough):
                 yield from self._finish(drafts)
                 drafts, waiting, enough = [], 0, min(4 * enough, batch_words)
         yield from self._finish(drafts)
@@ -219,7 +312,7 @@ class Veil:
             The releases to report on, each of a document of its own.
         """
         counts = sum((release.counts for release in releases), Counts())
-        return Report.of(self, counts, max((release.counts.veiled for release in releases), default=0))
+        return Report.of(self, counts, max((release.counts.losing for release in releases), default=0))
 
     @cached_property
     def _outside(self) -> OutsideWords:
@@ -227,14 +320,58 @@ class Veil:
 
     def _finish(self, drafts: list[_Draft]) -> list[Release]:
         """Draw for all drafts at once and write the texts."""
-        ids = [i for draft in drafts for i in draft.ids]
-        drawn = self.mechanism.draw(np.array(ids, dtype=np.int64), self.entropy) if ids else np.empty(0, np.int64)
-        inside = iter(self._vocabulary.take(drawn))
-        strangers = sum(len(draft.outside) for draft in drafts) if self.oov == "replace" else 0
-        outside = iter(self._vocabulary.take(self._outside.draw(strangers, self.entropy)) if strangers else ())
-        lengths = [len(draft.pieces[place]) for draft in drafts for place in draft.numbers]
-        numbers = iter(random_digits(lengths, self.entropy) if self.oov == "replace" and lengths else ())
-        return [draft.write(self, inside, outside, numbers) for draft in drafts]
+        replaces = self.oov == "replace"
+        ids = np.array([i for draft in drafts for i in draft.ids], dtype=np.int64)
+        strangers = [draft.pieces[place] for draft in drafts for place in draft.outside] if replaces else []
+        numbers = [draft.pieces[place] for draft in drafts for place in draft.numbers] if replaces else []
+        values = [value for draft in drafts for value in draft.values(self)]
+        if self.once is None:
+            taken = np.concatenate([ids, self._outside.draw(len(strangers), self.entropy)]) if strangers else ids
+            both = self.mechanism.draw(taken, self.entropy) if taken.size else taken
+            drawn, outside = both[: len(ids)], both[len(ids) :]
+            digits = random_digits(list(map(len, numbers)), self.entropy) if numbers else []
+            moved = self.nonwords.move(values, self.entropy)
+        else:
+            drawn, outside, digits, moved = self._draw_once(self.once, drafts, ids, strangers, numbers, values)
+        words = (iter(self._vocabulary.take(drawn)), iter(self._vocabulary.take(outside)), iter(digits), iter(moved))
+        return [draft.write(self, *words) for draft in drafts]
+
+    def _draw_once(
+        self,
+        once: Once,
+        drafts: list[_Draft],
+        ids: NDArray[np.int64],
+        strangers: list[str],
+        numbers: list[str],
+        values: list[tuple[str, str]],
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str], list[str | None]]:
+        """Draw for drafts, equal words of one scope once, and note how many draws were shared in each draft."""
+        scopes = [draft.scope for draft in drafts]
+        groups = once.groups(scopes)
+        of_group = dict(zip(groups, once.digests(scopes), strict=True))
+        digests = [of_group[number] for number in range(len(of_group))]
+        found = Shared(ids, np.empty(0, dtype=np.bool_))
+        if ids.size:
+            lengths = [len(draft.ids) for draft in drafts]
+            found = once.words(self.mechanism, ids, np.repeat(groups, lengths), digests, self.entropy)
+            ends = np.cumsum(lengths)
+            for draft, end, length in zip(drafts, ends.tolist(), lengths, strict=True):
+                # Of a wider scope only what recurs in the text itself: by itself it has the loss of all its words.
+                draws = len(set(draft.ids)) if once.is_keyed else int(found.is_first[end - length : end].sum())
+                draft.repeated = length - draws
+        of_drafts = list(zip(drafts, groups, strict=True))
+        outside, digits, moved = ids[:0], list[str](), list[str | None]()
+        if strangers:
+            keys = [visible_key(lookup_key(word)) for word in strangers]
+            there = [group for draft, group in of_drafts for _ in draft.outside]
+            outside = once.outside(self.mechanism, self._outside, keys, there, digests, self.entropy)
+        if numbers:
+            there = [group for draft, group in of_drafts for _ in draft.numbers]
+            digits = once.numbers(numbers, there, digests, self.entropy)
+        if values:
+            there = [group for draft, group in of_drafts for _ in draft.values(self)]
+            moved = once.values(self.nonwords.move, values, there, digests, self.entropy)
+        return found.ids, outside, digits, moved
 
 
 def _documents(texts: Iterable[str | Document]) -> Iterator[Document]:
@@ -253,41 +390,59 @@ def _one_of(option: str, value: str, values: Collection[str]) -> str:
 
 
 def _made(
-    mechanism: Mechanism[Any] | str | None, epsilon: float | None, space: Space | str | Path | None
+    mechanism: Mechanism[Any] | str | None,
+    epsilon: float | None,
+    space: Space | str | Path | None,
+    block: Collection[str] | None,
 ) -> Mechanism[Any]:
     """Make the mechanism of a veil, unless it is given as one."""
     if isinstance(mechanism, Mechanism):
         if epsilon is not None or space is not None:
             raise OptionError("a mechanism has its epsilon and space already: give either it, or its name and these.")
-        return mechanism
+        return mechanism if block is None else block_words(mechanism, block)
     if epsilon is None:
         raise OptionError(
             "epsilon is required; 4 is a good start for the default mechanism, and `wordveil calibrate` finds the "
             "value for your own target."
         )
     opened = space if isinstance(space, Space) else load_space(_DEFAULT_SPACE if space is None else space)
-    return make_mechanism(DEFAULT if mechanism is None else mechanism, opened, epsilon=epsilon)
+    made = make_mechanism(DEFAULT if mechanism is None else mechanism, opened, epsilon=epsilon)
+    return block_words(made, blocked_words() if block is None else block)
 
 
 class _Draft:
     """One text in progress: cut up, with the places that wait for a word."""
 
-    __slots__ = ("ids", "numbers", "outside", "pieces", "places", "words")
+    __slots__ = ("apart", "ids", "numbers", "outside", "pieces", "places", "repeated", "scope", "words")
 
     def __init__(self, veil: Veil, document: Document) -> None:
+        self.scope = document.scope
+        self.repeated = 0
+        if veil.once is not None:
+            veil.once.check(document.scope)
+        elif document.scope is not None:
+            raise InputError("a scope would be ignored: set once to draw equal words once, or leave it out.")
         document = veil.selection.prepare(document)
-        tokens = tokenise(document.text)
+        tokens = tokenise(document.text, veil.nonwords.apart)
         self.pieces, keys = tokens
-        self.words = len(keys)
+        self.words = len(keys) - keys.count(_MARKUP)
+        self.apart: list[tuple[int, str]] = []
         self.places: list[int] = []
         self.ids: list[int] = []
         self.outside: list[int] = []
         self.numbers: list[int] = []
         id_of = veil.lookup.id
         place = -1
-        for key, chosen in zip(keys, veil.selection.choose(tokens, document.spans), strict=True):
+        selected = veil.selection.choose(tokens, document.spans)
+        if veil.nonwords.identifiers == "veil":
+            selected = choose_whole(
+                document.text, tokens, selected, always=veil.selection.kind in ("content", "all", "rare")
+            )
+        for key, chosen in zip(keys, selected, strict=True):
             place += 2
-            if chosen:
+            if chosen and key[:1] == "<":
+                self.apart.append((place, key[1:-1]))
+            elif chosen:
                 word = self.pieces[place]
                 known = id_of(word, key)
                 if known is not None:
@@ -298,6 +453,10 @@ class _Draft:
                 else:
                     self.outside.append(place)
 
+    def values(self, veil: Veil) -> list[tuple[str, str]]:
+        """Return the values that are moved, each with its kind, in their order."""
+        return veil.nonwords.moved([(kind, self.pieces[place]) for place, kind in self.apart])
+
     def shape(self, veil: Veil) -> Shape:
         """Return everything that the distribution of the result depends on, except the words to be drawn."""
         parts = [f"={piece}" for piece in self.pieces]
@@ -306,12 +465,37 @@ class _Draft:
             hidden.append(("outside", self.outside))
             for place in self.numbers:
                 parts[place] = f"number {len(self.pieces[place])}"
+        for place, kind in self.apart:
+            parts[place] = veil.nonwords.shape(kind, self.pieces[place])
         for kind, places in hidden:
             for place in places:
                 parts[place] = f"{kind} {capitals_of(self.pieces[place])}" if veil.case == "copy" else kind
-        return Shape(tuple(parts), len(self.places))
+        if veil.once is not None:
+            parts += self._repetitions(veil)
+        return Shape(tuple(parts), len(self.places) if veil.once is None else len(set(self.ids)))
 
-    def write(self, veil: Veil, inside: Iterator[str], outside: Iterator[str], numbers: Iterator[str]) -> Release:
+    def _repetitions(self, veil: Veil) -> list[str]:
+        """Say which of the veiled words are equal, by the number of each among those that differ."""
+        kinds: list[Sequence[Hashable]] = [self.ids]
+        if veil.oov != "keep":
+            kinds.append([visible_key(lookup_key(self.pieces[place])) for place in self.outside])
+            kinds.append([self.pieces[place] for place in self.numbers])
+        if veil.nonwords.mover is not None:
+            kinds.append(self.values(veil))
+        said = []
+        for words in kinds:
+            number = {word: place for place, word in enumerate(dict.fromkeys(words))}
+            said.append("equal " + " ".join(str(number[word]) for word in words))
+        return said
+
+    def write(
+        self,
+        veil: Veil,
+        inside: Iterator[str],
+        outside: Iterator[str],
+        numbers: Iterator[str],
+        moved: Iterator[str | None],
+    ) -> Release:
         """Put the drawn words in their places."""
         pieces = self.pieces
         before = list(map(len, pieces))
@@ -319,33 +503,50 @@ class _Draft:
         dropped = kept = 0
         for place in self.places:
             pieces[place] = write(pieces, place, next(inside))
-        touched = self.places
-        if self.outside or self.numbers:
-            strangers = len(self.outside) + len(self.numbers)
-            if veil.oov == "replace":
-                for place in self.outside:
-                    pieces[place] = write(pieces, place, next(outside))
-                for place in self.numbers:
-                    pieces[place] = next(numbers)
-            elif veil.oov == "drop":
-                dropped = strangers
-                for place in self.outside + self.numbers:
-                    pieces[place] = ""
-                    if pieces[place - 1].endswith(" "):
-                        pieces[place - 1] = pieces[place - 1][:-1]
-            else:
-                kept = strangers
-            if not kept:
-                touched = self.places + self.outside + self.numbers
-        replaced = not (dropped or kept)
+        strangers = self.outside + self.numbers
+        if veil.oov == "replace":
+            for place in self.outside:
+                pieces[place] = write(pieces, place, next(outside))
+            for place in self.numbers:
+                pieces[place] = next(numbers)
+        elif veil.oov == "drop":
+            dropped = len(strangers)
+            drop(pieces, strangers)
+        else:
+            kept = len(strangers)
+        values, identifiers = self._write_apart(veil, moved)
+        replaced = veil.oov == "replace"
+        touched = self.places + (strangers if replaced else []) + values + identifiers
+        touched += strangers if dropped else []
         counts = Counts(
             words=self.words,
-            left_alone=self.words - len(self.places) - len(self.outside) - len(self.numbers),
+            left_alone=self.words
+            - len(self.places)
+            - len(self.outside)
+            - len(self.numbers)
+            - len(values)
+            - len(identifiers),
             drawn=len(self.places),
+            repeated=self.repeated,
             outside=len(self.outside) if replaced else 0,
-            numbers=len(self.numbers) if replaced else 0,
+            numbers=(len(self.numbers) if replaced else 0) + len(values),
+            identifiers=len(identifiers),
             dropped=dropped,
             kept_raw=kept,
         )
         after = list(map(len, pieces))
         return Release("".join(pieces), veil.guarantee, counts, touched, (before, after))
+
+    def _write_apart(self, veil: Veil, moved: Iterator[str | None]) -> tuple[list[int], list[int]]:
+        """Replace what is not a word; return where values and where identifiers stood."""
+        if not self.apart:
+            return [], []
+        pieces = self.pieces
+        written = veil.nonwords.write([(kind, pieces[place]) for place, kind in self.apart], moved)
+        for (place, _), new in zip(self.apart, written, strict=True):
+            pieces[place] = new
+        drop(pieces, [place for place, _ in self.apart if not pieces[place]])
+        return (
+            [place for place, kind in self.apart if kind in VALUES],
+            [place for place, kind in self.apart if kind not in VALUES and kind != "MARKUP"],
+        )

@@ -12,14 +12,19 @@ from tests.conftest import ALPHA
 from wordveil._mechanisms.laws import SampledLaw
 from wordveil.calibration import maker
 from wordveil.errors import InputError, WordveilError
-from wordveil.lab.experiments.attacker import TokenAttacker, matched, word_chances
-from wordveil.spaces import EuclideanSpace
+from wordveil.lab.experiments.attacker import TokenAttacker, matched
+from wordveil.lab.tasks import CLASSES, Task, TaskTexts
+from wordveil.spaces import EuclideanSpace, Space
 
 
 def skewed(words: int) -> NDArray[np.float64]:
     chances = 1.0 / (np.arange(words) + 1.0)
     chances[words // 2 :] = 0.0  # words that the text does not have
     return chances / chances.sum()
+
+
+def word_chances(texts: list[str], space: Space, *, select: str = "all") -> NDArray[np.float64]:
+    return TaskTexts([Task("made", CLASSES, (texts,), np.zeros(len(texts)))], space, select=select).chances
 
 
 def test_chances_are_those_of_the_veiled_words(topics: EuclideanSpace) -> None:

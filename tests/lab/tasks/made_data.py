@@ -99,6 +99,11 @@ def make_data(folder: Path, examples: int = 40, words: Sequence[str] = TOY) -> P
         write(folder, f"word-similarity/{name}.txt", "\r\n".join(rows))
     rows = ["\t".join(["kind", words[WORDS_A_TOPIC + place], *words[place : place + 4]]) for place in range(10)]
     write(folder, "odd-man-out/crowdsourced_filtered.tsv", "\n".join([*rows, "kind\tshort\tline"]))
+    for author in ("Dennis+Schwartz", "James+Berardinelli", "Scott+Renshaw", "Steve+Rhodes"):
+        home, topics = f"pang-lee-scale/{author}", [topic for topic in range(3) for _ in range(10)]
+        write(folder, f"{home}/label.3class.{author}", "\n".join(map(str, topics)))
+        texts = [sentence(topic, generator, words=words) for topic in topics]
+        write(folder, f"{home}/subj.{author}.gz", "\n".join(texts))
     return folder
 
 
@@ -175,6 +180,7 @@ def make_corpora(folder: Path, words: Sequence[str] = COMMON) -> Path:
     write(folder, "pan11/GroundTruthSmallTest+.xml", "".join(mail(f"t{who}", f"x{who}", None) for who in range(8)))
     for number, author in enumerate(("Dennis+Schwartz", "James+Berardinelli", "Scott+Renshaw", "Steve+Rhodes")):
         write(folder, f"pang-lee-scale/{author}/subj.{author}.gz", "\n".join(said(number) for _ in range(10)))
+        write(folder, f"pang-lee-scale/{author}/label.3class.{author}", "\n".join(str(one % 3) for one in range(10)))
     for year in range(8):
         address = {"name": f"President {year % 2}", "text": said(year % 2)}
         write(folder, f"sotu/{1800 + year}.json", json.dumps(address))

@@ -13,8 +13,8 @@ from wordveil.lab.tasks import CLASSES, TASKS, DataFolder, Task, load_task
 
 EXAMPLES = {
     "mr": 80, "cr": 80, "mpqa": 80, "subj": 80, "sst2": 60, "sst5": 120, "trec6": 240, "snips": 175,
-    "insuranceqa": 160, "imdb": 80, "sick-e": 180, "mrpc": 180, "stsb": 30, "odd-man-out": 10, "men": 59, "simlex": 59,
-    "simverb": 59, "ws353": 59, "words": 177, **{f"sts{year}": 60 for year in range(12, 17)},
+    "insuranceqa": 160, "imdb": 80, "pang-lee": 120, "sick-e": 180, "mrpc": 180, "stsb": 30, "odd-man-out": 10,
+    "men": 59, "simlex": 59, "simverb": 59, "ws353": 59, "words": 177, **{f"sts{year}": 60 for year in range(12, 17)},
 }  # fmt: skip
 
 

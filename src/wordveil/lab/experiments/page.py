@@ -33,8 +33,11 @@ The data sets are not part of the project. `--data` is a folder with one folder 
 - *N_w*: how often a word stays itself in 1,000 draws. *S_w*: how many different words come out in 1,000 draws. *Worst*
   is the word that stays most, or has the fewest outputs, of the words that were measured.
 - *Level*: how often the attacker's best guess of a word is right. Mechanisms are compared at equal levels, because
-  their ε cannot be compared.
+  their ε cannot be compared. The attacker looks at one word at a time, or reads the whole release in context; each
+  table says which.
 - *Share*: how far a score is on the way from random words (0) to clean text (1).
+- *As it stands*: learnt from the drawn words. *Table*, *population*, *release* and *context*: learnt from what a
+  [reader](reading.md) of this kind makes of them, which costs no privacy.
 - *Near loss*: how well a word can be told from its most similar words, ten if no number is given: the largest log-ratio
   over all outputs, as the median over a sample of words. With ≤ it is what the mechanism promises and was not measured.
 - *Static* attacker: knows clean texts. *Adaptive* attacker: veils the texts they know in the same way before learning
@@ -114,14 +117,18 @@ def _pictures(facts: dict[str, Any], folder: ResultFolder, page: Path) -> list[s
     return [path.relative_to(here).as_posix() for path in paths if path.is_relative_to(here)]
 
 
+_USUAL = {"attacker": "alone", "reader": "population"}
+
+
 def _section(facts: dict[str, Any], pictures: list[str]) -> str:
     name = facts["name"]
     needs = " --data FOLDER" if EXPERIMENTS[name].needs_data else ""
     quick = " --quick" if facts["quick"] else ""
+    chosen = "".join(f" --{name} {facts[name]}" for name, usual in _USUAL.items() if facts.get(name, usual) != usual)
     parts = [
         f"## {name}",
         f"{facts['paper']}. {facts['title']}.",
-        f"```text\nwordveil reproduce {name}{needs}{quick} --seed {facts['seed']}\n```",
+        f"```text\nwordveil reproduce {name}{needs}{quick}{chosen} --seed {facts['seed']}\n```",
     ]
     if facts["changed"]:
         parts.append(f"*Changed.* {facts['changed']}")

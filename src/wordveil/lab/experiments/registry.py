@@ -22,7 +22,11 @@ _PAPERS = {
     "mechanisms": "All papers",
     "tasks": "All papers",
     "frontier": "This project",
+    "reading": "This project",
 }
+
+
+_OWN = {"reading": "reading"}
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Experiment:
     """One table or figure.
 
     ``icdm-fig3`` is the function ``fig3`` of the module ``icdm``; a name without a dash is one of the module
-    ``frontier``.
+    ``frontier``, unless it has a module of its own.
     """
 
     name: str
@@ -45,7 +49,7 @@ class Experiment:
     def __call__(self, run: Run) -> Result:
         """Run it; its module is imported only now."""
         module, _, function = self.name.rpartition("-")
-        found = importlib.import_module(f"wordveil.lab.experiments.{module or 'frontier'}")
+        found = importlib.import_module(f"wordveil.lab.experiments.{module or _OWN.get(self.name, 'frontier')}")
         result: Result = getattr(found, function)(run)
         return result
 
@@ -75,6 +79,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("challenges", "Section 6: each proposal against the plain mechanism at equal attacker success", True),
         ("mechanisms", "Every mechanism at equal attacker success, with and without word frequencies", True),
         ("tasks", "Every task: clean, veiled at training and at test time, random", True),
+        ("reading", "Releases as they stand and by every reader: what is kept, and what is guessed", True),
         ("frontier", "How the default mechanism was chosen, and tasks that were not used to choose it", True),
     )
 }
@@ -97,6 +102,8 @@ def run_experiment(name: str, run: Run) -> tuple[Result, dict[str, Any]]:
         "paper": experiment.paper,
         "seed": run.seed,
         "quick": run.quick,
+        "attacker": run.attacker,
+        "reader": run.reader,
         "cuda": "torch" in sys.modules and training_device().type == "cuda",
         "seconds": round(time.perf_counter() - started, 1),
         "changed": result.changed,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from wordveil.errors import OptionError
-from wordveil.lab.tasks import DataFolder
+from wordveil.lab.tasks import DataFolder, Reading, readers_up_to
 from wordveil.progress import Watch, ignore
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
 from wordveil.stats import Estimate
@@ -19,13 +19,16 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["SIZES", "Cell", "Result", "Run", "Table", "shown", "written"]
+__all__ = ["ATTACKERS", "SIZES", "Cell", "Result", "Run", "Table", "shown", "written"]
 
 Cell: TypeAlias = str | float | int | None
 Value = TypeVar("Value")
 
 #: How much an experiment does: all of it, enough for a first look in minutes, or just enough to see that it works.
 SIZES = ("full", "quick", "tiny")
+
+#: By whose success mechanisms are made equal: who looks at one word at a time, or who reads the whole release.
+ATTACKERS = ("alone", "context")
 
 _TINY_WORDS = 200
 
@@ -40,10 +43,22 @@ class Run:
     watch: Watch = ignore
     workers: int = 1  # how many mechanisms are measured at once, where an experiment compares several
     engine: str = "local"  # where mechanisms with noise draw, where an experiment compares several
+    attacker: str = "alone"  # by whose success mechanisms are made equal: `ATTACKERS`
+    reader: str = "population"  # the strongest reader that utility is measured by: `READERS`
+    device: str | None = None  # where networks are fitted: cpu or cuda; the GPU if there is one
+    minutes: float | None = None  # after how long nothing new is begun, where an experiment has many parts
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:
             raise OptionError(f"size must be one of {', '.join(SIZES)}, not {self.size!r}.")
+        if self.attacker not in ATTACKERS:
+            raise OptionError(f"attacker must be one of {', '.join(ATTACKERS)}, not {self.attacker!r}.")
+        readers_up_to(self.reader)
+
+    @property
+    def reading(self) -> Reading:
+        """How releases are read; a tiny run fits a network for a few steps only."""
+        return Reading(readers_up_to(self.reader), self.device, self.pick(None, 300, 3))
 
     @property
     def quick(self) -> bool:

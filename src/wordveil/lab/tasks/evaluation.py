@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from wordveil._mechanisms import Mechanism
 from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee
-from wordveil.lab.tasks.models import Model, cosines
+from wordveil.lab.tasks.models import AveragedVectors, Model, cosines
 from wordveil.lab.tasks.task import CLASSES, SIMILARITY, Outcome, Task
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids
 from wordveil.text import RareWords, Veil
 
-__all__ = ["WHEN", "RandomWords", "Rewriter", "evaluate", "random_words", "right_classes", "veiled"]
+__all__ = ["WHEN", "RandomWords", "Rewriter", "answers_to", "evaluate", "random_words", "right_classes", "veiled"]
+
+Vectors = NDArray[np.float32]
 
 #: Rewrites texts, with the random numbers of a seed.
 Rewriter: TypeAlias = Callable[[Sequence[str], int], list[str]]
@@ -58,7 +60,8 @@ def veiled(
     """Return a rewriter that veils texts with a mechanism, whatever it promises."""
 
     def rewrite(texts: Sequence[str], seed: int) -> list[str]:
-        veil = Veil(mechanism, select=select, rare=rare, oov=oov, case="lower", seed=seed, unproven=True)
+        # Each word by itself, as in the papers.
+        veil = Veil(mechanism, select=select, rare=rare, oov=oov, case="lower", once=None, seed=seed, unproven=True)
         return [release.text for release in veil.many(texts)]
 
     return rewrite
@@ -98,7 +101,24 @@ def _answers(
         plain = other if when == "both" or rewritten is task.columns else model.features(task.columns)
         learnt, tested = {"train": (other, plain), "test": (plain, other), "both": (other, other)}[when]
         return right_classes(task, model, learnt, tested, seed)
-    means = [model.reader.means(column) for column in rewritten]
+    return _by_likeness(task, [model.reader.means(column) for column in rewritten])
+
+
+def answers_to(
+    task: Task, model: AveragedVectors, learnt: list[Vectors], tested: list[Vectors], seed: int
+) -> NDArray[np.float64]:
+    """Do a task whose texts have these mean vectors when they are learnt from and when they are tested on.
+
+    Both are lists of arrays, one for each place of an example.
+    """
+    if task.kind != CLASSES:
+        return _by_likeness(task, tested)
+    seen = model.joined(learnt)
+    return right_classes(task, model, seen, seen if tested is learnt else model.joined(tested), seed)
+
+
+def _by_likeness(task: Task, means: list[Vectors]) -> NDArray[np.float64]:
+    """Do a task in which nothing is learnt: how alike two texts are, or which text is not like the others."""
     if task.kind == SIMILARITY:
         return cosines(*means)
     return (_odd_ones(means) == task.gold).astype(np.float64)
@@ -117,7 +137,7 @@ def right_classes(
     return right[task.tested]
 
 
-def _odd_ones(means: list[NDArray[np.float32]]) -> NDArray[np.int64]:
+def _odd_ones(means: list[Vectors]) -> NDArray[np.int64]:
     """Return for each set the place without which the others are most alike."""
     alike = {pair: cosines(means[pair[0]], means[pair[1]]) for pair in combinations(range(len(means)), 2)}
     without = [np.sum([alike[pair] for pair in alike if place not in pair], axis=0) for place in range(len(means))]

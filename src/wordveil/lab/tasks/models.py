@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,9 @@ from wordveil.lab.tasks.task import Task
 from wordveil.spaces import EuclideanSpace
 from wordveil.text import tokenise
 
-__all__ = ["AveragedVectors", "BiLstm", "Model", "Reader", "cosines"]
+__all__ = ["AveragedVectors", "BiLstm", "Model", "Reader", "cosines", "logistic_by_torch"]
 
+_STRENGTH = 0.1  # the C of logistic regression
 _BATCH = 64
 _RATE = 2e-3
 
@@ -94,18 +97,63 @@ class AveragedVectors(Model):
         self, train: NDArray[Any], labels: NDArray[np.float64], test: NDArray[Any], seed: int
     ) -> NDArray[np.float64]:
         """Learn from examples with their classes and predict those of others."""
-        needs("sklearn", "tasks", "this task")
-        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - an extra
-        from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
-
         if len(np.unique(labels)) == 1:
             return np.full(len(test), labels[0])
         # On one scale the solver needs few steps, and the same C means the same for every mechanism.
-        scale = StandardScaler().fit(train)
-        fitted = LogisticRegression(C=0.1, max_iter=2000, random_state=seed)
+        middle, spread = train.mean(axis=0, dtype=np.float64), train.std(axis=0, dtype=np.float64)
+        spread[spread == 0.0] = 1.0
+        learnt, tested = (train - middle) / spread, (test - middle) / spread
+        if _has_only_torch() or ("torch" in sys.modules and training_device().type == "cuda"):
+            return logistic_by_torch(learnt, labels, tested, _STRENGTH, training_device().type)
+        needs("sklearn", "tasks", "this task")
+        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - an extra
+
+        fitted = LogisticRegression(C=_STRENGTH, max_iter=2000, random_state=seed)
         with threadpool_limits(limits=1, user_api="blas"):  # its products are so small that threads only wait
-            fitted.fit(scale.transform(train), labels)
-        return np.asarray(fitted.predict(scale.transform(test)), dtype=np.float64)
+            fitted.fit(learnt, labels)
+        return np.asarray(fitted.predict(tested), dtype=np.float64)
+
+
+def _has_only_torch() -> bool:
+    return find_spec("sklearn") is None and find_spec("torch") is not None
+
+
+def logistic_by_torch(
+    train: NDArray[np.float64], labels: NDArray[np.float64], test: NDArray[np.float64], strength: float, device: str
+) -> NDArray[np.float64]:
+    """Do what scikit-learn's logistic regression does, where PyTorch can use a GPU: both find the one best solution.
+
+    It is the sum of the losses times `strength` and half the squared weights, without those of the intercepts; with two
+    classes there is one vector of weights, with more there is one for each.
+    """
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+
+    classes, targets = np.unique(labels, return_inverse=True)
+    outputs = 1 if len(classes) == 2 else len(classes)
+    seen = torch.as_tensor(train, dtype=torch.float64, device=device)
+    gold = torch.as_tensor(targets, device=device)
+    weights = torch.zeros((train.shape[1], outputs), dtype=torch.float64, device=device, requires_grad=True)
+    ends = torch.zeros(outputs, dtype=torch.float64, device=device, requires_grad=True)
+    solver = torch.optim.LBFGS(
+        [weights, ends], max_iter=500, tolerance_grad=1e-6, tolerance_change=1e-10, line_search_fn="strong_wolfe"
+    )
+
+    def loss() -> Any:
+        solver.zero_grad()
+        scores = seen @ weights + ends
+        if outputs == 1:
+            wrong = torch.nn.functional.binary_cross_entropy_with_logits(scores[:, 0], gold.double(), reduction="sum")
+        else:
+            wrong = torch.nn.functional.cross_entropy(scores, gold, reduction="sum")
+        found = (wrong + 0.5 / strength * weights.square().sum()) / len(gold)
+        found.backward()
+        return found
+
+    solver.step(loss)
+    with torch.no_grad():
+        scores = torch.as_tensor(test, dtype=torch.float64, device=device) @ weights + ends
+        chosen = (scores[:, 0] > 0).long() if outputs == 1 else scores.argmax(dim=1)
+    return np.asarray(classes[chosen.cpu().numpy()], dtype=np.float64)
 
 
 class BiLstm(Model):

@@ -35,6 +35,7 @@ class Task:
     parts: NDArray[np.int64] | None = None
     measure: str = "accuracy"  # how it is scored
     note: str = ""  # how it differs from the task of the same name in papers
+    folds: int = _FOLDS  # of the cross-validation
 
     def __post_init__(self) -> None:
         if not len(self.gold) or any(len(column) != len(self.gold) for column in self.columns):
@@ -58,8 +59,12 @@ class Task:
         if self.test is not None:
             return [(np.flatnonzero(~self.test), np.flatnonzero(self.test))]
         order = np.random.default_rng(len(self)).permutation(len(self))
-        folds = [np.sort(order[number::_FOLDS]) for number in range(_FOLDS)]
+        folds = [np.sort(order[number :: self.folds]) for number in range(self.folds)]
         return [(np.setdiff1d(order, fold), fold) for fold in folds if len(fold)]
+
+    def cross_validated(self, folds: int = _FOLDS) -> Task:
+        """Return the task with every example tested once, whatever its own test is."""
+        return replace(self, test=None, folds=folds)
 
     def limited(self, most: int, seed: int = 0) -> Task:
         """Return the task on at most `most` examples, chosen at random."""

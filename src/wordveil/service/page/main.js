@@ -2,7 +2,7 @@
 
 import { get, onBudget, post, useKey } from "./api.js";
 import { $, make, sentence, short } from "./dom.js";
-import { at, curveOf, drawPlot, loadCurve, matching, told } from "./plot.js";
+import { at, attackers, curveOf, drawPlot, loadCurve, matching } from "./plot.js";
 import { choice, hasSettings, readAddress, settings, way, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
 import { Veiled } from "./veiled.js";
@@ -109,7 +109,7 @@ function showPromises() {
     $(`told-${side}`).textContent = promise.sentence;
     const { mechanism, epsilon } = promise.asked;
     const points = curveOf(mechanism);
-    if (points) $(`told-${side}`).append(make("br"), `An attacker who looks at one word at a time guesses it ${told(points, epsilon, ({ adversary }) => adversary)} of the time, or ${told(points, epsilon, ({ adversary_frequency }) => adversary_frequency)} if they know word frequencies. Context and repetition help them.`);
+    if (points) $(`told-${side}`).append(make("br"), attackers(points, epsilon));
   }
 }
 
@@ -146,7 +146,7 @@ async function showPrice() {
 function hearBudget(left) {
   spends = left !== null;
   const sum = left?.toLocaleString("en", { maximumFractionDigits: 2, roundingMode: "floor" });
-  const told = "This key has a budget: every drawn word costs ε, and nothing is drawn until you press Draw again.";
+  const told = "This key has a budget: every draw costs the most that it can lose, and nothing is drawn until you press Draw again.";
   $("budget").textContent = spends ? `${told}${sum ? ` ${sum} is left.` : ""}` : "";
 }
 

@@ -62,6 +62,17 @@ export function told(points, epsilon, value) {
   return `${epsilon < least ? "less than " : epsilon > most ? "more than " : ""}${percent(at(points, epsilon, value))}`;
 }
 
+// What the strongest attacker who was tried gets at an ε, by name; elsewhere what one without context gets.
+export function attackers(points, epsilon) {
+  const alone = `An attacker who looks at one word at a time and knows word frequencies guesses it ${told(points, epsilon, (point) => point.adversary_frequency ?? point.adversary)} of the time.`;
+  const tried = points.filter((point) => point.strongest);
+  const inside = tried.length > 1 && epsilon >= tried[0].epsilon && epsilon <= tried[tried.length - 1].epsilon;
+  if (!inside) return `${alone} Context raises that, and so does repetition.`;
+  const { attacker, on, uses_context: usesContext } = tried[tried.length - 1].strongest;
+  const strongest = `${attacker[0].toUpperCase()}${attacker.slice(1)} guesses ${percent(at(tried, epsilon, (point) => point.strongest.value))} of the veiled words of ${on}.`;
+  return `${strongest} ${usesContext ? "" : "Context raises that. "}Texts that are alike, and repeated words, give away more.`;
+}
+
 // The ε at which a mechanism is guessed as often as this.
 export function matching(points, adversary) {
   const next = points.findIndex((point) => point.adversary >= adversary);
@@ -87,7 +98,7 @@ export function drawPlot(fail) {
     );
   }
   svg.append(
-    draw("text", { class: "tick", x: (LEFT + right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "attacker guesses the word →"),
+    draw("text", { class: "tick", x: (LEFT + right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "one word at a time, an attacker guesses it →"),
     draw("text", { class: "tick", x: 12, y: (TOP + BOTTOM) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(TOP + BOTTOM) / 2})` }, "output is the same or similar →"),
   );
   const below = [];
@@ -119,8 +130,8 @@ export function drawPlot(fail) {
       draw("circle", { class: `now ${side}`, cx: now.x, cy: now.y, r: 7.5 }),
       draw("text", { class: `named ${side}`, ...label }, `${mechanism}, ε = ${epsilon}`),
     );
-    const where = `${mechanism} at ε = ${epsilon}: an attacker guesses the word ${told(points, epsilon, (point) => point.adversary)} of the time, and the output is the word or one of its 50 most similar ${told(points, epsilon, similar)} of the time. They choose from ${points.suspects.toLocaleString("en")} words.`;
+    const where = `${mechanism} at ε = ${epsilon}: an attacker who looks at one word at a time guesses it ${told(points, epsilon, (point) => point.adversary)} of the time, and the output is the word or one of its 50 most similar ${told(points, epsilon, similar)} of the time. They choose from ${points.suspects.toLocaleString("en")} words.`;
     below.push(make("p", { class: "note" }, where));
   }
-  $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "Higher and further left is better. The attacker knows the mechanism and takes all words to be equally likely; with fewer words to choose from, guessing is easier."));
+  $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "Higher and further left is better. The attacker of this plot knows the mechanism, takes all words to be equally likely and ignores context, which would help them; with fewer words to choose from, guessing is easier."));
 }

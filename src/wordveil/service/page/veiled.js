@@ -86,7 +86,7 @@ export class Veiled {
     try {
       await this.draw(text, signal);
     } catch (error) {
-      if (signal.aborted) throw error; // what came after it says what is shown
+      if (signal.aborted) return; // what came after it says what is shown, its problems included
       this.out.classList.remove("waiting");
       this.mark(text);
       throw error;

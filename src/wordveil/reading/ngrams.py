@@ -20,6 +20,7 @@ likeliest under the exact bigram posterior, and the share of the posterior that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,10 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from wordveil.attacks.knowledge import Words
 from wordveil.errors import InputError
+from wordveil.reading.phrases import Phrases
+from wordveil.reading.places import Words
 
-__all__ = ["BigramDecoder", "Decoded", "NgramModel", "decode_trigrams"]
+__all__ = ["BigramDecoder", "Decoded", "NgramModel", "PhraseModel", "decode_trigrams"]
 
 _DISCOUNT = 0.75
 _SMOOTHING = 0.5
@@ -117,6 +119,65 @@ class NgramModel:
         return np.asarray(seen + escape * self.after(before, word))
 
 
+class PhraseModel(NgramModel):
+    """The same for a back-off model that somebody else has learnt, such as that of pocketsphinx.
+
+    What such a model states of a pair or triple that it has seen is written as the above is: what is left for any word,
+    and what having seen the pair adds. Where the latter would be negative for a pair, it is taken as 0.
+
+    Parameters
+    ----------
+    phrases : Phrases
+        The model.
+    words : sequence of str
+        The words to number; words of the model that are not among them are left out.
+    usual : array of float
+        How frequent each word is, for those that the model lacks.
+    """
+
+    def __init__(self, phrases: Phrases, words: Sequence[str], usual: NDArray[np.float64]) -> None:
+        self.words = self.start = len(words)
+        number = {word: place for place, word in enumerate(words)}
+        number["<s>"] = self.start
+        place = np.array([number.get(word, -1) for word in phrases.words], dtype=np.int64)
+        known = np.flatnonzero((place >= 0) & (place < self.words))
+        self.unigram = np.zeros(self.words)
+        self.unigram[place[known]] = np.exp(phrases.log_word[known])
+        missing = self.unigram == 0
+        lacking = float(usual[missing].sum() / usual.sum())
+        self.unigram *= (1.0 - lacking) / self.unigram.sum()
+        self.unigram[missing] = lacking * usual[missing] / max(float(usual[missing].sum()), 1e-300)
+        self.escape = np.ones(self.words + 1)
+        self.escape[place[place >= 0]] = np.exp(phrases.escape_word[place >= 0])
+        self._take_pairs(phrases, place)
+        self._take_triples(phrases, place)
+
+    def _take_pairs(self, phrases: Phrases, place: NDArray[np.int64]) -> None:
+        before, word = place[phrases.pairs].T
+        kept = (before >= 0) & (word >= 0) & (word < self.words)
+        keys = before[kept] * self.words + word[kept]
+        order = np.argsort(keys)
+        self._pairs = keys[order]
+        context, word = np.divmod(self._pairs, self.words)
+        more = np.exp(phrases.log_pair[kept][order]) - self.escape[context] * self.unigram[word]
+        self._pair_seen = np.maximum(more, 0.0)
+        self.seen = csr_array((self._pair_seen, (context, word)), (self.words + 1, self.words))
+        contexts = before[kept] * (self.words + 1) + place[phrases.pairs[:, 1]][kept]
+        order = np.argsort(contexts)
+        self._contexts, self._triple_escape = contexts[order], np.exp(phrases.escape_pair[kept][order])
+
+    def _take_triples(self, phrases: Phrases, place: NDArray[np.int64]) -> None:
+        earlier, before, word = place[phrases.triples].T
+        kept = (earlier >= 0) & (before >= 0) & (word >= 0) & (before < self.words) & (word < self.words)
+        earlier, before, word = earlier[kept], before[kept], word[kept]
+        contexts = earlier * (self.words + 1) + before
+        keys = contexts * self.words + word
+        order = np.argsort(keys)
+        self._triples = keys[order]
+        otherwise = _look_up(self._contexts, self._triple_escape, contexts, 1.0) * self.after(before, word)
+        self._triple_seen = (np.exp(phrases.log_triple[kept]) - otherwise)[order]
+
+
 def _look_up(
     keys: NDArray[np.int64], values: NDArray[np.float64], wanted: NDArray[np.int64], otherwise: float
 ) -> NDArray[np.float64]:
@@ -133,10 +194,16 @@ class Decoded(NamedTuple):
         The likeliest word at each place, all others summed out: right most often.
     path : array of int
         The likeliest stretch as a whole (Viterbi).
+    belief : array of shape (places, words)
+        How likely each word is at each place.
+    held : array of float
+        The share of the exact bigram posterior that the candidates of each place hold; 1 where all words are.
     """
 
     likeliest: NDArray[np.int64]
     path: NDArray[np.int64]
+    belief: NDArray[np.float64]
+    held: NDArray[np.float64]
 
 
 class BigramDecoder:
@@ -160,22 +227,42 @@ class BigramDecoder:
 
     def marginals(self, likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the posterior of each place (forward and backward pass)."""
-        model = self.model
+        model, known = self.model, _known(likelihoods)
         forward = np.empty_like(likelihoods)
         forward[0] = likelihoods[0] * self._begin
         forward[0] /= forward[0].sum()
         for place in range(1, len(forward)):
-            last = forward[place - 1]
-            forward[place] = likelihoods[place] * (last @ self._onward + (last @ self._escape) * model.unigram)
+            last, before = forward[place - 1], known[place - 1]
+            if known[place] is not None:  # whatever came before
+                forward[place] = likelihoods[place] > 0
+                continue
+            if before is None:
+                arriving = last @ self._onward + (last @ self._escape) * model.unigram
+            else:
+                arriving = self._row(self._seen, before) + self._escape[before] * model.unigram
+            np.multiply(likelihoods[place], arriving, out=forward[place])
             forward[place] /= forward[place].sum()
         backward = np.ones(model.words)
         for place in range(len(forward) - 1, 0, -1):
-            pulled = likelihoods[place] * backward
-            backward = self._seen @ pulled + self._escape * (model.unigram @ pulled)
+            after = known[place]
+            if known[place - 1] is not None:
+                backward = np.ones(model.words)
+                continue
+            if after is None:
+                pulled = likelihoods[place] * backward
+                backward = self._seen @ pulled + self._escape * (model.unigram @ pulled)
+            else:
+                backward = self._row(self._onward, after) + self._escape * model.unigram[after]
             backward /= backward.max()
             forward[place - 1] *= backward
             forward[place - 1] /= forward[place - 1].sum()
         return forward
+
+    def _row(self, pairs: csr_array | csc_array, number: int) -> NDArray[np.float64]:
+        """Return what pairs with one word add, of all words that follow or come before it."""
+        entries, found = slice(*pairs.indptr[number : number + 2]), np.zeros(self.model.words)
+        found[pairs.indices[entries]] = pairs.data[entries]
+        return found
 
     @cached_property
     def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
@@ -211,16 +298,24 @@ class BigramDecoder:
             path[place - 1] = leaving.argmax()
         return path
 
-    def decode(self, likelihoods: NDArray[np.float64]) -> tuple[Decoded, NDArray[np.float64]]:
+    def decode(self, likelihoods: NDArray[np.float64]) -> Decoded:
         """Return both guesses, and the posterior of each place."""
         found = self.marginals(likelihoods)
-        return Decoded(found.argmax(axis=1), self.viterbi(likelihoods)), found
+        return Decoded(found.argmax(axis=1), self.viterbi(likelihoods), found, np.ones(len(found)))
+
+
+def _known(likelihoods: NDArray[np.float64]) -> list[int | None]:
+    """Return for each place its word if only one is possible there."""
+    counts = np.count_nonzero(likelihoods, axis=1)
+    return [int(row.argmax()) if count == 1 else None for row, count in zip(likelihoods, counts.tolist(), strict=True)]
 
 
 def decode_trigrams(
     model: NgramModel, likelihoods: NDArray[np.float64], belief: NDArray[np.float64], most: int
-) -> tuple[Decoded, NDArray[np.float64]]:
+) -> Decoded:
     """Decode a stretch with a trigram model, among the words that are likeliest by another belief.
+
+    Words that are no candidates keep what the other belief gives them.
 
     Parameters
     ----------
@@ -232,13 +327,6 @@ def decode_trigrams(
         What the candidates are chosen by: the bigram posterior.
     most : int
         The largest number of candidates at a place.
-
-    Returns
-    -------
-    Decoded
-        Both guesses.
-    array of float
-        The share of the belief that the candidates of each place hold.
     """
     candidates = [_largest(row, most) for row in belief]
     held = np.array([row[chosen].sum() for row, chosen in zip(belief, candidates, strict=True)])
@@ -250,11 +338,13 @@ def decode_trigrams(
             np.log(model.after_two(a[:, None, None], b[:, None], c)) + logs
             for a, b, c, logs in zip(before, before[1:], candidates, own, strict=False)
         ]
-    sums, best = (
-        np.array([chosen[place] for chosen, place in zip(candidates, places, strict=True)])
-        for places in (_sum_pairs(steps), _best_pairs(steps))
-    )
-    return Decoded(sums, best), held
+    chances = _sum_pairs(steps)
+    found = belief.copy()
+    for row, chosen, part, share in zip(found, candidates, chances, held.tolist(), strict=True):
+        row[chosen] = share * part
+    path = np.array([chosen[place] for chosen, place in zip(candidates, _best_pairs(steps), strict=True)])
+    likeliest = np.array([chosen[part.argmax()] for chosen, part in zip(candidates, chances, strict=True)])
+    return Decoded(likeliest, path, found, held)
 
 
 def _largest(row: NDArray[np.float64], most: int) -> NDArray[np.int64]:
@@ -264,15 +354,17 @@ def _largest(row: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     return possible[np.sort(np.argpartition(-row[possible], most - 1)[:most])]
 
 
-def _sum_pairs(steps: list[NDArray[np.float64]]) -> list[int]:
-    """Return the candidate of largest posterior at each place; a state is a pair of neighbouring candidates."""
+def _sum_pairs(steps: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """Return the posterior of the candidates of each place; a state is a pair of neighbouring candidates."""
     forward = [np.zeros((1, 1))]
     for step in steps:
         forward.append(np.logaddexp.reduce(forward[-1][:, :, None] + step, axis=0))
     backward = np.zeros_like(forward[-1])
-    found: list[int] = []
+    found: list[NDArray[np.float64]] = []
     for step, reached in zip(reversed(steps), reversed(forward[1:]), strict=True):
-        found.append(int(np.logaddexp.reduce(reached + backward, axis=0).argmax()))
+        logs = np.logaddexp.reduce(reached + backward, axis=0)
+        chances = np.exp(logs - logs.max())
+        found.append(chances / chances.sum())
         backward = np.logaddexp.reduce(step + backward[None], axis=2)
     return found[::-1]
 

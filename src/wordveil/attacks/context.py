@@ -1,0 +1,301 @@
+"""What a reader of the whole release finds: each word in the light of its text, of the other texts and of the law.
+
+The attacker has the veiled texts alone, the mechanism and public knowledge. They fit a `wordveil.Reader` on the release
+and ask it, for every veiled place, how likely each word is to have stood there. What is measured is how often the
+likeliest word is the original, and whether a stated probability is one: among places given 80 to 90% about that share
+must be right.
+
+An attacker who goes by the release alone fails in two ways, and both count as wrong here. A function word that was
+drawn passes for one that was left alone, so that nothing is looked for behind it. And a word outside the vocabulary is
+replaced by a draw that has nothing to do with it, which looks like any other: there is nothing to be found, but the
+reader may be sure of a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms import Effort, Mechanism
+from wordveil.attacks.pairs import Pair, Text, pair_texts, veil_texts
+from wordveil.errors import InputError, OptionError
+from wordveil.noise import Entropy
+from wordveil.progress import Watch, ignore, within
+from wordveil.reading import LEFT_ALONE, UNKNOWN, VEILED, Places, Reader
+from wordveil.reading.priors import PriorLike
+from wordveil.stats import Estimate, plain
+from wordveil.text import Document
+
+__all__ = ["SURE", "ContextAttack", "Reliability", "attack_context"]
+
+#: From which probability of their best guess on the attacker counts as sure.
+SURE = 0.9
+
+_BINS = 10  # of stated probabilities
+_TOP = 25  # words whose probabilities are asked for; one beyond them counts as having none
+_FEW = 5
+_ALONE = {"context": "population"}  # what a reader without context knows as much by; of others a table
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How often a reader is right about places to which it gives about the same probability.
+
+    Attributes
+    ----------
+    low, high : float
+        Between which probabilities it gives its best guess.
+    stated : float
+        The mean of what it states; NaN if there is no such place.
+    right : Estimate
+        How often that guess is right.
+    """
+
+    low: float
+    high: float
+    stated: float
+    right: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
+        return plain({**vars(self), "stated": self.stated if self.right.n else None})
+
+
+@dataclass(frozen=True)
+class ContextAttack:
+    """How well words are found by a reader of the whole release.
+
+    All but the last six are shares of the veiled words that are in the vocabulary. Words of one text are no
+    independent trials, so intervals are those of texts.
+
+    Attributes
+    ----------
+    reader : str
+        The kind of reader.
+    exact : bool
+        Whether the mechanism's exact probabilities were used.
+    releases : int
+        How often each text was released.
+    texts : int
+        How many texts the words are of.
+    fitted : int
+        On how many veiled texts the reader was fitted.
+    left_out : int
+        How many texts were left out because original and veiled text do not have their words at the same places.
+    frequent : int
+        How many of the first, most frequent words of the space do not count as rare.
+    kept : Estimate
+        How often the output is the original.
+    alone : Estimate
+        How often the likeliest word is right without context, knowing the same word frequencies.
+    in_context : Estimate
+        How often the reader's likeliest word is right.
+    top_five : Estimate
+        How often the original is among the reader's five likeliest words.
+    rare : Estimate
+        How often the reader's likeliest word is right, among words beyond the most frequent ones.
+    missed : Estimate
+        How often the output is a function word, which the attacker takes for one left alone; they count as not found.
+    outside : Estimate
+        The share of the selected words that are outside the vocabulary; nobody can find them, and no other figure but
+        the next three counts them.
+    sure : Estimate
+        The share of the places that the reader reads to which it gives a probability of at least 0.9.
+    right_when_sure : Estimate
+        How often it is right about these.
+    reliability : tuple of Reliability
+        How often it is right, by the probability that it states.
+    stayed : Estimate
+        How well the reader tells words that were released unchanged from the others, by the probability that it gives
+        to the output itself: the chance that one that stayed has the larger one (the area under the ROC curve).
+    """
+
+    reader: str
+    exact: bool
+    releases: int
+    texts: int
+    fitted: int
+    left_out: int
+    frequent: int
+    kept: Estimate
+    alone: Estimate
+    in_context: Estimate
+    top_five: Estimate
+    rare: Estimate
+    missed: Estimate
+    outside: Estimate
+    sure: Estimate
+    right_when_sure: Estimate
+    reliability: tuple[Reliability, ...]
+    stayed: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
+        facts = plain(vars(self))
+        facts["reliability"] = [one.to_dict() for one in self.reliability]
+        return facts
+
+
+def attack_context(
+    mechanism: Mechanism[Any],
+    texts: Sequence[Text],
+    veiled: Sequence[Text] | None = None,
+    *,
+    kind: str = "context",
+    select: str = "content",
+    words: Collection[str] | None = None,
+    prior: PriorLike = "space",
+    tokens: int = 5000,
+    frequent: int = 5000,
+    releases: int = 1,
+    draws: int = 200_000,
+    entropy: Entropy | None = None,
+    watch: Watch = ignore,
+    **options: Any,
+) -> ContextAttack:
+    """Read veiled texts as an attacker would, and compare with the originals.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What veils, or has veiled.
+    texts : sequence of str or Document
+        The originals. They serve to tell right from wrong only: the attacker never sees them.
+    veiled : sequence of str or Document, optional
+        What was released of them, in the same order; they are veiled here if it is not given.
+    kind : {"context", "population", "table", "language"}
+        The kind of `Reader`.
+    select : {"content", "all", "spans", "words"}
+        Which words are veiled.
+    words : collection of str, optional
+        The list, for ``words``.
+    prior : {"space", "uniform"}, path or array
+        How frequent words are by public knowledge, as for a `Reader`.
+    tokens : int
+        About how many words to look for, in whole texts drawn at random; all if there are fewer. The reader is fitted
+        on all veiled texts.
+    frequent : int
+        How many of the most frequent words of the space do not count as rare.
+    releases : int
+        How often each text is released, if they are veiled here; the evidence adds up.
+    draws : int
+        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
+    entropy : Entropy, optional
+        The source of all randomness.
+    watch : callable
+        Told how far the work is.
+    **options
+        What else the kind of reader takes.
+
+    Examples
+    --------
+    >>> import wordveil
+    >>> space = wordveil.load_space("glove-50k").restrict(np.arange(500))
+    >>> graph = wordveil.mechanism("graph", space, epsilon=4.0)
+    >>> texts = ["Their government met the president.", "The company sold its oil.", "A team won the game."] * 20
+    >>> found = attack_context(graph, texts, kind="population", entropy=wordveil.Entropy(1))
+    >>> found.reader, found.texts, found.in_context.value >= found.kept.value
+    ('population', 60, True)
+    """
+    if isinstance(texts, (str, Document)) or isinstance(veiled, (str, Document)):
+        raise InputError("give a list of texts, even where it is one text only.")
+    if tokens < 1 or frequent < 0:
+        raise OptionError("tokens must be at least 1, and frequent at least 0.")
+    if veiled is not None and releases != 1:
+        raise OptionError("texts that are veiled already have been released once: leave out releases.")
+    learning, veiling, choosing = (entropy or Entropy()).spawn(3)
+    effort = Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62)))
+    reader = Reader(mechanism, kind=kind, select=select, words=words, prior=prior, effort=effort, **options)
+    originals = list(texts)
+    pair = (
+        veil_texts(mechanism, originals, select, veiling, words=words, releases=releases)
+        if veiled is None
+        else pair_texts(reader, originals, list(veiled))
+    )
+    if not len(pair):
+        raise InputError("there is no text to attack.")
+    weak = _ALONE.get(kind, "table")
+    everything = [text for release in pair.releases for text in release]
+    reader.fit(everything, watch=within(watch, 0.0, 0.6))
+    chosen = pair.sample(tokens, choosing)
+    places = reader.cut([pair.releases[0][text] for text in chosen], pair.others(chosen))
+    read = reader.likeliest(places, _TOP, watch=within(watch, 0.6, 0.9))
+    if kind in (weak, "population"):
+        alone = read[0][:, 0]
+    else:
+        weaker = Reader(mechanism, kind=weak, select=select, words=words, prior=prior, effort=effort)
+        weaker.fit(everything, watch=within(watch, 0.9, 0.95))
+        alone = weaker.likeliest(places, 1, watch=within(watch, 0.95, 1.0))[0][:, 0]
+    return _counted(
+        pair, chosen, places, *read, alone, frequent=frequent, reader=kind, exact=mechanism.law(effort).exact
+    )
+
+
+def _counted(
+    pair: Pair,
+    chosen: NDArray[np.int64],
+    places: Places,
+    words: NDArray[np.int64],
+    chances: NDArray[np.float64],
+    alone: NDArray[np.int64],
+    **facts: Any,
+) -> ContextAttack:
+    """Compare what was read of the chosen texts with their originals."""
+    where = np.isin(pair.originals.texts, chosen)
+    clean, kinds = pair.originals.ids[where], pair.originals.kinds[where]
+    text, read = places.texts, places.veiled
+    is_word, is_read = kinds == VEILED, places.kinds == VEILED
+    hits = {name: np.zeros(len(clean), dtype=np.bool_) for name in ("alone", "in_context", "top_five")}
+    possible = is_word[read]
+    hits["alone"][read] = (alone == clean[read]) & possible
+    hits["in_context"][read] = (words[:, 0] == clean[read]) & possible
+    hits["top_five"][read] = (words[:, :_FEW] == clean[read][:, None]).any(axis=1) & possible
+    hits["kept"] = places.ids == clean
+
+    def share(right: NDArray[np.bool_], of: NDArray[np.bool_]) -> Estimate:
+        return Estimate.share_within(right[of], text[of])
+
+    surest = np.zeros(len(clean))
+    surest[read] = chances[:, 0]
+    sure = is_read & (surest >= SURE)
+    itself = np.zeros(len(clean))
+    itself[read] = (chances * (words == places.ids[read][:, None])).sum(axis=1)
+    told = is_read & is_word
+    frequent = int(facts["frequent"])
+    return ContextAttack(
+        **facts,
+        releases=len(pair.releases),
+        texts=len(places),
+        fitted=len(pair) * len(pair.releases),
+        left_out=pair.left_out,
+        kept=share(hits["kept"], is_word),
+        alone=share(hits["alone"], is_word),
+        in_context=share(hits["in_context"], is_word),
+        top_five=share(hits["top_five"], is_word),
+        rare=share(hits["in_context"], is_word & (clean >= frequent)),
+        missed=share(places.kinds == LEFT_ALONE, is_word),
+        outside=share(kinds == UNKNOWN, kinds != LEFT_ALONE),
+        sure=share(sure, is_read),
+        right_when_sure=share(hits["in_context"], sure),
+        reliability=_reliability(surest[is_read], hits["in_context"][is_read], text[is_read]),
+        stayed=Estimate.area_within(itself[told], hits["kept"][told], text[told]),
+    )
+
+
+def _reliability(
+    stated: NDArray[np.float64], right: NDArray[np.bool_], text: NDArray[np.int64]
+) -> tuple[Reliability, ...]:
+    """Sort places by what was stated of them."""
+    which = np.minimum((stated * _BINS).astype(np.int64), _BINS - 1)
+    found = []
+    for number in range(_BINS):
+        here = which == number
+        mean = float(stated[here].mean()) if here.any() else float("nan")
+        found.append(
+            Reliability(number / _BINS, (number + 1) / _BINS, mean, Estimate.share_within(right[here], text[here]))
+        )
+    return tuple(found)

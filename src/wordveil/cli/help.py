@@ -1,0 +1,75 @@
+"""How ``--help`` looks: plain text that fits any terminal, with examples that can be copied."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["App"]
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+_WHOLE = 1000  # letters: longer than any first sentence
+_GO_ON = " \\"
+
+
+class _Command(TyperCommand):
+    """A command whose examples are broken only where a shell goes on reading."""
+
+    def get_short_help_str(self, limit: int = _WHOLE) -> str:  # noqa: ARG002 - a list of commands wraps, and cuts nothing
+        """Return the first sentence of the help."""
+        return super().get_short_help_str(_WHOLE)
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer calls it
+        """Write the help; an indented paragraph of it is an example."""
+        for paragraph in inspect.cleandoc(self.help or "").split("\n\n"):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                if paragraph.startswith("  "):
+                    _write_example(paragraph, formatter)
+                else:
+                    formatter.write_text(paragraph)
+
+
+def _write_example(example: str, formatter: Any) -> None:
+    margin = " " * (formatter.current_indent + 2)
+    line = margin
+    for part in _parts(shlex.split(example, posix=False)):
+        if not line.isspace() and len(f"{line} {part}{_GO_ON}") > formatter.width:
+            formatter.write(f"{line}{_GO_ON}\n")
+            line = f"{margin}  "
+        line += part if line.isspace() else f" {part}"
+    formatter.write(f"{line}\n")
+
+
+def _parts(words: list[str]) -> list[str]:
+    """Put every option together with its value."""
+    parts: list[str] = []
+    for word in words:
+        if parts and parts[-1].startswith("-") and " " not in parts[-1] and not word.startswith("-"):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    return parts
+
+
+class _Group(TyperGroup):
+    def get_short_help_str(self, limit: int = _WHOLE) -> str:  # noqa: ARG002 - as above
+        """Return the first sentence of the help."""
+        return super().get_short_help_str(_WHOLE)
+
+
+class App(typer.Typer):
+    """A command with commands below it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(cls=_Group, no_args_is_help=True, rich_markup_mode=None, **options)
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[CommandT], CommandT]:
+        """Add a command, as `typer.Typer.command` does."""
+        return super().command(name, cls=_Command, **options)

@@ -1,0 +1,73 @@
+"""Many jobs on several processes, the first ones first, and none begun when time is up."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from wordveil.parallel import check_workers, cores, use
+
+__all__ = ["Deadline", "done_in_turn"]
+
+Found = TypeVar("Found")
+
+
+class Deadline:
+    """Says when it is too late to begin anything new; never, if no minutes are given."""
+
+    def __init__(self, minutes: float | None = None) -> None:
+        self._end = None if minutes is None else time.monotonic() + 60.0 * minutes
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is too late."""
+        return self._end is not None and time.monotonic() > self._end
+
+
+def done_in_turn(
+    work: Callable[..., Found], jobs: Sequence[tuple[Any, ...]], workers: int = 1, deadline: Deadline | None = None
+) -> Iterator[tuple[int, Found]]:
+    """Do jobs, and give the number of each and what came of it as they are done.
+
+    Parameters
+    ----------
+    work : callable
+        What does a job, given its parts; with several workers it and they must be able to travel to another process.
+    jobs : sequence of tuple
+        The jobs.
+    workers : int
+        How many processes; 1 for this one.
+    deadline : Deadline, optional
+        When to begin no more.
+    """
+    check_workers(workers)
+    deadline = deadline or Deadline()
+    if workers == 1:
+        for number, job in enumerate(jobs):
+            if deadline.is_over:
+                return
+            yield number, work(*job)
+        return
+    share = max(1, cores() // workers)
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (share,)) as pool:
+        waiting = list(enumerate(jobs))
+        running: dict[Future[Found], int] = {}
+        while waiting or running:
+            while waiting and len(running) < workers and not deadline.is_over:
+                number, job = waiting.pop(0)
+                running[pool.submit(work, *job)] = number
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+
+
+def _begin(cores_each: int) -> None:
+    """Keep a process to its share of the cores."""
+    use(cores_each)
+    threadpool_limits(limits=cores_each, user_api="blas")

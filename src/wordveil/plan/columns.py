@@ -1,0 +1,202 @@
+"""What each column of an input seems to be, from all its values, in bounded memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import regex
+
+from wordveil.plan.sketches import Hasher, Recurring, Reservoir
+from wordveil.text.identifiers import VALUES, find_identifiers
+from wordveil.text.languages import language_of, stop_words
+from wordveil.text.lookup import Lookup
+from wordveil.text.tokens import Tokens, is_number, tokenise
+
+__all__ = ["PERSONAL", "Column", "ColumnWatch"]
+
+#: Kinds of columns that name a person or a thing, so that they are to be dropped or replaced before a release.
+PERSONAL = ("id", "name-like", "e-mail", "phone", "address")
+
+_NEARLY_ALL = 0.9  # of the values of a column have the form that gives it its kind
+_DISTINCT = 0.95  # of its values are found once in a column of ids
+_FEW_VALUES, _FEW_SHARE = 50, 0.1  # a category has no more distinct values, and no larger share of them
+_LEAST = 20  # values; fewer are distinct by chance
+_TEXT_WORDS = 3.0  # a text has at least so many words on average
+_RUN = 5  # words; a run of so many that recurs is a piece of a template
+_TEMPLATE, _TEMPLATE_SHARE = 3, 0.001  # it recurs in at least so many records, and in such a share of them
+_VALUES, _RUNS = 1 << 14, 1 << 15  # distinct ones that are counted of a column; beyond, a fair sample of them
+_SHOWN_TEXTS = 200  # by which the language is told
+_LONGEST = 100_000  # characters of a value that are looked at
+
+_NUMBER = regex.compile(r"[\p{Sc}]?\s?[+-]?(?:\d{1,3}(?:[,. '’]\d{3})+|\d+)(?:[.,]\d+)?(?:e[+-]?\d+)?\s?[%\p{Sc}]?")
+_DATE = regex.compile(
+    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}\.? \p{L}{3,9}\.? \d{4}|"
+    r"\p{L}{3,9}\.? \d{1,2},? \d{4})(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:Z|[+-]\d{2}:?\d{2}|[AaPp][Mm])?)?"
+)
+_NAME = regex.compile(r"\p{Lu}[\p{L}'’.-]*(?:,? (?:(?:de|van|von|der|den|la|bin|al) )*\p{Lu}[\p{L}'’.-]*){0,3}")
+_NAMED = regex.compile(
+    r"(?i)(^|[_\W])(first|last|full|sur|fore|user|client|display)?_?(name|author|customer|agent|patient|person|sender|"
+    r"recipient|assignee|employee|contact|owner|caller|signed_?by)s?($|[_\W])"
+)
+_CODE = regex.compile(r"(?=.*\d)[\p{L}\d#/_.:-]{3,}")
+_ADDRESSES = {"EMAIL": "e-mail", "PHONE": "phone", "URL": "address", "IP": "address", "HANDLE": "name-like"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column seems to be.
+
+    Attributes
+    ----------
+    name : str
+        Its name; empty for a format without columns.
+    kind : str
+        ``text``, ``id``, ``date``, ``number``, ``category``, ``name-like``, ``e-mail``, ``phone``, ``address``,
+        ``empty`` or ``other``.
+    values, empty : int
+        How many records have a value in it, and how many have none.
+    distinct : int
+        How many different values it has, or about how many.
+    words : float
+        The mean number of words in a value.
+    language : str
+        The code of the language of a text; empty where it cannot be told.
+    coverage : float or None
+        The share of the words to veil that the space knows; None where there is none.
+    templated : float
+        The share of its running text that lies in phrases which recur from record to record.
+    repeated : float
+        The share of its values that are there more than once, apart from their numbers.
+    identifiers : dict
+        How many things that are not words it holds, by kind: e-mail addresses, phone numbers, amounts …
+    """
+
+    name: str
+    kind: str
+    values: int
+    empty: int
+    distinct: int
+    words: float
+    language: str
+    coverage: float | None
+    templated: float
+    repeated: float
+    identifiers: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+class ColumnWatch:
+    """Looks at the values of a column, one after the other.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    hasher : Hasher
+        For what is counted.
+    lookup : Lookup
+        The words that the space knows.
+    seed : int
+        Of what is sampled.
+    """
+
+    def __init__(self, name: str, hasher: Hasher, lookup: Lookup, seed: int) -> None:
+        self.name, self._hash, self._lookup = name, hasher, lookup
+        self.empty = self.values = self.all_words = 0
+        self._forms: Counter[str] = Counter()
+        self._identifiers: Counter[str] = Counter()
+        self._whole: Counter[str] = Counter()  # values that are one identifier and nothing else
+        self._distinct, self._masked, self._runs = Recurring(_VALUES), Recurring(_VALUES), Recurring(_RUNS)
+        self._sample: Reservoir[str] = Reservoir(_SHOWN_TEXTS, seed)
+        self._content = self._known = 0
+        self._function = stop_words()
+
+    def skip(self) -> None:
+        """Count a record without a value."""
+        self.empty += 1
+
+    def add(self, value: str) -> None:
+        """Look at a value."""
+        value = value.strip()
+        if not value:
+            self.empty += 1
+            return
+        self.values += 1
+        self._distinct.add(self._hash(value))
+        value = value[:_LONGEST]
+        forms = (("number", _NUMBER), ("date", _DATE), ("name", _NAME), ("code", _CODE))
+        self._forms[next((form for form, pattern in forms if pattern.fullmatch(value)), "")] += 1  # the first that fits
+        place = self._sample.place()
+        if place is not None:
+            self._sample.put(place, value)
+        self._add_text(value, tokenise(value))
+
+    def _add_text(self, value: str, tokens: Tokens) -> None:
+        found = find_identifiers(value)
+        self._identifiers.update(one.kind for one in found)
+        if len(found) == 1 and found[0].end - found[0].start == len(value):
+            self._whole[found[0].kind] += 1
+        self.all_words += len(tokens.keys)
+        masked = ["0" if is_number(word) else key for word, key in zip(tokens.pieces[1::2], tokens.keys, strict=True)]
+        content = [
+            (word, key)
+            for word, key in zip(tokens.pieces[1::2], tokens.keys, strict=True)
+            if key not in self._function and not is_number(word)
+        ]
+        self._content += len(content)
+        self._known += sum(self._lookup.id(word, key) is not None for word, key in content)
+        hashes = self._hash.words(masked)
+        self._masked.add(int(self._hash.runs(hashes, len(hashes))[0]) if len(hashes) else 0)
+        for run in set(self._hash.runs(hashes, _RUN).tolist()):
+            self._runs.add(run)
+
+    @property
+    def kind(self) -> str:
+        """What the column seems to be, by what was seen so far."""
+        if not self.values:
+            return "empty"
+        enough = _NEARLY_ALL * self.values
+        distinct = min(1.0, self._distinct.distinct / self.values)
+        is_distinct = distinct >= _DISTINCT and self.values >= _LEAST
+        few = self._distinct.distinct <= min(_FEW_VALUES, max(2.0, _FEW_SHARE * self.values))
+        words = self.all_words / self.values
+        whole, count = max(self._whole.items(), key=lambda item: item[1], default=("", 0))
+        is_code = self._forms["code"] >= enough or (count >= enough and whole not in VALUES)
+        is_name = _NAMED.search(self.name) is not None or (not few and 1.5 <= words < 4.5)
+        kinds = {  # the first that holds
+            _ADDRESSES.get(whole, ""): count >= enough and whole in _ADDRESSES,
+            "date": self._forms["date"] >= enough,
+            "id": is_distinct and (is_code or (self._forms["number"] >= enough and not self._has_fractions)),
+            "number": self._forms["number"] >= enough,
+            "name-like": self._forms["name"] >= enough and is_name,
+            "category": few,
+            "text": words >= _TEXT_WORDS,
+        }
+        return next((kind for kind, holds in kinds.items() if holds), "other")
+
+    @property
+    def _has_fractions(self) -> bool:
+        return any("." in value or "," in value for value in self._sample)
+
+    def profile(self) -> Column:
+        """Return what was found."""
+        kind = self.kind
+        templated = max(_TEMPLATE, _TEMPLATE_SHARE * self.values)
+        return Column(
+            name=self.name,
+            kind=kind,
+            values=self.values,
+            empty=self.empty,
+            distinct=self._distinct.distinct,
+            words=self.all_words / max(1, self.values),
+            language=language_of(self._sample).name if kind == "text" else "",
+            coverage=self._known / self._content if self._content else None,
+            templated=self._runs.share_of_occurrences(least=round(templated)) if kind == "text" else 0.0,
+            repeated=self._masked.share_of_occurrences(least=2),
+            identifiers=dict(sorted(self._identifiers.items())),
+        )

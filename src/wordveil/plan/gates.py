@@ -1,0 +1,115 @@
+"""Conditions that figures must meet, such as ``attacker<=0.2``: a gate for jobs that run by themselves."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wordveil.errors import OptionError
+from wordveil.stats import Estimate
+
+__all__ = ["FIGURES", "Gate", "Verdict", "check"]
+
+#: What can be required, and what it is.
+FIGURES = {
+    "attacker": "the share of the veiled words that the strongest attacker guesses",
+    "gain": "of the words that attackers cannot guess without the draws, the share that the draws give away",
+    "repeats": "the share found of the words that recur in a record, or for a person",
+    "kept": "the share of the veiled words that come out unchanged",
+    "utility": "how much of the texts a reader keeps, from 0 to 1",
+    "score": "how much of the label a reader can still tell, from 0 to 1",
+    "coverage": "the share of the words that the space knows, in the worst column",
+    "templated": "the share of the running text in phrases that recur from record to record",
+    "repeated": "the share of the texts that are there more than once",
+    "singled_out": "the share of the records that their shape alone tells from all others",
+    "identifiers": "how many e-mail addresses, phone numbers and the like the texts hold",
+    "untouched": "how many columns of text would be released as they are",
+    "personal": "how many columns that name people or things would be released as they are",
+    "epsilon": "the ε",
+    "stops": "how many reasons there are not to release",
+}
+
+_SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq, "==": operator.eq}
+_FORM = re.compile(r"\s*([a-z_]+)\s*(<=|>=|==|=|<|>)\s*([0-9]{1,12}(?:\.[0-9]{1,12})?|\.[0-9]{1,12})\s*(%?)\s*")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A figure and the bound that it must keep.
+
+    Attributes
+    ----------
+    figure : str
+        One of `FIGURES`.
+    sign : str
+        ``<=``, ``<``, ``>=``, ``>`` or ``=``.
+    bound : float
+        The bound.
+
+    Examples
+    --------
+    >>> Gate.parse("attacker <= 20%")
+    Gate(figure='attacker', sign='<=', bound=0.2)
+    """
+
+    figure: str
+    sign: str
+    bound: float
+
+    def __str__(self) -> str:
+        return f"{self.figure}{self.sign}{self.bound:g}"
+
+    @classmethod
+    def parse(cls, text: str) -> Gate:
+        """Read a condition; nothing in it is ever run."""
+        found = _FORM.fullmatch(text)
+        if found is None:
+            raise OptionError("a requirement must look like attacker<=0.2: a figure, a sign and a number.")
+        figure, sign, number, percent = found.groups()
+        if figure not in FIGURES:
+            raise OptionError(f"there is no figure {figure!r} to require; choose one of {', '.join(FIGURES)}.")
+        return cls(figure, "=" if sign == "==" else sign, float(number) / (100.0 if percent else 1.0))
+
+    def verdict(self, value: Estimate | float | None) -> Verdict:
+        """Compare a figure; of an estimate, the end of its interval that speaks against it."""
+        if value is None:
+            return Verdict(self, None, False)
+        if isinstance(value, Estimate):
+            value = value.low if self.sign.startswith(">") else value.high if self.sign.startswith("<") else value.value
+        return Verdict(self, float(value), bool(_SIGNS[self.sign](value, self.bound)))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a requirement is met.
+
+    Attributes
+    ----------
+    gate : Gate
+        What was required.
+    value : float or None
+        What was compared; None where there is no such figure, so that it is not met.
+    is_met : bool
+        Whether it is met.
+    """
+
+    gate: Gate
+    value: float | None
+    is_met: bool
+
+    def sentence(self) -> str:
+        """Say it in words."""
+        found = "it was not measured" if self.value is None else f"it is {self.value:.4g}"
+        return f"{'met' if self.is_met else 'not met'}: {self.gate}; {found}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"require": str(self.gate), "value": self.value, "met": self.is_met}
+
+
+def check(gates: Iterable[Gate], figures: Mapping[str, Estimate | float | None]) -> list[Verdict]:
+    """Compare figures with what is required of them."""
+    return [gate.verdict(figures.get(gate.figure)) for gate in gates]

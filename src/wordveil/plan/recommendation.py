@@ -1,0 +1,323 @@
+"""What to do: the rules by which a plan recommends a release, asks for something first, or advises against it.
+
+The thresholds are stated here, once, and explained in docs/plan.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from wordveil.io.formats import listed
+from wordveil.plan.presets import PROTECTION
+from wordveil.plan.survey import Survey
+from wordveil.plan.trial import Trial
+
+__all__ = ["RULES", "Advice", "Recommendation", "recommend"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """From where on something is said.
+
+    Attributes
+    ----------
+    least_coverage : float
+        Do not release below: most words would be replaced at random.
+    poor_coverage : float
+        Say so below.
+    most_guessed : float
+        Do not release if attackers guess more of the words than this without the draws.
+    most_gained : float
+        Do not release if the draws give away more than this of the other words.
+    least_utility : float
+        Do not release if a reader keeps less than this: it would help nobody.
+    templated : float
+        Drop a column if more of its running text than this lies in phrases that recur from record to record.
+    recurring : float
+        Draw words once if they recur in more records, or for more people, than this.
+    singled_out : float
+        Say so if more records than this have a shape of their own.
+    """
+
+    least_coverage: float = 0.5
+    poor_coverage: float = 0.8
+    most_guessed: float = 0.5
+    most_gained: float = PROTECTION["light"]
+    least_utility: float = 0.05
+    templated: float = 0.5
+    recurring: float = 0.1
+    singled_out: float = 0.5
+
+
+#: The rules that are used.
+RULES = Rules()
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to know.
+
+    Attributes
+    ----------
+    kind : {"stop", "first", "note"}
+        A reason not to release, something to do before, or something to know.
+    code : str
+        What it is about, for programs.
+    sentence : str
+        For people.
+    """
+
+    kind: str
+    code: str
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to do.
+
+    Attributes
+    ----------
+    epsilon : float or None
+        The ε to release at; None if there are reasons not to.
+    advice : tuple of Advice
+        The reasons, what to do first, and what else to know.
+    columns : tuple of str
+        The columns to veil.
+    once : str or None
+        In what scope to draw equal words once: ``record`` or ``person``; None if nothing recurs.
+    has_identifiers : bool
+        Whether the texts hold what is to be replaced by placeholders.
+    """
+
+    epsilon: float | None
+    advice: tuple[Advice, ...]
+    columns: tuple[str, ...]
+    once: str | None
+    has_identifiers: bool
+
+    def of(self, kind: str) -> list[Advice]:
+        """Return the advice of a kind."""
+        return [one for one in self.advice if one.kind == kind]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "release": self.epsilon is not None,
+            "epsilon": self.epsilon,
+            "advice": [one.to_dict() for one in self.advice],
+            "columns": list(self.columns),
+            "once": self.once,
+            "placeholders": self.has_identifiers,
+        }
+
+
+def recommend(
+    found: Survey,
+    trial: Trial | None,
+    *,
+    floor: float,
+    protect: str | None,
+    is_fast: bool,
+    is_seen_once: bool = False,
+    has_label: bool = False,
+) -> Recommendation:
+    """Weigh what was found.
+
+    Parameters
+    ----------
+    found : Survey
+        What the input holds.
+    trial : Trial or None
+        What attackers find at the ε to release at; None if no ε gives the protection asked for.
+    floor : float
+        The share of the veiled words that attackers guess without the draws.
+    protect : str or None
+        The protection asked for; None if an ε was given instead.
+    is_fast : bool
+        Whether the network was left out.
+    is_seen_once : bool
+        Whether words that recur are drawn once already.
+    has_label : bool
+        Whether a label was to be told from the texts.
+    """
+    stops, first, notes = _stops(found, trial, floor, protect), _first(found), _notes(found, trial, is_fast=is_fast)
+    if has_label and trial is not None and trial.score is None:
+        notes.append(
+            Advice(
+                "note",
+                "label",
+                "The label is hardly told better from these texts than without their veiled words, so nothing can be "
+                "said of what is kept of it.",
+            )
+        )
+    once = None
+    recurring = max(found.records.recurring, found.people.recurring if found.people else 0.0)
+    if recurring > RULES.recurring and not is_seen_once:
+        once = "person" if found.people and found.people.recurring > RULES.recurring else "record"
+        whose = f"for {found.people.recurring:.0%} of the people" if once == "person" and found.people else (
+            f"in {found.records.recurring:.0%} of the records"
+        )  # fmt: skip
+        told = ""
+        if trial is not None and trial.repeats is not None:
+            told = f": an attacker who knows where it stands would find {trial.repeats.value:.0%} of such words"
+        first.append(
+            Advice(
+                "first", "recurring",
+                f"A word recurs {whose}. If it were drawn each time, the draws would add up{told}. Draw equal words "
+                f"once for each {once}.",
+            )
+        )  # fmt: skip
+    return Recommendation(
+        epsilon=None if stops or trial is None else trial.epsilon,
+        advice=(*stops, *first, *notes),
+        columns=found.chosen,
+        once=once,
+        has_identifiers=bool(found.identifiers),
+    )
+
+
+def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None) -> list[Advice]:
+    said = [
+        Advice(
+            "stop",
+            "coverage",
+            f"The space knows only {column.coverage:.0%} of the words of {_named(column.name)}, so most of it would be "
+            "replaced at random. Choose a space of the language of the texts.",
+        )
+        for column in found.texts
+        if column.coverage is not None and column.coverage < RULES.least_coverage
+    ]
+    if not found.records.veiled:
+        said.append(Advice("stop", "nothing", "There is no word to veil in these columns."))
+    if floor > RULES.most_guessed:
+        worst = [column.name for column in found.texts if column.templated > RULES.templated]
+        is_some = worst and len(worst) < len(found.texts)
+        advised = (
+            f"Leave out {_named(*worst)}, and plan again."
+            if is_some
+            else "Release a category of each text instead, or veil all words."
+        )
+        said.append(
+            Advice(
+                "stop",
+                "guessed",
+                f"Whatever the ε, {floor:.0%} of the veiled words can be guessed from the words left alone by an "
+                f"attacker who knows other records of this kind: {found.templated:.0%} of the text lies in phrases "
+                f"that recur. {advised}",
+            )
+        )
+    if trial is None:
+        if not said or floor > RULES.most_guessed:
+            said.append(
+                Advice(
+                    "stop",
+                    "no_epsilon",
+                    f"No ε gives the protection {protect!r}: attackers gain more from the draws at every ε tried. The "
+                    "texts are too much alike; take out what is templated, or ask for less protection.",
+                )
+            )
+        return said
+    if trial.gain.high > RULES.most_gained:
+        said.append(
+            Advice(
+                "stop", "gained",
+                f"At ε = {trial.epsilon:g} the draws may give away {trial.gain.high:.0%} of the words that cannot be "
+                f"guessed without them, more than the {RULES.most_gained:.0%} of the weakest preset. Choose a smaller "
+                "ε.",
+            )
+        )  # fmt: skip
+    useful = trial.score or trial.utility
+    if useful is not None and useful.value < RULES.least_utility:
+        said.append(
+            Advice(
+                "stop", "useless",
+                f"At ε = {trial.epsilon:g} a reader keeps next to nothing of the texts ({max(0.0, useful.value):.0%} "
+                "of the way from no words to clean text), so the release would cost privacy and help nobody.",
+            )
+        )  # fmt: skip
+    return said
+
+
+def _first(found: Survey) -> list[Advice]:
+    said = []
+    if found.untouched:
+        names = _named(*(column.name for column in found.untouched))
+        said.append(Advice("first", "untouched", f"Veil {names} too, or drop it: it is text and would stay as it is."))
+    if found.personal:
+        told = ", ".join(f"{listed([column.name])} ({column.kind})" for column in found.personal)
+        said.append(
+            Advice(
+                "first", "personal",
+                f"Drop these columns or replace their values, which name people or things: {told}. privatize leaves "
+                "them as they are.",
+            )
+        )  # fmt: skip
+    if found.identifiers:
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in found.identifiers.items())
+        said.append(
+            Advice("first", "identifiers", f"Replace what is not a word in the texts by placeholders: {counts}.")
+        )
+    templated = [column for column in found.texts if column.templated > RULES.templated]
+    if templated:
+        told = ", ".join(f"{column.templated:.0%} of {_named(column.name)}" for column in templated)
+        said.append(
+            Advice(
+                "first", "templated",
+                f"{told} lie in phrases that recur from record to record: macros, forms or signatures. Take them out, "
+                "or release which template it was instead of the text.",
+            )
+        )  # fmt: skip
+    poor = [
+        column for column in found.texts
+        if column.coverage is not None and RULES.least_coverage <= column.coverage < RULES.poor_coverage
+    ]  # fmt: skip
+    if poor:
+        told = ", ".join(f"{column.coverage:.0%} of {_named(column.name)}" for column in poor)
+        said.append(
+            Advice(
+                "first", "coverage", f"The space knows only {told}. Choose one of the language and field of the texts."
+            )
+        )
+    return said
+
+
+def _notes(found: Survey, trial: Trial | None, *, is_fast: bool) -> list[Advice]:
+    said = []
+    records = found.records
+    if records.singled_out > RULES.singled_out:
+        said.append(
+            Advice(
+                "note", "singled_out",
+                f"{records.singled_out:.0%} of the records are told from all others by their shape alone: the words "
+                "left alone, the punctuation and the number of words. Whoever knows such a text finds its record, "
+                f"whatever the ε; if all words were veiled it would be {records.singled_out_bare:.0%}.",
+            )
+        )  # fmt: skip
+    foreign = [column for column in found.texts if column.language not in ("", "en")]
+    if foreign:
+        told = ", ".join(f"{_named(column.name)} ({column.language})" for column in foreign)
+        said.append(
+            Advice("note", "language", f"Not in English: {told}. Choose function words and a space of that language.")
+        )
+    if is_fast and trial is not None:
+        said.append(
+            Advice(
+                "note", "fast",
+                "The network that reads texts in context was left out. It needs no record in clear, and may find more.",
+            )
+        )  # fmt: skip
+    if found.skipped:
+        said.append(Advice("note", "skipped", f"{found.skipped:,} files of the folder are not read."))
+    return said
+
+
+def _named(*columns: str) -> str:
+    if columns == ("",):
+        return "the text"
+    return f"the column{'s' if len(columns) > 1 else ''} {listed(columns)}"

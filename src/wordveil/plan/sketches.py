@@ -1,0 +1,166 @@
+"""Counting in bounded memory: what recurs, how many are distinct, and a fair sample, however long the input is."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Hasher", "Recurring", "Reservoir"]
+
+Item = TypeVar("Item")
+Hashes = NDArray[np.uint64]
+
+_ALL = 1 << 64
+_REMEMBERED = 1 << 17  # words whose hashes are kept at hand
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+class Hasher:
+    """Turns values into numbers of 64 bits under a key, so that nothing that is counted holds a word.
+
+    Parameters
+    ----------
+    seed : int
+        The key: the same one gives the same numbers.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._key = seed.to_bytes(16, "little", signed=True)
+        self._known: dict[str, int] = {}
+
+    def __call__(self, value: str) -> int:
+        """Return the number of a value."""
+        content = value.encode("utf-8", "surrogatepass")
+        return int.from_bytes(hashlib.blake2b(content, digest_size=8, key=self._key).digest(), "little")
+
+    def words(self, words: list[str]) -> Hashes:
+        """Return the numbers of words; those that were seen before are found quickly."""
+        known, found = self._known, []
+        for word in words:
+            number = known.get(word)
+            if number is None:
+                number = self(word)
+                if len(known) < _REMEMBERED:
+                    known[word] = number
+            found.append(number)
+        return np.array(found, dtype=np.uint64)
+
+    @staticmethod
+    def runs(words: Hashes, length: int) -> Hashes:
+        """Return a number for every run of so many words, from the numbers of the words."""
+        count = len(words) - length + 1
+        if count <= 0:
+            return np.empty(0, dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            mixed = np.zeros(count, dtype=np.uint64)
+            for place in range(length):
+                mixed = (mixed + words[place : place + count]) * _STEP + np.uint64(place)
+                mixed ^= mixed >> np.uint64(29)
+            for factor in _MIX:
+                mixed = (mixed ^ (mixed >> np.uint64(30))) * factor
+            return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+class Recurring:
+    """Counts how often values occur; from a number of distinct values on, of a fair sample of the values.
+
+    A value is in the sample if its hash lies below a limit, which is halved whenever there are too many. So all
+    occurrences of a sampled value are counted, and shares over values or occurrences are not distorted.
+
+    Parameters
+    ----------
+    room : int
+        How many distinct values to count at most.
+
+    Examples
+    --------
+    >>> counts = Recurring(room=100)
+    >>> for value in (5, 6, 5):
+    ...     counts.add(value)
+    >>> counts.distinct, counts.share_of_values(least=2), counts.is_exact
+    (2, 0.5, True)
+    """
+
+    def __init__(self, room: int = 1 << 17) -> None:
+        self._room, self._limit = room, _ALL
+        self._counts: dict[int, int] = {}
+
+    def add(self, value: int, times: int = 1) -> None:
+        """Count a value by its hash."""
+        if value >= self._limit:
+            return
+        self._counts[value] = self._counts.get(value, 0) + times
+        while len(self._counts) > self._room:
+            self._limit //= 2
+            self._counts = {one: count for one, count in self._counts.items() if one < self._limit}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all values were counted."""
+        return self._limit == _ALL
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct values there are, or about how many."""
+        return round(len(self._counts) * (_ALL / self._limit))
+
+    def values(self, *, most: int) -> int:
+        """Return how many values, or about how many, occur at most so often."""
+        return round(sum(count <= most for count in self._counts.values()) * (_ALL / self._limit))
+
+    def share_of_values(self, *, least: int) -> float:
+        """Return which share of the distinct values occurs at least so often."""
+        return sum(count >= least for count in self._counts.values()) / max(1, len(self._counts))
+
+    def share_of_occurrences(self, *, least: int) -> float:
+        """Return which share of all occurrences is of values that occur at least so often."""
+        return sum(count for count in self._counts.values() if count >= least) / max(1, sum(self._counts.values()))
+
+    @property
+    def largest_share(self) -> float:
+        """The share of the most frequent value among all occurrences."""
+        return max(self._counts.values(), default=0) / max(1, sum(self._counts.values()))
+
+
+class Reservoir(Generic[Item]):
+    """Keeps a uniform sample of a stream.
+
+    Parameters
+    ----------
+    room : int
+        How many items to keep.
+    seed : int
+        Of the choice.
+    """
+
+    def __init__(self, room: int, seed: int) -> None:
+        self._room, self._random = room, random.Random(seed)  # noqa: S311 - a sample, no secret
+        self._items: list[Item] = []
+        self.seen = 0
+
+    def place(self) -> int | None:
+        """Count one more item, and return where it goes; None if it is not kept, and need not be made."""
+        self.seen += 1
+        if self.seen <= self._room:
+            return self.seen - 1
+        place = self._random.randrange(self.seen)
+        return place if place < self._room else None
+
+    def put(self, place: int, item: Item) -> None:
+        """Keep an item where `place` said."""
+        if place == len(self._items):
+            self._items.append(item)
+        else:
+            self._items[place] = item
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)

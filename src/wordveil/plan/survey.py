@@ -1,0 +1,231 @@
+"""One pass over an input: what its columns are, what its texts hold, and a fair sample of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from wordveil.errors import InputError
+from wordveil.io import Plan, Reading
+from wordveil.io.formats import listed
+from wordveil.plan.columns import PERSONAL, Column, ColumnWatch
+from wordveil.plan.records import People, PeopleWatch, Records, RecordWatch
+from wordveil.plan.sketches import Hasher, Reservoir
+from wordveil.progress import Watch, ignore
+from wordveil.text import Veil
+from wordveil.text.identifiers import VALUES
+
+__all__ = ["Sampled", "Survey", "survey"]
+
+#: So many records decide what columns are texts, where none is chosen.
+FIRST = 1000
+_MOST = 1000  # columns
+_LONGEST = 20_000  # characters of a sampled text
+_NO_IDENTIFIERS = (*VALUES, "MARKUP")  # which name nobody
+
+Fields = dict[str, str | None]
+
+
+class Sampled(NamedTuple):
+    """A record of the sample: its texts to veil, and what it is labelled with."""
+
+    texts: tuple[str, ...]
+    label: str | None
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a pass over an input found.
+
+    Attributes
+    ----------
+    columns : list of Column
+        Every column, in the order of the input.
+    chosen : tuple of str
+        The columns that would be veiled.
+    records : Records
+        What was found of the texts in these.
+    people : People or None
+        What was found of people, if a column names them.
+    sample : list of Sampled
+        Some records, chosen at random.
+    by_person : list of list of str
+        All texts of some people, chosen at random.
+    skipped : int
+        How many files of a folder are not read.
+    """
+
+    columns: list[Column]
+    chosen: tuple[str, ...]
+    records: Records
+    people: People | None
+    sample: list[Sampled]
+    by_person: list[list[str]]
+    skipped: int
+
+    def __repr__(self) -> str:  # the sample is private
+        return f"<Survey: {self.records.records:,} records, {len(self.columns)} columns>"
+
+    @property
+    def texts(self) -> list[Column]:
+        """The columns that would be veiled."""
+        return [column for column in self.columns if column.name in self.chosen]
+
+    @property
+    def untouched(self) -> list[Column]:
+        """The columns of text that would be released as they are."""
+        return [column for column in self.columns if column.kind == "text" and column.name not in self.chosen]
+
+    @property
+    def personal(self) -> list[Column]:
+        """The columns that name people or things and would be released as they are."""
+        return [column for column in self.columns if column.kind in PERSONAL and column.name not in self.chosen]
+
+    @property
+    def identifiers(self) -> dict[str, int]:
+        """How many e-mail addresses, phone numbers and the like the texts to veil hold, by kind; no plain values."""
+        kinds = sorted({kind for column in self.texts for kind in column.identifiers if kind not in _NO_IDENTIFIERS})
+        return {kind: sum(column.identifiers.get(kind, 0) for column in self.texts) for kind in kinds}
+
+    @property
+    def coverage(self) -> float | None:
+        """The least coverage of a column to veil."""
+        return min((column.coverage for column in self.texts if column.coverage is not None), default=None)
+
+    @property
+    def templated(self) -> float:
+        """How much of the running text to veil lies in phrases that recur from record to record."""
+        words = sum(column.words * column.values for column in self.texts)
+        return sum(column.templated * column.words * column.values for column in self.texts) / max(1.0, words)
+
+    @property
+    def repeated(self) -> float:
+        """The share of the texts to veil that are there more than once."""
+        values = sum(column.values for column in self.texts)
+        return sum(column.repeated * column.values for column in self.texts) / max(1, values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, without any text."""
+        return {
+            "columns": [column.to_dict() for column in self.columns],
+            "to_veil": list(self.chosen),
+            "untouched_text": [column.name for column in self.untouched],
+            "naming_people_or_things": [column.name for column in self.personal],
+            "records": self.records.to_dict(),
+            "people": None if self.people is None else self.people.to_dict(),
+            "identifiers": self.identifiers,
+            "coverage": self.coverage,
+            "templated": self.templated,
+            "repeated": self.repeated,
+            "skipped_files": self.skipped,
+        }
+
+
+def survey(
+    plan: Plan,
+    reading: Reading,
+    veil: Veil,
+    *,
+    person: str | None = None,
+    label: str | None = None,
+    sample: int = 2000,
+    seed: int = 0,
+    watch: Watch = ignore,
+) -> Survey:
+    """Look at every record of an input once, in memory that does not grow with it.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to read.
+    reading : Reading
+        How; its columns are those that would be veiled. Without any, the columns that seem to be text.
+    veil : Veil
+        What would veil them.
+    person, label : str, optional
+        The column that says whose record it is, and the one that says what is to be told from the text.
+    sample : int
+        How many records to keep for attacks.
+    seed : int
+        Of the sample.
+    watch : callable
+        Told how far it is.
+    """
+    hasher = Hasher(seed)
+    watches: dict[str, ColumnWatch] = {}
+    records = _records(plan, replace(reading, columns=(), spans=None, person=None, every_column=True), watch)
+    first = list(islice(records, FIRST))
+    if not first:
+        raise InputError("the input has no records.")
+    names = list(dict.fromkeys(name for fields in first for name in fields))
+    _check(names, [*reading.columns, *(one for one in (person, label) if one is not None)])
+
+    def look(fields: Fields) -> None:
+        for name, value in fields.items():
+            column = watches.get(name)
+            if column is None:
+                if len(watches) == _MOST:
+                    raise InputError(
+                        f"the records have more than {_MOST:,} keys, so these are no columns; make them values."
+                    )
+                column = watches[name] = ColumnWatch(name, hasher, veil.lookup, seed)
+            column.skip() if value is None else column.add(value)
+
+    for fields in first:
+        look(fields)
+    chosen = reading.columns or _texts(watches, (person, label))
+    texts, kept = RecordWatch(veil, hasher), Reservoir[Sampled](sample, seed)
+    people = None if person is None else PeopleWatch(veil, sample)
+    for number, fields in enumerate(chain(first, records)):
+        if number >= len(first):
+            look(fields)
+        found = tuple(value for name in chosen if (value := fields.get(name)))
+        texts.add(found)
+        place = kept.place()
+        if place is not None:
+            short = tuple(text[:_LONGEST] for text in found)
+            kept.put(place, Sampled(short, None if label is None else fields.get(label)))
+        if people is not None and person is not None and (who := fields.get(person)):
+            people.add(hasher(who), tuple(text[:_LONGEST] for text in found))
+    for column in watches.values():  # records that lack a key, as of JSON
+        column.empty = texts.records - column.values
+    return Survey(
+        columns=[column.profile() for column in watches.values()],
+        chosen=tuple(chosen),
+        records=texts.found(),
+        people=None if people is None else people.found(),
+        sample=list(kept),
+        by_person=[] if people is None else list(people),
+        skipped=len(plan.skipped),
+    )
+
+
+def _records(plan: Plan, reading: Reading, watch: Watch) -> Iterator[Fields]:
+    before, size = 0, plan.size
+    for piece in plan.pieces:
+        with piece.format.open_reader(piece.source, reading) as reader:
+            for records, done in reader.look():
+                yield from records
+                watch("reading", (before + done) / size if size else 0.0)
+            reader.check_unchanged()
+        before += piece.size
+
+
+def _check(names: Sequence[str], asked: Sequence[str]) -> None:
+    if names == [""] and asked:
+        raise InputError("plain text has no columns; leave out `columns`, `person` and `label`.")
+    for name in asked:
+        if name not in names:
+            raise InputError(f"there is no column {name!r} in the input; it has: {listed(names)}.")
+
+
+def _texts(watches: dict[str, ColumnWatch], others: Sequence[str | None]) -> tuple[str, ...]:
+    """Choose the columns that seem to be text."""
+    if list(watches) == [""]:
+        return ("",)
+    chosen = tuple(name for name, column in watches.items() if column.kind == "text" and name not in others)
+    if not chosen:
+        raise InputError("no column of the input seems to be text; name those to veil with `columns`.")
+    return chosen

@@ -1,0 +1,411 @@
+"""What attackers find and readers keep of a sample, at an ε: everything runs here, on texts that never leave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from wordveil._mechanisms import Mechanism
+from wordveil.attacks import (
+    NgramModel,
+    Prior,
+    SentenceAttack,
+    Words,
+    attack_context,
+    attack_repeats,
+    attack_sentences,
+    words_of,
+)
+from wordveil.calibration import Maker
+from wordveil.calibration.search import smallest_accepted
+from wordveil.errors import InputError
+from wordveil.extras import needs
+from wordveil.noise import Entropy
+from wordveil.plan.survey import Survey
+from wordveil.progress import Watch, ignore, within
+from wordveil.reading import Reader
+from wordveil.spaces import PointSpace, Space
+from wordveil.stats import CONFIDENCE, Estimate, plain, resampled, upper_bound
+from wordveil.text import Veil
+
+__all__ = ["ALONE", "CONTEXT", "RECORDS", "Attack", "Bench", "Trial"]
+
+Counts = NDArray[np.int64]
+
+#: The attackers, as people are told of them.
+ALONE = "one word at a time, knowing how frequent words are in such texts"
+RECORDS = "trigrams, knowing other records of this kind in clear"
+CONTEXT = "a network fitted on the release alone"
+
+_TARGETS = 1000  # veiled words that are looked for
+_AGAIN = 200  # words that recur that are looked for
+_TIMES = (1, 10)
+_SUSPECTS = 10_000
+_READ, _LONGEST = 9000, 200  # words of the records that are read to see what is kept, and characters of each
+_NETWORK = 600  # texts that the network is fitted on
+_FAINT = 1e-3  # the ε of a release that says nothing
+_FOLDS = 3
+_TELLS = 0.05  # more of the labels must be told right from clean text than without words, or it tells nothing
+_LEAST = 20  # texts; fewer tell nothing
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What one attacker finds.
+
+    Attributes
+    ----------
+    attacker : str
+        Who it is, in words.
+    right : Estimate
+        How many of the veiled words they guess right.
+    floor : float
+        How many of them they guess right without the draws: from what is left alone, and from what they know.
+    gain : Estimate
+        Of the words that they cannot guess without the draws, the share that the draws give away.
+    """
+
+    attacker: str
+    right: Estimate
+    floor: float
+    gain: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return plain(vars(self))
+
+
+def gain_over(right: Estimate, floor: float) -> Estimate:
+    """Return what is gained over a floor that is known."""
+    rest = max(1e-9, 1.0 - floor)
+    return _moved(right, lambda end: min(1.0, max(0.0, (end - floor) / rest)))
+
+
+def gain_within(hits: Counts, floor: Counts, trials: Counts) -> Estimate:
+    """Return what is gained over a floor that was found on the same stretches of text, drawn again together."""
+
+    def gained(chosen: Counts | slice) -> float:
+        before = floor[chosen].sum()
+        return float(max(0, hits[chosen].sum() - before) / max(1, trials[chosen].sum() - before))
+
+    value = gained(slice(None))
+    low, high = resampled(gained, len(hits))
+    # Where nothing was gained a bootstrap sees no spread.
+    most = upper_bound(round(value * len(hits)), len(hits), (1.0 - CONFIDENCE) / 2.0)
+    return Estimate(value, low, high if high > value else float(most), int(trials.sum()))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was found at an ε.
+
+    Attributes
+    ----------
+    epsilon : float
+        The ε.
+    kept : Estimate
+        How many of the veiled words come out unchanged.
+    attacks : tuple of Attack
+        What each attacker finds.
+    repeats : Estimate or None
+        Of the words that recur in a record, or for a person, how many are found by an attacker who knows where they
+        stand and combines up to ten of their draws; None if there are none, or if it was not looked at here.
+    utility : Estimate or None
+        How near the vectors of the texts that were read are to those of the clean texts: 0 as if no word had been
+        released, 1 for clean text; None where the space has no vectors.
+    score : Estimate or None
+        How much of what the label can be told by from clean text is told from what was read, on the same scale; None
+        without a label.
+    """
+
+    epsilon: float
+    kept: Estimate
+    attacks: tuple[Attack, ...]
+    repeats: Estimate | None
+    utility: Estimate | None
+    score: Estimate | None
+
+    @property
+    def strongest(self) -> Attack:
+        """The attacker who guesses most."""
+        return max(self.attacks, key=lambda attack: attack.right.value)
+
+    @property
+    def gain(self) -> Estimate:
+        """The largest gain of an attacker."""
+        return max((attack.gain for attack in self.attacks), key=lambda gain: gain.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        facts = plain(vars(self))
+        facts["attacks"] = [attack.to_dict() for attack in self.attacks]
+        return {**facts, "strongest": self.strongest.to_dict(), "gain": self.gain.to_dict()}
+
+
+class Bench:
+    """Tries a mechanism at any ε on a sample.
+
+    Half of the sampled records are what an attacker may know in clear, a leak or the macros of a help desk; the other
+    half is veiled and attacked.
+
+    Parameters
+    ----------
+    found : Survey
+        With the sample.
+    make : callable
+        Makes the mechanism for an ε.
+    space : Space
+        The space that it is made on.
+    select : {"content", "all"}
+        Which words are veiled.
+    is_fast : bool
+        Leave out the network, which needs PyTorch and minutes.
+    once : bool
+        Whether a word that recurs is drawn once.
+    seed : int
+        Of all draws.
+    """
+
+    def __init__(
+        self,
+        found: Survey,
+        make: Maker,
+        space: Space,
+        *,
+        select: str = "content",
+        is_fast: bool = False,
+        once: bool = False,
+        seed: int = 0,
+    ) -> None:
+        if not is_fast:
+            needs("torch", "gpu", "the network that attacks texts in context (leave it out with `fast`)")
+        self._make, self._space, self._select, self._seed = make, space, select, seed
+        self.is_fast, self._once = is_fast, once
+        records = [record for record in found.sample if record.texts]
+        half = len(records) // 2
+        if half < _LEAST:
+            raise InputError(
+                f"the sample has only {len(records)} records with a text, too few to try attacks on; "
+                f"{2 * _LEAST} are needed."
+            )
+        self.known, self.attacked = half, len(records) - half
+        self._known = self._words([text for record in records[:half] for text in record.texts])
+        self._records = records[half:]
+        self._groups = [[*record.texts] for record in self._records]
+        self._by_person = found.by_person
+        texts = [text for record in self._records for text in record.texts]
+        self._texts = texts
+        self._hidden = self._words(texts)
+        self._trials: dict[float, Trial] = {}
+        self._deepened: set[float] = set()
+
+    def _words(self, texts: Sequence[str]) -> Words:
+        return words_of(texts, self._space.vocabulary, self._select)
+
+    def trial(self, epsilon: float, watch: Watch = ignore) -> Trial:
+        """Return what is found at an ε; what was found before is not tried again."""
+        found = self._trials.get(epsilon)
+        if found is None:
+            found = self._trials[epsilon] = self._try(epsilon, watch)
+        return found
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All that was found, by ε."""
+        return [self._trials[epsilon] for epsilon in sorted(self._trials)]
+
+    def deepened(self, epsilon: float, watch: Watch = ignore) -> Trial:
+        """Return what is found at an ε, also from words that recur and by the network, which is fitted anew for it."""
+        found = self.trial(epsilon)
+        if epsilon in self._deepened:
+            return found
+        made, told = self._make(epsilon), f"attacking in depth at ε = {epsilon:g}"
+
+        def part(start: float, end: float) -> Watch:
+            return within(lambda _, share: watch(told, share), start, end)
+
+        attacks = () if self.is_fast else (self._network(made, part(0.1, 1.0)),)
+        repeats = self._repeats(made, part(0.0, 1.0 if self.is_fast else 0.1))
+        self._trials[epsilon] = replace(found, attacks=(*found.attacks, *attacks), repeats=repeats)
+        self._deepened.add(epsilon)
+        return self._trials[epsilon]
+
+    def _try(self, epsilon: float, watch: Watch) -> Trial:
+        made = self._make(epsilon)
+        told = f"attacking at ε = {epsilon:g}"
+
+        def part(start: float, end: float) -> Watch:
+            return within(lambda _, share: watch(told, share), start, end)
+
+        sentences = self._sentences(made, part(0.0, 0.5))
+        utility, score = self._reading(made, part(0.5, 1.0))
+        floor, found = self._floor.stretches, sentences.stretches
+        attacks = [
+            Attack(name, right, before.value, gain_within(found[:, place], floor[:, place], found[:, 0]))
+            for name, right, before, place in (
+                (ALONE, sentences.alone, self._floor.alone, 1),
+                (RECORDS, sentences.in_context, self._floor.in_context, 2),
+            )
+        ]
+        watch(told, 1.0)
+        return Trial(epsilon, sentences.kept, tuple(attacks), None, utility, score)
+
+    def _entropy(self) -> Entropy:
+        return Entropy(self._seed)
+
+    @cached_property
+    def _prior(self) -> Prior:
+        return Prior.of(self._known, self._space, _SUSPECTS)
+
+    @cached_property
+    def _model(self) -> NgramModel:
+        return NgramModel(self._known, len(self._space))
+
+    def _sentences(self, made: Mechanism[Any], watch: Watch) -> SentenceAttack:
+        return attack_sentences(
+            made, self._hidden, self._model, self._prior, tokens=_TARGETS, entropy=self._entropy(), watch=watch
+        )
+
+    @cached_property
+    def faintest(self) -> float:
+        """The ε of a release that says as good as nothing."""
+        return max(_FAINT, smallest_accepted(self._make, 1.0 if _accepts(self._make, 1.0) else 100.0))
+
+    @cached_property
+    def _floor(self) -> SentenceAttack:
+        """What is guessed right without the draws."""
+        return self._sentences(self._make(self.faintest), ignore)
+
+    @property
+    def floor(self) -> float:
+        """The share of the veiled words that attackers guess without the draws."""
+        return max(self._floor.alone.value, self._floor.in_context.value)
+
+    def _repeats(self, made: Mechanism[Any], watch: Watch) -> Estimate | None:
+        groups = self._by_person or self._groups
+        texts = [text for group in groups for text in group]
+        owners = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        words = self._words(texts).grouped(owners)
+        if not len(words.targets):
+            return None
+        found = attack_repeats(
+            made, words, self._prior, times=_TIMES, tokens=_AGAIN, entropy=self._entropy(), watch=watch
+        )
+        if not found.names:
+            return None
+        return found.names[0].found if self._once else found.linked
+
+    # ------------------------------------------------------------------------------------------------ in context
+
+    def _network(self, made: Mechanism[Any], watch: Watch) -> Attack:
+        found = attack_context(
+            made, self._texts[:_NETWORK], select=self._select, tokens=_TARGETS, entropy=self._entropy(), watch=watch
+        )
+        # What it would guess without the draws is not known. It is at least what is guessed without context.
+        floor = self._floor.alone.value
+        return Attack(CONTEXT, found.in_context, floor, gain_over(found.in_context, floor))
+
+    # ------------------------------------------------------------------------------------------------ what is kept
+
+    @cached_property
+    def _to_read(self) -> int:
+        """How many records are read."""
+        words = np.cumsum([len(text) / 6 for text in self._documents])
+        return max(_LEAST, min(len(words), int(np.searchsorted(words, _READ))))
+
+    @cached_property
+    def _documents(self) -> list[str]:
+        """The beginning of each record, since many short texts tell more than a few long ones."""
+        return ["\n".join(group)[:_LONGEST] for group in self._groups]
+
+    def _reading(self, made: Mechanism[Any], watch: Watch) -> tuple[Estimate | None, Estimate | None]:
+        if not isinstance(self._space, PointSpace):
+            return None, None
+        read, nothing, clean = self._read(made, watch), self._nothing, self._clean
+        utility = _share_of_way(_likeness(read, clean), _likeness(nothing, clean))
+        labels = [record.label for record in self._records[: self._to_read]]
+        if None in labels or len(set(labels)) < 2:
+            return utility, None
+        scores = [_scores(vectors, [str(label) for label in labels]) for vectors in (read, nothing, clean)]
+        return utility, _share_of_scores(*scores)
+
+    def _read(self, made: Mechanism[Any], watch: Watch = ignore) -> NDArray[np.float64]:
+        """Return the vectors of the records after they were veiled and read."""
+        veil = Veil(made, select=self._select, seed=self._seed, unproven=True)
+        veiled = [release.text for release in veil.many(self._documents[: self._to_read])]
+        reader = Reader(made, kind="population", select=self._select)
+        return reader.fit_transform(veiled, watch=watch).astype(np.float64)
+
+    @cached_property
+    def _nothing(self) -> NDArray[np.float64]:
+        return self._read(self._make(self.faintest))
+
+    @cached_property
+    def _clean(self) -> NDArray[np.float64]:
+        """Return the mean vector of the words of each record."""
+        space = self._space
+        assert isinstance(space, PointSpace)  # noqa: S101 - seen to by the caller
+        words = self._words(self._documents[: self._to_read])
+        known = words.ids >= 0
+        ones = np.ones(int(known.sum()))
+        counted = scipy.sparse.csr_array(
+            (ones, (words.text[known], words.ids[known])), shape=(self._to_read, len(space))
+        )
+        used = np.flatnonzero(np.bincount(words.ids[known], minlength=len(space)))
+        sums = counted[:, used] @ space.points(used).astype(np.float64)
+        return np.asarray(sums / np.maximum(1.0, counted.sum(axis=1))[:, None])
+
+
+def _accepts(make: Callable[[float], Any], epsilon: float) -> bool:
+    try:
+        make(epsilon)
+    except ValueError:
+        return False
+    return True
+
+
+def _likeness(read: NDArray[np.float64], clean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cosine between what was read of each text and its clean vector, each from the mean of all."""
+    ours, theirs = read - read.mean(axis=0), clean - clean.mean(axis=0)
+    lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
+    return np.asarray((ours * theirs).sum(axis=1) / np.maximum(lengths, 1e-12))
+
+
+def _share_of_way(found: NDArray[np.float64], nothing: NDArray[np.float64]) -> Estimate:
+    """Return how far the mean likeness is on the way from nothing to clean text, where it is 1."""
+    start = float(nothing.mean())
+    return _moved(Estimate.mean(found), lambda end: (end - start) / max(1e-9, 1.0 - start))
+
+
+def _moved(figure: Estimate, scale: Callable[[float], float]) -> Estimate:
+    """Return a figure on another scale."""
+    return Estimate(scale(figure.value), scale(figure.low), scale(figure.high), figure.n)
+
+
+def _scores(vectors: NDArray[np.float64], labels: Sequence[str]) -> NDArray[np.bool_]:
+    """Return for each text whether its label is told right by a model that was fitted on other texts."""
+    needs("sklearn", "tasks", "a score by label")
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - an extra
+    from sklearn.model_selection import KFold, cross_val_predict  # noqa: PLC0415
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
+    folds = KFold(_FOLDS, shuffle=True, random_state=0)
+    told = cross_val_predict(model, vectors, np.array(labels, dtype=object).astype(str), cv=folds)
+    return np.asarray(told == np.array(labels))
+
+
+def _share_of_scores(read: NDArray[np.bool_], nothing: NDArray[np.bool_], clean: NDArray[np.bool_]) -> Estimate | None:
+    """Return how far the score is on the way from nothing to clean text; None where clean text tells nothing."""
+    start, end = float(nothing.mean()), float(clean.mean())
+    if end - start < max(_TELLS, 2.0 * math.sqrt(2.0 * end * (1.0 - end) / len(clean))):
+        return None
+    return _moved(Estimate.share(int(read.sum()), len(read)), lambda value: (value - start) / (end - start))

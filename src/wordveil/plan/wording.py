@@ -1,0 +1,43 @@
+"""What a plan found, in sentences."""
+
+from __future__ import annotations
+
+from wordveil.plan.release import ReleasePlan
+from wordveil.stats import Estimate
+
+__all__ = ["attackers", "headline"]
+
+
+def headline(plan: ReleasePlan) -> str:
+    """Say in a sentence or two what to do."""
+    trial, epsilon = plan.chosen, plan.recommendation.epsilon
+    if trial is None or epsilon is None:
+        reasons = len(plan.recommendation.of("stop"))
+        return f"Do not release this as it is, for {'this reason' if reasons == 1 else f'these {reasons} reasons'}."
+    attack = trial.strongest
+    told = (
+        f"Release at ε = {epsilon:g}. The strongest attacker that was tried ({attack.attacker}) guesses "
+        f"{_share(attack.right)} of the veiled words, and {attack.floor:.1%} without the draws; these give away "
+        f"{_share(trial.gain)} of the others."
+    )
+    if trial.utility is not None:
+        told += f" A reader keeps {max(0.0, trial.utility.value):.0%} of the way from no words to clean text"
+        told += "." if trial.score is None else f", and {max(0.0, trial.score.value):.0%} of what tells the label."
+    return told
+
+
+def attackers(plan: ReleasePlan) -> str:
+    """Say who the attackers are, and what limits them."""
+    told = (
+        f"All attackers know the mechanism. Of the sampled records, {plan.known:,} serve as what attackers may know in "
+        f"clear (a leak, the macros of a help desk), and {plan.attacked:,} are attacked. "
+        "“Gained” is about the words that they cannot guess without the draws, and “utility” about how near the texts, "
+        "as an analyst reads them, are to clean ones: 0 as if no word were there, 1 for clean text."
+    )
+    if plan.is_fast:
+        return f"{told} The network was left out."
+    return f"{told} The network is fitted on the release alone, at the ε to choose from only."
+
+
+def _share(figure: Estimate) -> str:
+    return f"{100 * figure.value:.1f}% ({100 * figure.low:.1f}–{100 * figure.high:.1f})"

@@ -1,0 +1,101 @@
+"""Which characters spell, where a sentence begins, and which words are written as a function word is.
+
+A function word may be left alone only where it is written as one: in plain small letters, or with a first capital where
+a sentence or a line begins, and not joined to other words as the parts of an address, a path or a name in code are.
+Otherwise it may be a name (Dear Will), initials (A. Smith), an acronym (US, IT, WHO) or part of an identifier, and is
+veiled like any other word. Only its own spelling and the characters around it decide, all of which a release shows
+where the word is left alone, so that a reader of the release can apply the same rule.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+import regex
+
+__all__ = ["INSIDE", "SPELLS", "starts_sentence", "written_plainly"]
+
+#: Everything that can spell, for a class of a regular expression: letters and digits, also turned, combining, outlined,
+#: as radicals, in brackets, circles, squares or Braille, as the halves of flags, letters of private fonts, invisible
+#: tags, and whatever is too new or too broken to be known. Signs for one thing (№, ℃, ™) are symbols.
+SPELLS = (
+    r"\p{Alphabetic}\p{N}\p{Co}\p{Cn}\p{Cs}\u1DCA\u2129\u213A\u2141-\u2144\u218A\u218B\uA8E0-\uA8F1"
+    r"\u249C-\u24B5\u2800-\u28FF\u2E80-\u2FD5\u3190-\u319F\u3200-\u33FF\U00011366-\U00011374"
+    r"\U0001CCD6-\U0001CCF9\U0001F100-\U0001F1FF\U0001F200-\U0001F251\U000E0000-\U000E007F"
+)
+#: The same with what does not split a word: marks and joiners.
+INSIDE = SPELLS + r"\p{M}\p{Cf}"
+
+# Matched from the end of the gap backwards, where the next character decides each step: forwards, a long run of
+# dots or line breaks would be tried again from each of them.
+_SENTENCE_END = regex.compile(
+    r"(?r)[.!?…。！？][\p{Pe}\p{Pf}\p{Po}\"']*\s+[\p{Ps}\p{Pi}\"'¿¡]*$|\n\s*\n\s*[\p{Ps}\p{Pi}\"']*$"
+)
+_CACHED_LENGTH = 64
+
+# Between two words without a space: what prose puts there. Anything else joins them, as in an address or in code.
+_PROSE = frozenset(",;!?…—–\"“”„«»‘’'‚‹›")
+_BEFORE, _AFTER = frozenset("@#$~/\\_=&%^|+<{`-"), frozenset("@/\\_=|`~>}-")
+# Function words that are given names as well, also where a sentence begins.
+_NAMES = frozenset(("will", "may"))
+
+
+def starts_sentence(gap: str) -> bool:
+    """Whether a sentence begins after what lies between two words, judged by punctuation alone."""
+    return _short_gap(gap) if len(gap) <= _CACHED_LENGTH else _SENTENCE_END.search(gap) is not None
+
+
+@lru_cache(maxsize=4096)
+def _short_gap(gap: str) -> bool:
+    return _SENTENCE_END.search(gap) is not None
+
+
+def written_plainly(word: str, before: str, after: str, *, first: bool = False, last: bool = False) -> bool:
+    """Whether a word is written as a function word is, so that it may be left alone if it is spelt like one.
+
+    Parameters
+    ----------
+    word : str
+        The word.
+    before, after : str
+        What lies between it and the words around it.
+    first, last : bool
+        Whether it comes first in its text, or right after markup; whether it comes last.
+
+    Examples
+    --------
+    >>> [written_plainly(word, " ", " ") for word in ("all", "ALL", "Will", "I", "aLl")]
+    [True, False, False, True, False]
+    >>> written_plainly("The", ". ", " "), written_plainly("will", "", "@")
+    (True, False)
+    """
+    if len(before) + len(after) + len(word) <= _CACHED_LENGTH:
+        return _short_form(word, before, after, first, last)
+    return _form(word, before, after, first, last)
+
+
+def _form(word: str, before: str, after: str, first: bool, last: bool) -> bool:
+    if not word.isascii() and unicodedata.normalize("NFKC", word) != word:
+        return False
+    if len(word) == 1 and after[:1] == ".":
+        return False  # an initial
+    if word != "I" and word != word.lower():
+        starts = first or "\n" in before or starts_sentence(before)
+        if not starts or word[1:] != word[1:].lower() or word.lower() in _NAMES:
+            return False
+    return not (_joins(before, first, before[-1:], _BEFORE) or _joins(after, last, after[:1], _AFTER))
+
+
+_short_form = lru_cache(maxsize=1 << 15)(_form)
+
+
+def _joins(gap: str, outside: bool, nearest: str, signs: frozenset[str]) -> bool:
+    """Whether what lies beside a word joins it to another, or is a sign that names begin or end with."""
+    if not gap or gap.isspace():
+        return False
+    if nearest in signs:
+        return True
+    if outside or any(map(str.isspace, gap)):
+        return False
+    return not _PROSE.issuperset(gap.replace("...", "").replace("..", ""))

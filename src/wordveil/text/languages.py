@@ -1,0 +1,143 @@
+"""The function words of languages, and by them the language of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import regex
+
+from wordveil.errors import OptionError
+from wordveil.text.tokens import tokenise
+
+__all__ = [
+    "Language",
+    "function_words",
+    "language_name",
+    "language_of",
+    "language_of_words",
+    "languages",
+    "stop_words",
+]
+
+_ENOUGH = 0.25  # of the words of English texts, tickets and tweets too, more than this are function words: .39 to .55
+_TELLING = 0.12  # of the words of texts in any language with a list, more than this are in it, and fewer in others'
+_FEWEST = 20  # words; fewer say nothing
+_MOST = 20_000
+_LISTED = 0.5  # of the function words of a language, that an embedding of it has at least
+_WITHOUT = {"he"}  # whose lists agree on no word
+_LETTER = regex.compile(r"\p{L}")
+_LATIN = regex.compile(r"\p{Latin}")
+
+
+@lru_cache(maxsize=1)
+def stop_words() -> frozenset[str]:
+    """Return the English function words that the selection ``content`` leaves alone."""
+    listed = Path(__file__).parent.parent / "data" / "stopwords-english.txt"
+    return frozenset(listed.read_text(encoding="utf-8").split())
+
+
+@lru_cache(maxsize=1)
+def languages() -> tuple[str, ...]:
+    """Return the codes (ISO 639-1) of the languages whose function words are known."""
+    import stop_words as second  # noqa: PLC0415 - rarely needed
+    import stopwordsiso  # noqa: PLC0415
+
+    both = set(stopwordsiso.langs()) & set(second.LANGUAGE_MAPPING)
+    return tuple(sorted({"en", *(both - _WITHOUT)}))
+
+
+@lru_cache(maxsize=8)
+def function_words(language: str) -> frozenset[str]:
+    """Return the function words of a language, in lower case.
+
+    English has a list of its own. For others a word counts if the lists of two packages (stopwordsiso and stop-words)
+    both name it: either alone has words such as *war* and *money* among them, and what is on the list is released as it
+    is.
+
+    Examples
+    --------
+    >>> "aber" in function_words("de"), "brief" in function_words("de")
+    (True, False)
+    """
+    if language == "en":
+        return stop_words()
+    if language not in languages():
+        raise OptionError(
+            f"there is no list of function words for the language {language!r}, only for: {', '.join(languages())}; "
+            "give a list in `stop_words`, or set `select` to all."
+        )
+    import stop_words as second  # noqa: PLC0415 - rarely needed
+    import stopwordsiso  # noqa: PLC0415
+
+    both = {word.lower() for word in stopwordsiso.stopwords(language)}
+    both &= {word.lower() for word in second.get_stop_words(language)}
+    # A list is looked up word by word, as texts are cut up: "d'" and "aujourd'hui" are not one word there.
+    cut = (tokenise(word, apart=()).keys for word in both)
+    return frozenset(keys[0] for keys in cut if len(keys) == 1 and not keys[0].isdigit())
+
+
+class Language(NamedTuple):
+    """What language texts are in: a code, "" if that cannot be said, and what share of the words told it."""
+
+    name: str
+    share: float
+
+
+def language_of(texts: Iterable[str]) -> Language:
+    """Say what language texts are in, by their function words.
+
+    Function words make up about half of running text and are in few languages' lists at once, so a few short texts
+    are enough. Texts without any (names, codes, lists of products) have no language that could be told, and neither
+    have texts in a script other than Latin whose language has no list: these are "?".
+
+    Examples
+    --------
+    >>> language_of(["The parcel was not there when I came home, and nobody could tell me where it had gone."] * 2).name
+    'en'
+    >>> language_of(["Das Paket war nicht da, als ich kam, und niemand konnte mir sagen, wo es ist."] * 2).name
+    'de'
+    """
+    keys: list[str] = []
+    latin = letters = 0
+    for text in texts:
+        keys += islice(tokenise(text, apart=()).keys, _MOST - len(keys))
+        letters += len(_LETTER.findall(text[:_MOST]))
+        latin += len(_LATIN.findall(text[:_MOST]))
+        if len(keys) >= _MOST:
+            break
+    words = [key for key in keys if not key.isdigit()]
+    is_foreign = letters >= _FEWEST and latin < letters / 2
+    if len(words) < _FEWEST and not is_foreign:
+        return Language("", 0.0)
+    english = _share(words, stop_words())
+    if english >= _ENOUGH:
+        return Language("en", english)
+    share, name = max((_share(words, function_words(one)), one) for one in languages())
+    if share >= _TELLING and share > 2 * english:
+        return Language(name, share)
+    return Language("?", 0.0) if is_foreign else Language("", 0.0)
+
+
+def language_of_words(words: Container[str]) -> str:
+    """Return the language of the vocabulary of an embedding, "" if that cannot be told.
+
+    It is the one most of whose function words the vocabulary has.
+    """
+    lists = ((function_words(one), one) for one in languages())
+    share, name = max((sum(word in words for word in listed) / len(listed), one) for listed, one in lists)
+    return name if share >= _LISTED else ""
+
+
+def language_name(language: str) -> str:
+    """Return what a language is called in English."""
+    import stop_words as second  # noqa: PLC0415 - rarely needed
+
+    return "in another script" if language == "?" else str(second.LANGUAGE_MAPPING.get(language, language)).capitalize()
+
+
+def _share(words: list[str], listed: frozenset[str]) -> float:
+    return sum(word in listed for word in words) / max(1, len(words))

@@ -1,0 +1,224 @@
+"""Draw once: equal words of one scope get one draw, so that its loss counts once however often the word comes.
+
+A scope is a record, a person or a file. In a record, which is veiled in one piece, equal words are gathered and share
+their draw. A person's records may lie anywhere, in other batches, worker processes or machines, or behind a crash; and
+to remember what was drawn for whom would take memory without bound. So there the randomness of a draw follows from a
+secret of the job, the scope and the word, by a keyed hash: whoever has the secret makes the same draw again. What is
+remembered saves time and nothing else. See docs/guarantees.md, "Draw once", for what is promised, and the proof.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms import Mechanism
+from wordveil.errors import InputError, OptionError
+from wordveil.noise import Entropy, KeyedEntropy
+from wordveil.text.replacing import OutsideWords, random_digits
+
+__all__ = ["SCOPES", "Once", "Shared"]
+
+#: In what equal words may be drawn once.
+SCOPES = ("record", "person", "file")
+
+_BYTES = 32  # of the secret
+_PURPOSE = b"wordveil once"  # so that no other use of the hash gives the same
+_REMEMBERED = 1 << 18  # draws, then all are forgotten
+
+Word = TypeVar("Word", str, tuple[str, str])
+Drawn = TypeVar("Drawn")
+
+
+class Shared(NamedTuple):
+    """Draws for some words, equal ones of one scope alike."""
+
+    ids: NDArray[np.int64]
+    is_first: NDArray[np.bool_]  # whether each is the first of its scope, here, for its word
+
+
+class Once:
+    """Has equal words of one scope drawn once.
+
+    Parameters
+    ----------
+    scope : {"record", "person", "file"}
+        What a scope is: one record; all records with the same `Document.scope`, whichever batch, process or machine
+        they come to; or, unless a scope is given, all.
+    seed : int, optional
+        Makes the secret of a scope wider than a record reproducible, for experiments. Otherwise it is fresh.
+
+    Attributes
+    ----------
+    scope : str
+        What a scope is.
+    is_seeded : bool
+        Whether a seed was given, so that nothing is promised.
+    secret : bytes
+        What the draws of scopes wider than a record follow from. Whoever has it and the release can find the words, so
+        it must be kept like the text, and forgotten when the last record is veiled. A copy in another process has the
+        same one.
+    """
+
+    def __init__(self, scope: str, *, seed: int | None = None) -> None:
+        if scope not in SCOPES:
+            raise OptionError(f"once cannot be {scope!r}; choose one of {', '.join(SCOPES)}, or leave it out.")
+        self.scope = scope
+        self.is_seeded = seed is not None
+        self.secret = secrets.token_bytes(_BYTES) if seed is None else _from_seed(seed)
+        self._remembered: dict[bytes, int] = {}
+
+    def __repr__(self) -> str:
+        return f"<Once: a {self.scope}>"  # never the secret
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_remembered": {}}
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether draws follow from the secret, which they do beyond a record."""
+        return self.scope != "record"
+
+    def go_on_with(self, secret: bytes) -> None:
+        """Take the secret with which a job was begun."""
+        self.secret, self._remembered = secret, {}
+
+    def check(self, scope: Hashable) -> None:
+        """Refuse a text that does not say whose it is where that is needed."""
+        if scope is None and self.scope == "person":
+            raise InputError("once='person' needs the scope of every text: who it is by or about.")
+
+    def groups(self, scopes: Sequence[Hashable]) -> list[int]:
+        """Return numbers of the scopes of texts, equal ones alike; without one, a text is a record of its own."""
+        numbers: dict[Hashable, int] = {}
+        apart = self.scope == "record"
+        return [
+            numbers.setdefault((place,) if scope is None and apart else ("", scope), len(numbers))
+            for place, scope in enumerate(scopes)
+        ]
+
+    def digests(self, scopes: Sequence[Hashable]) -> list[bytes]:
+        """Return for each text what stands for its scope, from which it cannot be found without the secret."""
+        if not self.is_keyed:
+            return [b""] * len(scopes)
+        return [self._hash(b"scope", "" if scope is None else str(scope)) for scope in scopes]
+
+    def words(
+        self,
+        mechanism: Mechanism[Any],
+        ids: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        digests: Sequence[bytes],
+        entropy: Entropy,
+    ) -> Shared:
+        """Draw for words, each of the scope of this number and digest."""
+        _, first, place = np.unique(groups * len(mechanism.space) + ids, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # as they come, so that a seed draws the same as it would without a scope
+        first, place = first[order], np.argsort(order)[place]
+        is_first = np.zeros(len(ids), dtype=np.bool_)
+        is_first[first] = True
+        if not self.is_keyed:
+            return Shared(mechanism.draw(ids[first], entropy)[place], is_first)
+        different = zip(groups[first].tolist(), ids[first].tolist(), strict=True)
+        keys = [self._hash(b"word" + digests[group], str(word)) for group, word in different]
+        known = np.array([self._remembered.get(key[-16:], -1) for key in keys], dtype=np.int64)
+        new = np.flatnonzero(known < 0)
+        if new.size:
+            known[new] = mechanism.draw_each(ids[first][new], [keys[number] for number in new.tolist()])
+            if len(self._remembered) + len(new) > _REMEMBERED:
+                self._remembered.clear()  # it costs time to draw them again, and nothing else
+            self._remembered.update((keys[number][-16:], int(known[number])) for number in new[:_REMEMBERED].tolist())
+        return Shared(known[place], is_first)
+
+    def outside(
+        self,
+        mechanism: Mechanism[Any],
+        source: OutsideWords,
+        keys: Sequence[str],
+        groups: Sequence[int],
+        digests: Sequence[bytes],
+        entropy: Entropy,
+    ) -> NDArray[np.int64]:
+        """Draw for words outside the vocabulary, known by their keys: as `mechanism` does for a random word."""
+        pairs = list(zip(groups, keys, strict=True))
+        different = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+        if self.is_keyed:
+            # The stand-in follows from one hash and its draw from another, both of the word's scope and key.
+            seeds = [self._hash(b"outside" + digests[group], key) for group, key in different]
+            taken = np.concatenate([source.draw(1, KeyedEntropy(seed)) for seed in seeds])
+            drawn = mechanism.draw_each(taken, [self._hash(b"drawn" + digests[group], key) for group, key in different])
+        else:
+            drawn = mechanism.draw(source.draw(len(different), entropy), entropy)
+        return np.asarray(drawn[[different[pair] for pair in pairs]])
+
+    def values(
+        self,
+        move: Callable[[Sequence[tuple[str, str]], Entropy], list[str | None]],
+        values: Sequence[tuple[str, str]],
+        groups: Sequence[int],
+        digests: Sequence[bytes],
+        entropy: Entropy,
+    ) -> list[str | None]:
+        """Move values, each given with its kind; those that are written alike are moved together."""
+        different = list(dict.fromkeys(zip(groups, values, strict=True)))
+
+        def fresh(_: int) -> list[str | None]:
+            return move([value for _, value in different], entropy)
+
+        def again(seed: bytes, value: tuple[str, str]) -> str | None:
+            return move([value], KeyedEntropy(seed))[0]
+
+        return self._alike(b"value", values, groups, digests, fresh, again)
+
+    def numbers(
+        self, words: Sequence[str], groups: Sequence[int], digests: Sequence[bytes], entropy: Entropy
+    ) -> list[str]:
+        """Draw digits for numbers."""
+        # In a record too each number has its own length, so they are drawn in the order in which they first come.
+        lengths = {pair: len(pair[1]) for pair in zip(groups, words, strict=True)}
+
+        def fresh(_: int) -> list[str]:
+            return random_digits(list(lengths.values()), entropy)
+
+        def again(seed: bytes, word: str) -> str:
+            return random_digits([len(word)], KeyedEntropy(seed))[0]
+
+        return self._alike(b"number", words, groups, digests, fresh, again)
+
+    def _alike(
+        self,
+        kind: bytes,
+        words: Sequence[Word],
+        groups: Sequence[int],
+        digests: Sequence[bytes],
+        fresh: Callable[[int], list[Drawn]],
+        again: Callable[[bytes, Word], Drawn],
+    ) -> list[Drawn]:
+        """Give equal words of one scope the same: of so many fresh draws, or the draw that follows from a seed."""
+        pairs = list(zip(groups, words, strict=True))
+        different = list(dict.fromkeys(pairs))
+        if self.is_keyed:
+            drawn = [again(self._hash(kind + digests[group], _told(word)), word) for group, word in different]
+        else:
+            drawn = fresh(len(different))
+        of_pair = dict(zip(different, drawn, strict=True))
+        return [of_pair[pair] for pair in pairs]
+
+    def _hash(self, kind: bytes, text: str) -> bytes:
+        """Return 64 bytes that are as good as random to those without the secret, the same for the same things."""
+        # Kinds begin differently, and a digest has a fixed length, so that no two things are written alike.
+        told = kind + b"\0" + text.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(told, key=self.secret, person=_PURPOSE).digest()
+
+
+def _told(word: str | tuple[str, str]) -> str:
+    return word if isinstance(word, str) else " ".join(word)  # the first, a kind, has no spaces
+
+
+def _from_seed(seed: int) -> bytes:
+    return hashlib.blake2b(str(seed).encode(), digest_size=_BYTES, person=_PURPOSE).digest()

@@ -1,0 +1,79 @@
+"""What a careful person would say before a release goes out: where its promise holds and still protects little.
+
+Each of these is a warning and nothing else: the promise stands as it is, and so does the report. They are made in one
+place, so that every way in (Python, the command, Spark) says the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from wordveil._mechanisms import Mechanism
+from wordveil.noise import Entropy
+from wordveil.text.release import Counts
+from wordveil.text.replacing import OutsideWords
+
+if TYPE_CHECKING:
+    from wordveil.text.veil import Veil
+
+__all__ = ["KEEPS_ALL", "kept_share", "remarks", "told_before"]
+
+#: Where this share of the words comes out as it went in, the release is the text, and there is nothing to promise.
+KEEPS_ALL = 0.99
+_KEEPS_MANY = 0.5  # more than half: whoever reads a word as it stands is more often right than wrong
+_KNOWS_FEW, _KNOWS_FEWER = 0.8, 0.5  # shares of the words to veil that the space knows
+_TRIED = 400  # draws that tell which share is kept, to within a few per cent
+
+_KEPT: WeakKeyDictionary[Mechanism[Any], float] = WeakKeyDictionary()
+
+
+def kept_share(mechanism: Mechanism[Any]) -> float:
+    """Return about which share of the veiled words of ordinary text comes out as it went in.
+
+    Counted on a few hundred draws for content words as frequent as in ordinary text, the same every time: no text has
+    a part in it.
+    """
+    if len(mechanism.space) == 1:
+        return 0.0  # whatever is asked, the answer is the same
+    if mechanism not in _KEPT:
+        ids = OutsideWords(mechanism.space).typical(_TRIED)
+        _KEPT[mechanism] = float((mechanism.draw(ids, Entropy(0)) == ids).mean())
+    return _KEPT[mechanism]
+
+
+def told_before(veil: Veil) -> list[str]:
+    """Say what is known to be wrong before anything is veiled."""
+    kept = kept_share(veil.mechanism)
+    if kept <= _KEEPS_MANY:
+        return []
+    return [
+        f"At ε = {veil.mechanism.epsilon:g} about {kept:.0%} of the veiled words come out as they went in, so an "
+        f"attacker who takes every word as it stands is right for about {kept:.0%} of them, and others do better. "
+        "Choose a smaller ε."
+    ]
+
+
+def remarks(veil: Veil, counts: Counts) -> list[str]:
+    """Say what is wrong with a release, given what became of its words."""
+    said = told_before(veil)
+    if not counts.words:
+        return [*said, "There was no word to veil: check that this is the column or file that you meant."]
+    if not counts.veiled:
+        return [
+            *said,
+            f"None of the {counts.words:,} words was veiled, so the text was released as it is: check the selection "
+            f"({veil.selection.kind}).",
+        ]
+    if counts.words == counts.numbers + counts.identifiers:  # a column of ids: the one with the text was meant
+        said.append(
+            "There were numbers and identifiers only, no words: check that this is the column or file that you meant."
+        )
+    coverage = counts.coverage
+    if coverage is not None and coverage < _KNOWS_FEW:
+        much = "most" if coverage < _KNOWS_FEWER else "many"
+        said.append(
+            f"The space knows only {coverage:.0%} of the words to veil, so {much} of them were not drawn near their "
+            "meaning: check the column, its language and the space."
+        )
+    return said

@@ -1,0 +1,295 @@
+"""Measures what attackers get on bundled prose: ``python tools/build_attackers.py [OPTIONS] [CURVE …]``.
+
+The curves come with the package (``src/wordveil/data/attackers.json``). Wherever wordveil shows a person how often a
+word is guessed, it shows the strongest attacker of these. A curve is named by its mechanism (``graph``: on every space)
+or with its space (``glove-50k:graph``); without a name every mechanism of the registry that promises something is
+measured, with its usual options, on every bundled space that it takes.
+
+At each ε three things are measured: how many words of the State of the Union addresses that come with the package are
+guessed by each attacker (`attack_context`), how many bits an output reveals, and how often a word is found that is
+drawn several times (`attack_repeats`). Only the first depends on the attackers, so ``--again`` measures just that anew,
+at the ε that the file has; do so whenever the network that reads is trained again.
+
+The tables of the documents that quote the curve of `graph` (`DOCUMENTS`) are written anew at the end; ``--documents``
+writes only these, in a second.
+
+The file is written after every ε, and ``--missing`` leaves out what it has, so it goes on where it was stopped. On two
+cores `graph` takes about a quarter of an hour and all curves some hours, most of it for noise;
+``--quick`` takes three ε and a tenth of the words, and writes only where ``--output`` says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import time
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordveil._mechanisms import MECHANISMS, Mechanism
+from wordveil._mechanisms.attackers import ALONE, CURVES, OnProse, named_curve
+from wordveil.attacks import Prior, attack_context, attack_repeats
+from wordveil.calibration import Effort, Maker, Meter, maker, meter_for, span_of
+from wordveil.calibration.search import smallest_accepted
+from wordveil.errors import WordveilError
+from wordveil.guarantee import Notion
+from wordveil.noise import Entropy
+from wordveil.rounding import percent, round_up
+from wordveil.spaces import load_space
+from wordveil.stats import Estimate
+
+SPACES = ("glove-50k", "wordnet-poincare")
+PROSE = Path(__file__).parent.parent / "src" / "wordveil" / "data" / "sotu" / "addresses.csv"
+ON = "three State of the Union addresses"
+_IN_CONTEXT = "an attacker who reads words in context with"
+#: Who is tried. `alone` comes with each of the others, by what a reader without context knows.
+ATTACKERS = {
+    "alone": {"attacker": ALONE, "uses_context": False},
+    "trigram": {"attacker": f"{_IN_CONTEXT} an English trigram model", "uses_context": True},
+    "context": {"attacker": f"{_IN_CONTEXT} a small network", "uses_context": True},
+    "smollm2": {"attacker": f"{_IN_CONTEXT} the language model SmolLM2", "uses_context": True},
+}
+#: How each is played: the arguments of `attack_context`. `population` is no attacker of its own, but sharpens `alone`.
+PLAYED: dict[str, dict[str, Any]] = {
+    "population": {"kind": "population"},
+    "trigram": {"kind": "language", "model": "trigram"},
+    "context": {"kind": "context"},
+    "smollm2": {"kind": "language", "model": "smollm2", "tokens": 1000},  # a hundred times as slow as trigrams
+}
+USUAL = ("population", "trigram", "context")
+#: The ε of the curves that the documents quote: what is quoted is measured, not interpolated.
+QUOTED = {("glove-50k", "graph"): (4.0, 6.0, 2.0, 8.0, 3.0, 5.0, 1.0, 10.0, 13.0, 18.0)}
+#: The ε of README, demo and examples, and what quotes the curve of the default mechanism.
+EXAMPLES = 4.0
+DOCUMENTS = [Path(__file__).parent.parent / name for name in ("README.md", "docs/choosing-epsilon.md")]
+POINTS, SENTENCES, WORDS, NAMES, SEED = 10, 4, 10_000, 1000, 1
+
+
+def main() -> None:
+    """Measure the curves that are named, or all, and write each into the file when it is done."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("curve", nargs="*", help="MECHANISM or SPACE:MECHANISM; all if none is named")
+    parser.add_argument(
+        "--attacker", action="append", choices=PLAYED,
+        help=f"whom to try; may be repeated. If not given: {', '.join(USUAL)}. context needs the extra gpu, trigram "
+        "the extra of that name, smollm2 the extra lm",
+    )  # fmt: skip
+    parser.add_argument("--missing", action="store_true", help="only the curves that the file does not have yet")
+    parser.add_argument("--again", action="store_true", help="only the attackers, at the ε that the file has")
+    parser.add_argument("--words", type=int, default=WORDS, help="about how many veiled words each attacker looks for")
+    parser.add_argument("--quick", action="store_true", help="three ε and a tenth of the words, to try it out")
+    parser.add_argument("--output", type=Path, default=CURVES, help="the file to write; by default that of the package")
+    parser.add_argument("--documents", action="store_true", help="only write the tables of the documents")
+    asked = parser.parse_args()
+    if asked.documents:
+        write_documents()
+        return
+    if asked.quick and asked.output == CURVES:
+        parser.error("--quick needs --output: curves measured in a hurry do not go into the package")
+    makers = dict(_makers())
+    unknown = [one for one in asked.curve if not any(one in (name, f"{space}:{name}") for space, name in makers)]
+    if unknown:
+        parser.error(f"there is no curve {unknown[0]}; choose among {', '.join(':'.join(one) for one in makers)}")
+    for (space, name), make in makers.items():
+        if asked.curve and name not in asked.curve and f"{space}:{name}" not in asked.curve:
+            continue
+        old = _read(asked.output)["curves"].get(space, {}).get(name, {"points": []})
+        started = time.process_time()
+        for curve in measured(make, space, asked.attacker or list(USUAL), old["points"], asked):
+            known = _read(asked.output)
+            known["curves"].setdefault(space, {})[name] = curve
+            _write(asked.output, known, list(makers))
+        print(f"{space}:{name}: {time.process_time() - started:.0f} s of processor time", flush=True)
+    if asked.output == CURVES:
+        write_documents()
+
+
+def _makers() -> Iterable[tuple[tuple[str, str], Maker]]:
+    """Return what makes each mechanism that promises something, on each space that it takes."""
+    for space in SPACES:
+        opened = load_space(space)
+        for name in MECHANISMS:
+            make = maker(name, opened)
+            try:
+                made = meter_for(make, opened).probe
+            except WordveilError:  # it needs another kind of space
+                continue
+            if made.guarantee.notion is not Notion.NONE and not made.shortfall:
+                yield (space, name), make
+
+
+def measured(
+    make: Maker, space: str, played: list[str], old: list[dict[str, Any]], asked: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """Measure one curve, and return what there is of it after every ε.
+
+    What was there before stays where only what is missing is measured, and but for the attackers where only these are.
+    """
+    opened, texts = load_space(space), passages()[:: 10 if asked.quick else 1]
+    meter = meter_for(make, opened, Effort(words=500))
+    described, before = meter.probe.describe(), {point["epsilon"]: point for point in old}
+    curve = {
+        "options": described["options"],
+        "checksum": described["space"]["checksum"],
+        "words": len(opened),
+    }
+    if asked.again:
+        grid = list(before)
+    elif asked.quick:
+        grid = _grid(meter, 3)
+    else:
+        grid = list(QUOTED.get((space, meter.probe.name), ())) or _grid(meter, POINTS)
+    points = dict(before) if asked.again or asked.missing else {}
+    for epsilon in grid:
+        known = points.get(epsilon, {})
+        if known and not asked.again:
+            continue
+        mechanism = make(epsilon)
+        rest = {key: known[key] for key in ("stayed", "bits", "repeats") if key in known} or _apart(
+            mechanism, asked.quick
+        )
+        point = {
+            "epsilon": epsilon,
+            **rest,
+            **_attacked(mechanism, texts, played, asked.words, known.get("success", {})),
+        }
+        points[epsilon] = point
+        told = ", ".join(f"{name} {100 * row[0]:.1f}%" for name, row in point["success"].items())
+        print(f"  {mechanism.name}, ε = {epsilon:g}: {told}", flush=True)
+        yield {**curve, "points": [points[one] for one in sorted(points)]}
+
+
+def _grid(meter: Meter, count: int) -> list[float]:
+    """Return the ε to try: from where hardly a word stays, and context is all there is, to where nearly all do."""
+    span = span_of(meter)
+    lowest = max(span.low / 2.0, smallest_accepted(meter.make, span.low))
+    first, *others = (float(one) for one in np.geomspace(lowest, span.high, count))
+    return [round_up(first), *(float(f"{one:.2g}") for one in others)]
+
+
+def passages() -> list[str]:
+    """Return the addresses in passages of a few sentences."""
+    with PROSE.open(encoding="utf-8", newline="") as table:
+        rows = [(row["year"], row["text"]) for row in csv.DictReader(table)]
+    found = []
+    for _, address in groupby(rows, key=lambda row: row[0]):
+        sentences = [text for _, text in address]
+        found += [" ".join(sentences[start : start + SENTENCES]) for start in range(0, len(sentences), SENTENCES)]
+    return found
+
+
+def _attacked(
+    mechanism: Mechanism[Any], texts: list[str], played: list[str], words: int, success: dict[str, list[float]]
+) -> dict[str, Any]:
+    """Try some attackers; what is known of others stays."""
+    success = {name: row for name, row in success.items() if name != "alone"}
+    stayed: dict[float, list[float]] = {}
+    for name in played:
+        found = attack_context(mechanism, texts, entropy=Entropy(SEED), **{"tokens": words, **PLAYED[name]})
+        success["alone"] = max(success.get("alone", [0.0]), _row(found.alone))  # the one who is right most often
+        if name in ATTACKERS:
+            success[name] = _row(found.in_context)
+        stayed[found.in_context.value] = _row(found.stayed)
+    best = max(stayed)
+    is_strongest = best >= max(row[0] for row in success.values()) - 1e-4
+    ordered = {name: success[name] for name in ATTACKERS if name in success}
+    return {"success": ordered, **({"stayed": stayed[best]} if is_strongest else {})}
+
+
+def _apart(mechanism: Mechanism[Any], quick: bool) -> dict[str, Any]:
+    """Measure what does not depend on the texts: bits, where the law is exact, and repeated draws."""
+    law = mechanism.law()
+    bits = round(law.information(np.ones(len(mechanism.space))).value, 3) if law.exact else None
+    prior = Prior.named("frequency", mechanism.space, 2000 if quick else None, select="content")
+    found = attack_repeats(mechanism, None, prior, tokens=NAMES // 10 if quick else NAMES, entropy=Entropy(SEED))
+    return {"bits": bits, "repeats": {str(one.times): _row(one.found) for one in found.words}}
+
+
+def filled(text: str) -> str:
+    """Return a document with its tables written anew, from the curve that comes with the package."""
+    for name, table in (("summary", _summary), ("epsilons", _epsilons)):
+        begin, end = f"<!-- attackers, {name}: written by tools/build_attackers.py -->", "<!-- end of the table -->"
+        if begin in text:
+            before, _, rest = text.partition(begin)
+            text = f"{before}{begin}\n\n{table()}\n\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def write_documents() -> None:
+    """Write the tables of the documents anew."""
+    named_curve.cache_clear()
+    for path in DOCUMENTS:
+        path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _quoted(epsilon: float) -> OnProse:
+    curve = named_curve("glove-50k", "graph")
+    found = None if curve is None else curve.at(epsilon)
+    assert found is not None, "measure it first: python tools/build_attackers.py glove-50k:graph"
+    return found
+
+
+def _summary() -> str:
+    """Say what attackers get at the ε of the examples, a row for each."""
+    found = _quoted(EXAMPLES)
+    rows = [(figure.attacker, f"{figure.share()} of the veiled words") for figure in found.figures]
+    rows += [
+        (f"an attacker who has {times} draws of the same word, and no context", f"{percent(one.value)} of such words")
+        for times, one in found.repeats
+        if times in (2, 5, 10)
+    ]
+    lines = [f"| at ε = {EXAMPLES:g} | guesses |", "|---|---|", *(f"| {who} | {what} |" for who, what in rows)]
+    return "\n".join(lines)
+
+
+def _epsilons() -> str:
+    """Say what attackers get over ε, a row for each."""
+    curve = named_curve("glove-50k", "graph")
+    quoted = [_quoted(one) for one in (2.0, 3.0, 4.0, 5.0, 6.0, 8.0) if curve is not None and one in curve.epsilons]
+    has_context = any(figure.uses_context for figure in quoted[0].figures)
+    heads = ["ε", "one word at a time", *(["in context"] if has_context else []), "tells what stayed (AUC)", "bits"]
+    heads += [f"{times} draws" for times, _ in quoted[0].repeats if times > 1]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for one in quoted:
+        alone = next(figure for figure in one.figures if not figure.uses_context)
+        context = [figure for figure in one.figures if figure.uses_context][-1:]
+        cells = [f"{one.epsilon:g}", *(percent(figure.value) for figure in (alone, *context))]
+        cells.append("–" if one.stayed is None else f"{one.stayed.value:.2f}")
+        cells.append("–" if one.bits is None else f"{one.bits:.1f} of {one.of_bits:.1f}")
+        cells += [percent(found.value) for times, found in one.repeats if times > 1]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _row(found: Estimate) -> list[float]:
+    return [*(round(one, 4) for one in (found.value, found.low, found.high)), found.n]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"attackers": {}, "curves": {}}
+
+
+def _write(path: Path, known: dict[str, Any], order: list[tuple[str, str]]) -> None:
+    """Write the curves in the order of the registry, a line for each ε."""
+    attackers = {name: {**facts, "on": ON} for name, facts in ATTACKERS.items()}
+    lines = [f' "attackers": {json.dumps(attackers, ensure_ascii=False)},', ' "curves": {']
+    spaces = [space for space in SPACES if space in known["curves"]]
+    for space in spaces:
+        lines.append(f'  "{space}": {{')
+        own = [name for one, name in order if one == space and name in known["curves"][space]]
+        for name in own:
+            curve = dict(known["curves"][space][name])
+            points = ",\n".join(f"    {json.dumps(point, ensure_ascii=False)}" for point in curve.pop("points"))
+            head = json.dumps(curve, ensure_ascii=False)[1:-1]
+            lines.append(f'   "{name}": {{{head}, "points": [\n{points}\n   ]}}{"" if name == own[-1] else ","}')
+        lines.append(f"  }}{'' if space == spaces[-1] else ','}")
+    path.write_text("{\n" + "\n".join(lines) + "\n }\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
