@@ -33,6 +33,7 @@ _TITLES = {
     "table": "table",
     "population": "population",
     "release": "context, from the release alone",
+    "shipped": "context, as it comes",
     "context": "context, pre-trained and adapted",
 }
 #: The mean share on the first three data sets, at the first level, that each reader has to reach.
