@@ -1,6 +1,6 @@
 """Small privatisers as other people write them: honest ones, and doubles of the faults that are found in the wild.
 
-Each is made from a seed, so that an audit of it can be repeated; those that are called by their name stand at the end.
+Each is made from a seed, so that an audit of it can be repeated; `named` has those that are called by their name.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import bisect
 import math
 import random
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,7 +18,19 @@ from numpy.typing import NDArray
 from wordveil.audit import Claim
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
-__all__ = ["FAULTY", "HONEST", "SPACE", "Double", "fixed_seed", "forked_stream", "honest", "slow_start"]
+__all__ = [
+    "EPSILON",
+    "FAULTY",
+    "HONEST",
+    "LOCAL",
+    "PLACE",
+    "ROWS",
+    "SPACE",
+    "WORDS",
+    "Double",
+    "exponential",
+    "response",
+]
 
 WORDS = [*"tea coffee milk water bread cheese river lake bridge road the of and with".split()]  # noqa: SIM905 - to be read
 EPSILON = 1.5
@@ -173,9 +184,13 @@ def keeping_all(seed: int) -> Word:
     return veil
 
 
-def seeded_by_the_clock(seed: int) -> Word:
+def seeded_by_a_clock(seed: int) -> Word:
+    """Takes its seed from a clock that moves on every few hundred calls."""
+    calls = [0]
+
     def veil(word: str) -> str:
-        return exponential(seed + int(time.time()))(word)
+        calls[0] += 1
+        return exponential(seed + calls[0] // 500)(word)
 
     return veil
 
@@ -289,7 +304,7 @@ FAULTY = {
     "δ hidden": Double(raw_sometimes, claim=LOCAL),
     "δ larger than claimed": Double(lambda seed: response(seed, raw=0.2), claim=Claim(SPACE, 1.0, 0.02, local=True)),
     "underflow": Double(underflowing),
-    "seeded by the clock": Double(seeded_by_the_clock),
+    "seeded by a clock": Double(seeded_by_a_clock),
     "draws kept for all callers": Double(lambda seed: lru_cache(exponential(seed))),
     "the word before": Double(remembering),
     "words of earlier calls": Double(keeping_all),
@@ -299,20 +314,3 @@ FAULTY = {
     "unknown words cut": Double(cutting_unknown),
     "as long as what went in": Double(as_long, claim=LOCAL),
 }
-
-honest = texts_of(exponential(time.time_ns()))  # by its name: another stream in every process
-fixed_seed = texts_of(exponential(0))
-_stream = np.random.default_rng()
-
-
-def forked_stream(text: str) -> str:
-    """Draws from a stream that a fork copies."""
-    word = exponential(int(_stream.integers(2**63)))
-    return " ".join(map(word, text.split()))
-
-
-def slow_start(text: str) -> str:
-    """Hangs, dies or gives no text where the word says so."""
-    if text == "milk":
-        time.sleep(60)
-    return 7 if text == "water" else honest(text)  # type: ignore[return-value]  # so it is

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from wordveil.stats import lower_bound, upper_bound
 __all__ = ["SHAPES", "Case", "Clock", "Finding", "OutOfTime", "choose_event", "choose_time", "measure", "sample"]
 
 Observation = tuple[Outcome, ...]
+T = TypeVar("T")
 
 _MOST_LETTERS = 10_000  # of an output that are searched for a raw word
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -67,6 +68,26 @@ class Clock:
         if time.monotonic() > self._end:
             raise OutOfTime
         self.calls += calls
+
+    def call(self, target: Target, texts: Sequence[str]) -> list[Outcome]:
+        """Call the target with all texts, with as many at once as take about a second."""
+        return self._in_parts(target, texts, target.call)
+
+    def timed(self, target: Target, texts: Sequence[str]) -> list[float]:
+        """Return how many seconds each of the calls takes."""
+        return self._in_parts(target, texts, lambda some: (target.timed(some) or ([], []))[1])
+
+    def _in_parts(self, target: Target, texts: Sequence[str], call: Callable[[Sequence[str]], list[T]]) -> list[T]:
+        found: list[T] = []
+        place, many = 0, 64
+        while place < len(texts):
+            part = texts[place : place + min(max(many, target.fewest), target.most)]
+            self.count(len(part))
+            started = time.monotonic()
+            found += call(part)
+            place += len(part)
+            many = max(1, int(len(part) * min(4.0, 1.0 / max(1e-3, time.monotonic() - started))))
+        return found
 
 
 @dataclass(frozen=True)
@@ -160,14 +181,14 @@ def sample(
 
     `fresh` gives every time a session of its own.
     """
-    found: list[Observation] = []
-    size = len(script)
-    while len(found) < count:
-        many = 1 if fresh else min(count - len(found), max(1, target.chunk // size))
-        clock.count(many * size)
-        outcomes = target.session(list(script)) if fresh else target.call(list(script) * many)
-        found += [tuple(outcomes[place : place + size]) for place in range(0, len(outcomes), size)]
-    return found
+    if fresh:
+        found = []
+        for _ in range(count):
+            clock.count(len(script))
+            found.append(tuple(target.session(list(script))))
+        return found
+    outcomes, size = clock.call(target, list(script) * count), len(script)
+    return [tuple(outcomes[place : place + size]) for place in range(0, len(outcomes), size)]
 
 
 def _key(outcome: Outcome) -> str:
@@ -328,12 +349,8 @@ def _durations(target: Target, case: Case, clock: Clock, entropy: Entropy) -> tu
     """Call both in a random order, so that a slow moment meets either, and return how long each took."""
     order = entropy.generator.permutation(np.repeat([0, 1], case.draws))
     texts = [(case.left, case.right)[one][0] for one in order]
-    took: list[float] = []
     target.timed([case.left[0], case.right[0]] * 2)  # what is made on first use is made
-    for start in range(0, len(texts), target.chunk):
-        clock.count(len(texts[start : start + target.chunk]))
-        told = target.timed(texts[start : start + target.chunk])
-        took += told[1] if told else []
+    took = clock.timed(target, texts)
     return tuple(np.array(took)[order == one] for one in (0, 1))
 
 
@@ -351,11 +368,7 @@ def _measure_raw(target: Target, case: Case, clock: Clock, entropy: Entropy) -> 
     cores = ["".join(alphabet[place] for place in row) for row in letters]
     texts = [case.event["context"].replace("$", form.format(core, core.capitalize(), core.upper())) for core in cores]
     called = [text for one in texts for text in (one, case.left[0])]  # a known word after each
-    outputs: list[str] = []
-    for start in range(0, len(called), target.chunk):
-        part = called[start : start + target.chunk]
-        clock.count(len(part))
-        outputs += [_key(one)[:_MOST_LETTERS].lower() for one in target.call(part)]
+    outputs = [_key(one)[:_MOST_LETTERS].lower() for one in clock.call(target, called)]
     runs = {core[place : place + run]: number for number, core in enumerate(cores) for place in range(_SPARE + 1)}
     sources = [{number for part, number in runs.items() if part in out} for out in outputs]  # whose letters each has
     if case.event["own"]:
@@ -410,19 +423,19 @@ def _keys(outcomes: Sequence[Outcome]) -> NDArray[Any]:
 
 def _runs(target: Target, words: list[str], how: str, clock: Clock) -> Sequence[list[Outcome]]:
     """Call all words again and again: at moments that no clock of seconds confuses, in new processes, or in forks."""
-    clock.count(3 * len(words))
     if how == "forks":
+        clock.count(2 * len(words))
         forks = target.forked(words)
         if forks is None:
             raise OutOfTime  # they gave no answer, so nothing was seen
         return forks
-    runs = [target.call(words)]
+    runs = [clock.call(target, words)]
     for _ in range(2 if how == "calls" else 1):
         if how == "calls":
             time.sleep(PAUSE)
         elif how == "restarts":
             target.restart()
-        runs.append(target.call(words))
+        runs.append(clock.call(target, words))
     return runs
 
 

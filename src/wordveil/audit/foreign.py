@@ -54,6 +54,7 @@ _TIMED = 150
 _REPEATING = 12  # words
 _LEAST_DRAWS = 100
 _MOST_DRAWS = 10**7
+_TRYING = 0.3  # seconds
 _TRIED = 16  # words that are called to see whether it works at all
 
 
@@ -72,9 +73,9 @@ class _Sizes:
         if draws is not None:
             return cls(max(50, draws // 20), max(50, draws // 3), draws, _MEASURED)
         calls = rate * seconds
-        pairs = int(np.clip(0.35 * calls / 2 / 4000, 1, _MEASURED))
-        fitted = int(np.clip(0.35 * calls / (2 * pairs), _LEAST_DRAWS, 60_000))
-        chosen = int(np.clip(0.15 * calls / (4 * pairs + 16), 50, fitted))
+        pairs = int(np.clip(0.25 * calls / 2 / 4000, 1, _MEASURED))
+        fitted = int(np.clip(0.25 * calls / (2 * pairs), _LEAST_DRAWS, 60_000))
+        chosen = int(np.clip(0.1 * calls / (4 * pairs + 16), 50, fitted))
         return cls(int(np.clip(0.1 * calls / words, 20, 2000)), chosen, fitted, pairs)
 
     @property
@@ -180,7 +181,7 @@ class _Audit:
         self.ids = ids
         self._find_near()
         try:
-            rate = self._try_out()
+            rate = self._try_out(0.0 if draws else _TRYING)
             self.sizes = _Sizes.of(draws, rate, seconds, len(self.words))
             if not self.reasons:
                 self.explored = self._explore()
@@ -231,11 +232,11 @@ class _Audit:
         self.near = tuple(int(one) for one in np.unravel_index(rows.argmin(), rows.shape))
         self.beside = next((i for i in range(len(self.words)) if i not in self.near), self.near[0])
 
-    def _try_out(self) -> float:
+    def _try_out(self, seconds: float) -> float:
         """Call it with some words; return how many calls a second it makes, or note that it does not work."""
         started, done = time.perf_counter(), 0
         outcomes: list[Any] = []
-        while time.perf_counter() - started < 0.3 and done < 100_000:
+        while not done or (time.perf_counter() - started < seconds and done < _LEAST_DRAWS**2):
             some = [self.words[(done + place) % len(self.words)] for place in range(max(_TRIED, done))]
             self.clock.count(len(some))
             outcomes = self.target.call(some)

@@ -56,8 +56,8 @@ class Target(ABC):
 
     #: Whether a session of its own can be had for each few texts: a new run, or a call with a list.
     has_sessions = False
-    #: How many texts to call before the time is looked at.
-    chunk = 2000
+    #: How many texts to call at once, at least and at most, before the time is looked at.
+    fewest, most = 1, 20_000
 
     def __init__(self, name: str, takes: str = "text", timeout: float = 10.0) -> None:
         if takes not in TAKES:
@@ -251,7 +251,7 @@ class Command(Target):
     """A program that reads lines and writes one line for each; every call is a new run of it."""
 
     has_sessions = True
-    chunk = 20_000
+    fewest = 1000  # every run has to start
 
     def __init__(self, command: str | Sequence[str], takes: str = "text", timeout: float = 60.0) -> None:
         words = shlex.split(command) if isinstance(command, str) else list(command)
@@ -299,8 +299,6 @@ class Endpoint(Target):
     headers : mapping
         More headers, such as a key.
     """
-
-    chunk = 50
 
     def __init__(
         self,
