@@ -78,6 +78,7 @@ typedef struct {
     int64_t *edges;         /* how many edges begin at the words of the queue before each, of those that were */
     int64_t counted;        /* looked at for it */
     uint32_t *seen, mark;   /* a word around the source has its mark and its level, added */
+    uint64_t *listed;       /* and a bit here, which is looked at far more often and fits into the nearest cache */
     int64_t radius;         /* levels listed so far, beside the source */
     int32_t *others;        /* the words around a guess */
     uint32_t *met, trial;
@@ -86,6 +87,8 @@ typedef struct {
 
 static void begin_around(Around *around, int32_t word)
 {
+    for (int64_t place = 0; place < around->levels[around->radius + 1]; place++)
+        around->listed[around->queue[place] >> 6] = 0;
     around->mark += (uint32_t)around->radius + 1;
     around->radius = around->counted = 0;
     around->queue[0] = word;
@@ -94,6 +97,7 @@ static void begin_around(Around *around, int32_t word)
     around->allowed[0] = !around->blocked || !around->blocked[word];
     around->edges[0] = 0;
     around->seen[word] = around->mark;
+    around->listed[word >> 6] |= (uint64_t)1 << (word & 63);
 }
 
 /* List the words one hop farther. */
@@ -115,6 +119,8 @@ static void grow_around(Around *around)
             seen[word] = before ^ ((before ^ here) & -is_new);
         }
     }
+    for (int64_t place = last; place < end; place++)
+        around->listed[queue[place] >> 6] |= (uint64_t)1 << (queue[place] & 63);
     int64_t allowed = end - last;
     if (around->blocked)
         for (int64_t place = last; place < end; place++)
@@ -185,17 +191,26 @@ static int64_t step_out(const Around *around, int64_t reach, const uint64_t bits
     return one_of(bits[3], within) == 0 ? word : -1;
 }
 
-/* Whether a way of so many edges from a word into what is listed around the source is soon found. Far away there are
-   hundreds of them, and the first that come by will do. */
+/* Whether a neighbour of a word lies around the source, as far as that is listed. */
+static inline int touches(const Around *around, int32_t word)
+{
+    const int32_t *indices = around->graph->indices, stop = around->graph->indptr[word + 1];
+    uint64_t found = 0;
+    for (int32_t edge = around->graph->indptr[word]; edge < stop; edge++)
+        found |= around->listed[indices[edge] >> 6] >> (indices[edge] & 63);
+    return (int)(found & 1);
+}
+
+/* Whether a way of so many edges from a word to one around the source is soon found. Far away there are hundreds of them,
+   and the first that comes by will do. */
 static int is_joined(const Around *around, int32_t word, int64_t edges, int64_t *patience)
 {
-    const int32_t *indptr = around->graph->indptr, *indices = around->graph->indices;
+    const int32_t *indptr = around->graph->indptr;
     *patience -= indptr[word + 1] - indptr[word];
-    for (int32_t edge = indptr[word]; edge < indptr[word + 1]; edge++)
-        if (around->seen[indices[edge]] >= around->mark)
-            return 1;
-    for (int32_t edge = indptr[word]; edges > 1 && *patience > 0 && edge < indptr[word + 1]; edge++)
-        if (is_joined(around, indices[edge], edges - 1, patience))
+    if (edges == 1)
+        return touches(around, word);
+    for (int32_t edge = indptr[word]; *patience > 0 && edge < indptr[word + 1]; edge++)
+        if (is_joined(around, around->graph->indices[edge], edges - 1, patience))
             return 1;
     return 0;
 }
@@ -205,15 +220,13 @@ static int is_joined(const Around *around, int32_t word, int64_t edges, int64_t 
 static int is_between(Around *around, int32_t word, int64_t reach, int64_t most, int64_t left)
 {
     const int32_t *indptr = around->graph->indptr, *indices = around->graph->indices;
-    const uint32_t mark = around->mark, *seen = around->seen;
+    const uint32_t mark = around->mark;
     int64_t patience = EDGES_TRIED;
-    if (seen[word] >= mark) {
-        int64_t away = seen[word] - mark;
+    if (around->seen[word] >= mark) {
+        int64_t away = around->seen[word] - mark;
         return away > reach + 1 && away <= most;
     }
-    if (around->radius == reach && is_joined(around, word, 1, &patience))
-        return 0;
-    if (around->radius >= most)
+    if (around->radius >= most || (around->radius == reach && touches(around, word)))
         return 0;
     if (most + 1 >= around->hops)
         return 1;
@@ -235,17 +248,16 @@ static int is_between(Around *around, int32_t word, int64_t reach, int64_t most,
                     return 1;
             continue;
         }
-        int64_t level = end;
-        depth++;
+        const int64_t level = end;
+        const int is_last = around->radius + ++depth == most;
         for (; begin < level; begin++) {
-            const int32_t stop = indptr[others[begin] + 1];
+            if (touches(around, others[begin]))
+                return 1;
+            const int32_t stop = is_last ? 0 : indptr[others[begin] + 1];
             for (int32_t edge = indptr[others[begin]]; edge < stop; edge++) {
-                int32_t next = indices[edge];
-                if (seen[next] >= mark)
-                    return 1;
-                others[end] = next;
-                end += met[next] != trial;
-                met[next] = trial;
+                others[end] = indices[edge];
+                end += met[indices[edge]] != trial;
+                met[indices[edge]] = trial;
             }
         }
     }
@@ -316,9 +328,12 @@ static int draw_around(const Graph *graph, const uint8_t *blocked, const double 
     around.sums = malloc(sizeof(double) * (words + 3));
     around.edges = malloc(sizeof(int64_t) * (words + 1));
     around.seen = calloc(words, sizeof(uint32_t));
+    around.listed = calloc(words / 64 + 1, sizeof(uint64_t));
     around.met = calloc(words, sizeof(uint32_t));
     int done = around.queue && around.others && around.levels && around.allowed && around.sums && around.edges &&
-               around.seen && around.met;
+               around.seen && around.listed && around.met;
+    if (done) /* nothing is listed yet */
+        around.levels[1] = 0;
     for (int64_t source = 0; done == 1 && source < count; source++) {
         begin_around(&around, (int32_t)sources[source]);
         int64_t reach = reach_of(&around, FIRST_BALL), end = starts[source + 1];
@@ -349,6 +364,7 @@ static int draw_around(const Graph *graph, const uint8_t *blocked, const double 
     free(around.sums);
     free(around.edges);
     free(around.seen);
+    free(around.listed);
     free(around.met);
     return done;
 }
