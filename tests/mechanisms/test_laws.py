@@ -129,7 +129,9 @@ def test_graph_on_the_bundled_space_follows_its_law(epsilon: float, glove: Eucli
     least = int(np.flatnonzero(expected > 10)[-1])  # the shells beyond count as one with it
     seen, stated = (np.append(some[:least], some[least:].sum()) for some in (observed, expected))
     assert stats.chisquare(seen, stated).pvalue > ALPHA
-    for hop in (1, 2, 3, 4, 6) if epsilon == 4.0 else (3, 4, 5, 6, 7):  # uniform inside a shell: the ids in it, cut in twenty
+    for hop in (
+        (1, 2, 3, 4, 6) if epsilon == 4.0 else (3, 4, 5, 6, 7)
+    ):  # uniform inside a shell: the ids in it, cut in twenty
         inside = np.flatnonzero(hops == hop)
         bins = np.searchsorted(inside, drawn[hops[drawn] == hop]) * 20 // len(inside)
         weights = np.bincount(np.arange(len(inside)) * 20 // len(inside), minlength=20)

@@ -56,6 +56,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     in_brief = "ε per hop, for any two words"
     source = "McSherry & Talwar 2007, on a graph"
     law_kind = ShellLaw
+    joins_words = True
 
     def __init__(self, space: Space, epsilon: float, *, k: int | None = None, first: float = _FIRST) -> None:
         if isinstance(space, GraphSpace):

@@ -1,6 +1,7 @@
 /* Draws on a graph, by rejection: hops.py says why their law is exact. Included by native.c. */
 
-#define FIRST_BALL 128 /* words that are listed around a word before others are guessed; these four as in hops.py */
+#define SMALLEST_BALL 128 /* words that are listed around a word before others are guessed, or this share of all: */
+#define BALL_SHARE 512    /* these five as in hops.py */
 #define LARGER 4       /* times as many after so many attempts in vain */
 #define PATIENCE 16
 #define RARE 4 /* guesses are rare enough where they are a fifth of the attempts */
@@ -72,6 +73,7 @@ typedef struct {
     const uint8_t *blocked; /* or NULL */
     const double *weights;  /* of one word at each number of hops */
     int64_t hops;           /* how many of them: more than there are between any two words */
+    int64_t ball;           /* words that are listed at first */
     int32_t *queue;         /* the words around the source, level by level */
     int64_t *levels;        /* where each begins in the queue */
     int64_t *allowed;       /* how many of each are not blocked */
@@ -157,7 +159,7 @@ static int64_t reach_of(Around *around, int64_t ball)
             break;
         out = (double)edges_of(around, reach) * around->weights[reach + 1];
         guessed = reach + 2 < around->hops ? (double)words * around->weights[reach + 2] : 0.0;
-        if (levels[reach + 1] >= ball || (ball == FIRST_BALL && guessed * RARE <= near + out))
+        if (levels[reach + 1] >= ball || (ball == around->ball && guessed * RARE <= near + out))
             break;
     }
     around->sums[0] = guessed;
@@ -297,7 +299,7 @@ static int64_t attempt_again(Around *around, const uint32_t *key, uint64_t nonce
     const uint32_t *const keys[LANES_OF_KEYS] = {key, key, key, key};
     const uint64_t nonces[LANES_OF_KEYS] = {nonce, nonce, nonce, nonce};
     uint64_t bits[LANES_OF_KEYS][8];
-    int64_t ball = FIRST_BALL, reach = reach_of(around, ball);
+    int64_t ball = around->ball, reach = reach_of(around, ball);
     for (uint64_t first = 0;; first += LANES_OF_KEYS) {
         const uint64_t counters[LANES_OF_KEYS] = {first, first + 1, first + 2, first + 3};
         if (first && first % PATIENCE == 0 && ball < around->graph->words)
@@ -321,6 +323,7 @@ static int draw_around(const Graph *graph, const uint8_t *blocked, const double 
 {
     const size_t words = (size_t)graph->words;
     Around around = {.graph = graph, .blocked = blocked, .weights = weights, .hops = hops};
+    around.ball = graph->words / BALL_SHARE > SMALLEST_BALL ? graph->words / BALL_SHARE : SMALLEST_BALL;
     around.queue = malloc(sizeof(int32_t) * (words + 1)); /* one more, for the last word seen again */
     around.others = malloc(sizeof(int32_t) * (words + 1));
     around.levels = malloc(sizeof(int64_t) * (words + 2));
@@ -336,7 +339,7 @@ static int draw_around(const Graph *graph, const uint8_t *blocked, const double 
         around.levels[1] = 0;
     for (int64_t source = 0; done == 1 && source < count; source++) {
         begin_around(&around, (int32_t)sources[source]);
-        int64_t reach = reach_of(&around, FIRST_BALL), end = starts[source + 1];
+        int64_t reach = reach_of(&around, around.ball), end = starts[source + 1];
         for (int64_t draw = starts[source]; draw < end; draw += LANES_OF_KEYS) {
             const uint32_t *lanes[LANES_OF_KEYS];
             uint64_t counters[LANES_OF_KEYS] = {0}, nonces[LANES_OF_KEYS], bits[LANES_OF_KEYS][8];
@@ -350,7 +353,7 @@ static int draw_around(const Graph *graph, const uint8_t *blocked, const double 
                 int64_t left = end - draw - lane, found = attempt(&around, reach, bits[lane], left);
                 if (found < 0) {
                     found = attempt_again(&around, lanes[lane], nonces[lane], left);
-                    reach = reach_of(&around, FIRST_BALL);
+                    reach = reach_of(&around, around.ball);
                 }
                 out[draw + lane] = found;
                 done = found < 0 ? -1 : done;

@@ -460,6 +460,7 @@ static PyObject *all_hops(PyObject *self, PyObject *args)
 }
 
 #include "graph_draws.h"
+#include "largest.h"
 
 static PyMethodDef METHODS[] = {
     {"kinds", kinds, METH_NOARGS, "The kinds of code that this processor runs, the fastest first."},
@@ -468,6 +469,7 @@ static PyMethodDef METHODS[] = {
     {"pick", pick, METH_VARARGS, "Finish draws inside their blocks."},
     {"choose", choose, METH_VARARGS, "Search cumulated rows."},
     {"all_hops", all_hops, METH_VARARGS, "Count the hops from some words to every word."},
+    {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},
     {"draw_hops", draw_hops, METH_VARARGS, "Draw words with weights that fall with their hops."},
     {NULL, NULL, 0, NULL},
 };

@@ -10,6 +10,7 @@ Draws need no such search: `HopSearch.draw` lists the words near a word, and tes
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ Ints = NDArray[np.int64]
 SOURCES = 256
 
 _ALONE = 512  # sources that a thread searches from one after the other
-_FIRST_BALL, _LARGER, _PATIENCE, _RARE = 128, 4, 16, 4  # as in graph_draws.h
+_SMALLEST_BALL, _BALL_SHARE, _LARGER, _PATIENCE, _RARE = 128, 512, 4, 16, 4  # as in graph_draws.h
 _MOST = 2**31 - 2  # words, and edges: compiled code counts them, and one more, in 32 bits
 
 
@@ -70,13 +71,15 @@ class HopSearch:
         self.order = np.argsort(-degrees, kind="stable")
         self.place = np.empty(len(degrees), dtype=np.int64)
         self.place[self.order] = np.arange(len(degrees))
+
+    @cached_property
+    def _diagonals(self) -> list[Ints]:
+        """Diagonal j holds the j-th neighbour of every word that has more than j."""
+        indptr, indices = self._native_form[:2]
         starts = np.asarray(indptr[:-1], dtype=np.int64)[self.order]
-        falling = degrees[self.order]
+        falling = np.diff(indptr)[self.order]
         neighbours = self.place[indices]
-        # diagonal j holds the j-th neighbour of every word that has more than j
-        self._diagonals = [
-            neighbours[starts[: np.searchsorted(-falling, -j)] + j] for j in range(int(falling.max(initial=0)))
-        ]
+        return [neighbours[starts[: np.searchsorted(-falling, -j)] + j] for j in range(int(falling.max(initial=0)))]
 
     def __len__(self) -> int:
         return len(self.order)
@@ -242,7 +245,8 @@ class _Around:
         self._search, self._row, self._weights = search, row, weights
         self._blocked = np.zeros(len(row), dtype=np.bool_) if blocked is None else blocked
         self._levels = [np.array([source])]
-        self.reaching(_FIRST_BALL)
+        self.ball = max(_SMALLEST_BALL, len(row) // _BALL_SHARE)
+        self.reaching(self.ball)
 
     def __len__(self) -> int:
         return len(self._row)
@@ -273,7 +277,7 @@ class _Around:
                 break
             out = float(degrees[level].sum()) * weights[reach + 1]
             guessed = words * weights[reach + 2] if reach + 2 < len(weights) else 0.0
-            if listed >= ball or (ball == _FIRST_BALL and guessed * _RARE <= near + out):
+            if listed >= ball or (ball == self.ball and guessed * _RARE <= near + out):
                 break
         self._reach, self._listed = reach, levels[::-1]
         listed_weights = (len(some) * weights[reach - place] for place, some in enumerate(self._listed))
@@ -305,13 +309,15 @@ class _Around:
         indptr, indices = self._search._native_form[:2]
         ends = np.concatenate([indices[indptr[word] : indptr[word + 1]] for word in self._level(self._reach)])
         words = ends[_one_of(bits[:, 2], len(ends))].astype(np.int64)
-        within = np.array([(self._row[indices[indptr[word] : indptr[word + 1]]] == self._reach).sum() for word in words])
+        within = np.array(
+            [(self._row[indices[indptr[word] : indptr[word + 1]]] == self._reach).sum() for word in words]
+        )
         taken = (self._row[words] > self._reach) & ~self._blocked[words] & (_one_of(bits[:, 3], within) == 0)
         return np.where(taken, words, -1)
 
 
 def _draw_together(around: list[_Around], starts: Ints, keys: NDArray[np.uint32], first_number: int) -> Ints:
-    found, ball = np.full(starts[-1], -1, dtype=np.int64), _FIRST_BALL
+    found, ball = np.full(starts[-1], -1, dtype=np.int64), around[0].ball
     left, number, one_key = np.arange(starts[-1]), 0, keys.ndim == 1
     while left.size:
         whose = np.searchsorted(starts, left, side="right") - 1
