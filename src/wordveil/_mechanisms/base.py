@@ -93,6 +93,8 @@ class Mechanism(ABC, Generic[SpaceT]):
     searches_points: ClassVar[bool] = False
     #: Whether that search is for the single nearest word, which an index can find.
     takes_nearest: ClassVar[bool] = False
+    #: Whether it is made from the most similar words of every word, which an engine can look up.
+    joins_words: ClassVar[bool] = False
 
     def __init__(self, space: SpaceT, epsilon: float) -> None:
         if not (isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0):

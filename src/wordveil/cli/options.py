@@ -6,8 +6,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -112,6 +112,27 @@ def while_at_work(what: str) -> AbstractContextManager[object]:
     return stderr().status(what) if on_terminal() else nullcontext()
 
 
+@contextmanager
+def _opening(title: str, *, quiet: bool) -> Iterator[None]:
+    """Show a sign of life while a space is opened; if its graph has to be made, how far that is, and how long yet."""
+    from wordveil.cli.progress import ProgressBar
+    from wordveil.progress import watched_by
+
+    with ExitStack() as stack:
+        waiting = stack.enter_context(ExitStack())
+        waiting.enter_context(while_at_work(f"{title}…"))
+        bars: list[ProgressBar] = []
+
+        def watch(what: str, share: float) -> None:
+            if not bars:  # it will take a while, then
+                waiting.close()
+                bars.append(stack.enter_context(ProgressBar(f"{title}, once:", quiet=quiet, at_once=True)))
+            bars[0].watch(what, share)
+
+        stack.enter_context(watched_by(watch))
+        yield
+
+
 def check_epsilon(epsilon: float | None) -> float:
     """Return an epsilon that makes sense, or say how to choose one."""
     if epsilon is None:
@@ -133,6 +154,7 @@ def build_mechanism(
     *,
     engine: str = "local",
     index: str = "exact",
+    quiet: bool = False,
 ) -> Mechanism[Any]:
     """Open the space and make the mechanism, with a sign of life where that takes time."""
     epsilon = check_epsilon(epsilon)
@@ -143,7 +165,7 @@ def build_mechanism(
     if name not in MECHANISMS:
         raise OptionError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
     where = Path(space).name
-    with while_at_work(f"opening the space {where} (its graph or ring is made once, then cached)…"):
+    with _opening(f"opening the space {where}", quiet=quiet):
         opened = load_space(space, normalise=normalise)
         if engine == "local" and index == "exact":
             return mechanism(name, opened, epsilon=epsilon, **chosen)

@@ -289,7 +289,7 @@ def privatize(
                 plan, reading, make, opened, epsilon=epsilon, protect=protect, gates=gates, quiet=quiet, select=select,
                 fast=fast_checks, once=scope is not None, person=person, seed=seed or 0,
             )  # fmt: skip
-        made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index)
+        made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index, quiet=quiet)
         made = never_drawing(made, None if block is None else _words(block))
         if not unproven:
             _check_protects(made)
