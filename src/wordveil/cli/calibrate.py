@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import check_epsilon, parse_options, print_facts, print_table, stdout
+from wordveil.cli.options import Json, Made, Quiet, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 from wordveil.extras import check_can_draw, needs
@@ -23,12 +22,8 @@ if TYPE_CHECKING:
     from wordveil.calibration.figures import Curve
     from wordveil.stats import Estimate
 
-__all__ = ["Quiet", "calibrate", "number_of_words"]
-
 _PICTURES = ("histograms", "averages", "panels")
 _MOST_DIGITS = 18  # more words than any vocabulary has, and still a number that arrays know
-
-Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
 
 
 def calibrate(
@@ -40,10 +35,7 @@ def calibrate(
             show_default=False,
         ),
     ] = None,
-    mechanism: options.MechanismName = "graph",
-    space: options.SpaceName = "glove-50k",
-    normalise: options.Normalise = False,
-    option: options.Options = None,
+    made: Made = Made(),
     epsilon: Annotated[
         list[float] | None,
         Option("--epsilon", "-e", help="An ε to measure; may be repeated. By default, a useful range."),
@@ -114,7 +106,7 @@ def calibrate(
     ] = None,
     engine: Annotated[str, Option(help="local, or gpu (CUDA) for mechanisms that add noise.")] = "local",
     overwrite: Overwrite = False,
-    as_json: options.Json = False,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Explain what ε means, or find the largest ε that meets your targets.
@@ -153,7 +145,7 @@ def calibrate(
         words=number_of_words(words), draws=draws, eta=eta, gamma=gamma, adversary_words=adversary_words, seed=seed
     )
     drawn = pictures_of(figures, *_PICTURES)
-    check_writable(html, output, *drawn, inputs=(space, texts, *(compare or ())), overwrite=overwrite)
+    check_writable(html, output, *drawn, inputs=(made.space, texts, *(compare or ())), overwrite=overwrite)
     if html is not None:
         check_can_draw()
         needs("jinja2", "plots", "an HTML report")
@@ -164,8 +156,8 @@ def calibrate(
         raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
     if texts is None and column is not None:
         raise OptionError("--column needs texts of yours: name their file.")
-    opened = on_engine(load_space(space, normalise=normalise), engine)
-    make = calibration.maker(mechanism, opened, **parse_options(option))
+    opened = on_engine(load_space(made.space, normalise=made.normalise), engine)
+    make = calibration.maker(made.mechanism, opened, **parse_options(made.option))
     with ProgressBar("calibrating", quiet=quiet) as progress:
         meter = calibration.meter_for(make, opened, settings, progress.watch)
         check_runs(meter.probe, engine)

@@ -25,8 +25,6 @@ from wordveil.cli.spaces import spaces
 from wordveil.cli.train import train
 from wordveil.cli.vectors import vectors
 
-__all__ = ["app"]
-
 app = App(
     name="wordveil",
     help="Rewrite text so that every word is plausibly deniable, under proved metric differential privacy.",
@@ -40,7 +38,7 @@ for command in (
     reproduce, lac, serve, demo,
 ):  # fmt: skip
     app.command()(command)
-attack.register(app)
+app.add_typer(attack.app, name="attack")
 app.add_typer(plot.app, name="plot")
 
 

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, parse_options, print_facts, print_table, stdout
+from wordveil.cli.options import (
+    Json,
+    MechanismsAtOnce,
+    NoiseEngine,
+    Quiet,
+    parse_options,
+    print_facts,
+    print_table,
+    stdout,
+)
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.lab.experiments.comparison import Contender, Frontier, Point
     from wordveil.spaces import Space
-
-__all__ = ["compare"]
 
 _QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from wordveil.cli.calibrate import Quiet, number_of_words
-from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, print_facts, print_table
+from wordveil.cli.calibrate import number_of_words
+from wordveil.cli.options import Json, Normalise, Quiet, check_epsilon, parse_options, print_facts, print_table
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import check_no_input
-from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, print_facts, print_table, stderr, stdout
+from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, Quiet, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 
 if TYPE_CHECKING:
     from wordveil.lab.experiments.page import ResultFolder
     from wordveil.lab.experiments.run import Result
-
-__all__ = ["reproduce"]
 
 
 def reproduce(
