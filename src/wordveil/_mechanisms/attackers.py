@@ -171,13 +171,6 @@ class AttackCurve:
 
     Success grows with ε, so a figure that was measured below one at a smaller ε is raised to it, and between the
     values that were tried it is interpolated.
-
-    Parameters
-    ----------
-    curve : dict
-        What the file holds of it.
-    attackers : dict
-        Who the attackers are, by their short names.
     """
 
     def __init__(self, curve: dict[str, Any], attackers: dict[str, dict[str, Any]]) -> None:

@@ -46,13 +46,6 @@ def blocked_words() -> frozenset[str]:
 def block(mechanism: Mechanism[Any], words: Collection[str]) -> Mechanism[Any]:
     """Return the same mechanism, never drawing any of these words or their inflections.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The mechanism.
-    words : collection of str
-        The words not to be drawn; those that the space does not have are passed over.
-
     Examples
     --------
     >>> import wordveil

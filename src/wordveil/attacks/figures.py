@@ -18,19 +18,7 @@ __all__ = ["draw_context", "draw_overlaps", "draw_rates"]
 
 
 def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str = "ε") -> Figure:
-    """Draw how success grows with ε, or with something else, with its intervals.
-
-    Parameters
-    ----------
-    along : sequence of float
-        The ε, or whatever it grows with.
-    curves : mapping of str to sequence of Estimate
-        For each curve its name and its figure at each of them.
-    title : str
-        The title.
-    axis : str
-        What it grows with.
-    """
+    """Draw how success grows with ε, or with something else, with its intervals."""
     figure = new_figure(6.0, 4.0)
     _rates(figure.add_subplot(), along, curves, title, axis)
     return figure
@@ -53,17 +41,7 @@ def _rates(axes: Axes, along: Sequence[float], curves: Mapping[str, Sequence[Est
 
 
 def draw_context(epsilons: Sequence[float], attacks: Sequence[ContextAttack], title: str) -> Figure:
-    """Draw what a reader finds at each ε, and beside it how often it is right by what it states.
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        The ε.
-    attacks : sequence of ContextAttack
-        What was found at each.
-    title : str
-        The title.
-    """
+    """Draw what a reader finds at each ε, and beside it how often it is right by what it states."""
     figure = new_figure(10.0, 4.0)
     success, reliability = figure.subplots(1, 2)
     labels = {"the output itself": "kept", "one word at a time": "alone", f"reader: {attacks[0].reader}": "in_context"}
@@ -94,17 +72,7 @@ def draw_context(epsilons: Sequence[float], attacks: Sequence[ContextAttack], ti
 
 
 def draw_overlaps(epsilons: Sequence[float], attacks: Sequence[VectorAttack], title: str) -> Figure:
-    """Draw how the overlap estimates of the words are spread at each ε (Figure 4 of the NADP paper).
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        The ε.
-    attacks : sequence of VectorAttack
-        What was found at each.
-    title : str
-        The title.
-    """
+    """Draw how the overlap estimates of the words are spread at each ε (Figure 4 of the NADP paper)."""
     figure = new_figure(6.0, 1.4 * len(attacks) + 1.0)
     for place, (epsilon, found) in enumerate(zip(epsilons, attacks, strict=True)):
         axes = figure.add_subplot(len(attacks), 1, place + 1)

@@ -231,18 +231,7 @@ def _follow(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the best guess of each word after each of some numbers of draws, and how likely it is then thought to be.
 
-    Parameters
-    ----------
-    law : Law
-        The probabilities.
-    prior : Prior
-        The suspects.
-    outputs : array of shape (words, draws)
-        The draws of each word, in order.
-    steps : array of int
-        The numbers of draws after which to guess, in order.
-    watch : callable
-        Told how far it is.
+    `outputs` has a row of draws for each word, and `steps` are the numbers of draws, in order.
     """
     guesses, surest = np.empty((len(outputs), len(steps)), dtype=np.int64), np.empty((len(outputs), len(steps)))
     parts = list(blocks(len(outputs), max(1, _COLUMNS // (outputs.shape[1] * len(prior.ids)))))

@@ -40,37 +40,17 @@ _VERSION = 1  # of cached tables: to be raised whenever the same key would now g
 
 @dataclass(frozen=True)
 class Basis:
-    """What every kind of reader is made from.
-
-    Attributes
-    ----------
-    law : Law
-        The probabilities of the mechanism.
-    prior : array of float
-        How likely every word is at a veiled place by public knowledge, summing to 1.
-    vectors : array of float32, of shape (vocabulary, d)
-        The vector of every word.
-    points : array of float32
-        The vectors of the space itself, by which a network knows words; those above if the space has none.
-    is_public : bool
-        Whether the prior says nothing of any text, so that what follows from it may be cached.
-    """
+    """What every kind of reader is made from."""
 
     law: Law
-    prior: Floats
-    vectors: Vectors
-    points: Vectors
-    is_public: bool
+    prior: Floats  # how likely every word is at a veiled place by public knowledge, summing to 1
+    vectors: Vectors  # the vector of every word
+    points: Vectors  # those of the space itself, by which a network knows words; the same if the space has none
+    is_public: bool  # whether the prior says nothing of any text, so that what follows from it may be cached
 
 
 class Kind(ABC):
-    """Reads veiled places.
-
-    Parameters
-    ----------
-    basis : Basis
-        What it is made from.
-    """
+    """Reads veiled places."""
 
     name: ClassVar[str]
 
@@ -79,15 +59,7 @@ class Kind(ABC):
 
     @abstractmethod
     def fit(self, places: Places, watch: Watch = ignore) -> None:
-        """Learn from the texts of a release.
-
-        Parameters
-        ----------
-        places : Places
-            The texts.
-        watch : callable
-            Told how far it is.
-        """
+        """Learn from the texts of a release."""
 
     @abstractmethod
     def means(self, places: Places, watch: Watch = ignore) -> Vectors:
@@ -95,21 +67,7 @@ class Kind(ABC):
 
     @abstractmethod
     def posterior(self, places: Places, top: int, watch: Watch = ignore) -> tuple[Ids, Floats]:
-        """Return the likeliest words behind each veiled place, likeliest first, and their probabilities.
-
-        Parameters
-        ----------
-        places : Places
-            The texts.
-        top : int
-            How many words; at most as many as the vocabulary has.
-        watch : callable
-            Told how far it is.
-
-        Returns
-        -------
-        two arrays of shape (veiled places, top)
-        """
+        """Return the likeliest words behind each veiled place, likeliest first, and their probabilities."""
 
     def best(self, places: Places, watch: Watch = ignore) -> Ids:
         """Return the likeliest word behind each veiled place."""

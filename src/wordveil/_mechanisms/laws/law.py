@@ -411,16 +411,8 @@ class SeenColumns(Protocol):
     def gain(self, prior: Floats, shares: Floats) -> Floats:
         """Return for every input how much likelier it makes what was seen than the prior as a whole does.
 
-        Parameters
-        ----------
-        prior : array of float
-            How likely each input is, summing to 1.
-        shares : array of float of shape (k, outputs)
-            How often each of the outputs was seen, summing to 1; for several things that were seen, a row each.
-
-        Returns
-        -------
-        array of shape (k, inputs)
+        `shares`, of shape (k, outputs), is how often each output was seen: a row that sums to 1 for each of k things
+        that were seen, and so one of the result.
         """
 
 

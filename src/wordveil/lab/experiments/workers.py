@@ -34,16 +34,7 @@ def done_in_turn(
 ) -> Iterator[tuple[int, Found]]:
     """Do jobs, and give the number of each and what came of it as they are done.
 
-    Parameters
-    ----------
-    work : callable
-        What does a job, given its parts; with several workers it and they must be able to travel to another process.
-    jobs : sequence of tuple
-        The jobs.
-    workers : int
-        How many processes; 1 for this one.
-    deadline : Deadline, optional
-        When to begin no more.
+    With several workers, what does the jobs and their parts must be able to travel to another process.
     """
     check_workers(workers)
     deadline = deadline or Deadline()

@@ -80,19 +80,6 @@ def read_back(mechanism: Mechanism[Any], name: str, reading: Reading, *, vectors
     """Return a rewriter that veils texts, then puts a reader's likeliest word into every veiled place.
 
     For models that need words: those that take vectors see more through the reader's own.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What veils.
-    name : str
-        The reader.
-    reading : Reading
-        How it reads.
-    vectors : array
-        Of the words of the mechanism.
-    **chosen
-        Which words are veiled, as for `veiled`.
     """
     select = str(chosen.get("select", "all"))
 
