@@ -23,7 +23,7 @@ from wordveil.errors import OptionError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched, within
-from wordveil.stats import Estimate, plain
+from wordveil.stats import Estimate, Figures
 
 __all__ = ["TIMES", "Repeat", "RepeatAttack", "attack_repeats"]
 
@@ -39,7 +39,7 @@ _CELLS = 1 << 21  # beliefs that one thread works on
 
 
 @dataclass(frozen=True)
-class Repeat:
+class Repeat(Figures):
     """What an attacker finds who has seen several draws of a word.
 
     Attributes
@@ -59,13 +59,9 @@ class Repeat:
     sure: Estimate
     right_when_sure: Estimate
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return plain(vars(self))
-
 
 @dataclass(frozen=True)
-class RepeatAttack:
+class RepeatAttack(Figures):
     """How well words are guessed that are drawn several times.
 
     Attributes
@@ -109,13 +105,6 @@ class RepeatAttack:
     linked: Estimate
     places: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        facts = plain(vars(self))
-        facts["words"], facts["names"] = ([one.to_dict() for one in some] for some in (self.words, self.names))
-        facts["places"] = self.places if self.names else None
-        return facts
-
 
 def attack_repeats(
     mechanism: Mechanism[Any],
@@ -130,24 +119,13 @@ def attack_repeats(
 ) -> RepeatAttack:
     """Veil words several times and guess each of them from all its replacements together.
 
+    `words` are those of some records, of one text or of all texts of a person each; None to draw words from the prior.
+    So many words that recur are attacked besides. `wordveil.attacks` says what else is given.
+
     Parameters
     ----------
-    mechanism : Mechanism
-        What veils.
-    words : Words or None
-        The words of some records, of one text or of all texts of a person each; None to draw words from the prior.
-    prior : Prior
-        What the attacker knows about words. The outputs that they see join the suspects.
     times : sequence of int
         The numbers of draws to look at, from 1 to 100.
-    tokens : int
-        How many words of the text to attack, drawn at random, and how many that recur; all if there are fewer.
-    draws : int
-        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
-    entropy : Entropy, optional
-        The source of all randomness.
-    watch : callable
-        Told how far the work is.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched
 from wordveil.spaces import Space
-from wordveil.stats import Estimate, plain
+from wordveil.stats import Estimate, Figures
 
 __all__ = ["WordAttack", "attack_words"]
 
@@ -28,7 +28,7 @@ _COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
 
 
 @dataclass(frozen=True)
-class WordAttack:
+class WordAttack(Figures):
     """How well words are guessed one at a time, without context.
 
     Attributes
@@ -69,10 +69,6 @@ class WordAttack:
     central_distance: Estimate
     unit: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return plain(vars(self))
-
 
 def attack_words(
     mechanism: Mechanism[Any],
@@ -84,25 +80,7 @@ def attack_words(
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> WordAttack:
-    """Veil words of a text and guess each of them from its replacement.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What veils.
-    words : Words
-        The words of the text.
-    prior : Prior
-        What the attacker knows about words. The outputs that they see join the suspects.
-    tokens : int
-        How many words of the text to attack, drawn at random; all if there are fewer.
-    draws : int
-        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
-    entropy : Entropy, optional
-        The source of all randomness.
-    watch : callable
-        Told how far the work is.
-    """
+    """Veil words of a text and guess each of them from its replacement; `wordveil.attacks` says what is given."""
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     originals = words.ids[words.sample_targets(tokens, choosing)]
     outputs = mechanism.draw(originals, veiling)

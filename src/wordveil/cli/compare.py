@@ -161,7 +161,7 @@ def compare(
             keep=keep,
         )
     for one, path in zip(attackers, drawn, strict=False):  # none, if no picture was asked for
-        save(draw_frontier(found, one), path)
+        save(draw_frontier(found.to_dict(), one), path)
     if as_json:
         print_facts({**told, **found.to_dict()})
     else:

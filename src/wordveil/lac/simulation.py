@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from wordveil.extras import check_can_draw
 from wordveil.lac.account import Account
 from wordveil.lac.records import Crowd
 from wordveil.lac.recovery import dense_law
+from wordveil.stats import Figures
 
 __all__ = ["DECADES", "Point", "exact_epsilon", "expected_error", "save_figure", "simulate", "zipfian"]
 
@@ -34,7 +35,7 @@ DECADES = tuple(10**power for power in range(3, 10))
 
 
 @dataclass(frozen=True)
-class Point:
+class Point(Figures):
     """The figures for one number of users.
 
     Attributes
@@ -56,10 +57,6 @@ class Point:
     no_privacy: float
     shuffled: float
     local_only: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return asdict(self)
 
 
 def zipfian(words: int) -> NDArray[np.float64]:

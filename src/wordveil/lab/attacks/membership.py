@@ -20,7 +20,7 @@ from wordveil.extras import needs
 from wordveil.lab.attacks.authors import Corpus
 from wordveil.lab.pytorch import seeded_torch, training_device
 from wordveil.progress import Watch, ignore
-from wordveil.stats import Estimate, plain
+from wordveil.stats import Estimate, Figures
 from wordveil.text import tokenise
 
 __all__ = [
@@ -42,7 +42,7 @@ _Lesson: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Membership:
+class Membership(Figures):
     """How well members were told from others."""
 
     plan: str  # what the models were trained on
@@ -52,10 +52,6 @@ class Membership:
     accuracy: Estimate  # the share of all people judged rightly; a coin gives ½
     auc: Estimate  # how often a member scores above somebody else; ½ is chance
     shadows: int  # how many shadow models were trained
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return plain(vars(self))
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,6 @@ from wordveil.text import stop_words, tokenise
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["challenges", "drawn", "frontier", "mechanisms", "tasks"]
-
 _CHOSEN_ON = ("trec6", "mr", "cr")
 _EVERY = 1_000_000  # examples: all of them
 _NAMED = 3
@@ -84,13 +82,10 @@ def drawn(name: str, facts: dict[str, Any]) -> dict[str, Figure]:
     """Draw what one of the comparisons found; nothing where there is no matplotlib, as on a machine lent for a GPU."""
     if find_spec("matplotlib") is None:
         return {}
-    if name == "frontier":
-        parts = {"": Frontier.from_dict(facts["chosen"]), "held-out": Frontier.from_dict(facts["held_out"])}
-        return {part: draw_frontier(found, next(iter(found.floors))) for part, found in parts.items()}
-    found = Frontier.from_dict(facts)
-    if name == "challenges":
-        return {"": draw_frontier(found, next(iter(found.floors)))}
-    return {who: draw_frontier(found, who) for who in found.floors}
+    if name == "mechanisms":
+        return {who: draw_frontier(facts, who) for who in facts["floors"]}
+    parts = {"": facts["chosen"], "held-out": facts["held_out"]} if name == "frontier" else {"": facts}
+    return {part: draw_frontier(found, next(iter(found["floors"]))) for part, found in parts.items()}
 
 
 _PROPOSALS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -170,9 +165,7 @@ def mechanisms(run: Run) -> Result:
     quick = " The quick run takes few words, examples and mechanisms, and one level." if run.quick else ""
     return Result(
         [
-            points_table(
-                _title(found, one), "mechanism", [point for point in found.points if point.prior == one], names
-            )
+            points_table(_title(found, one), "mechanism", [two for two in found.points if two.prior == one], names)
             for one in found.floors
         ],
         "A share is how far utility is on the way from random words to clean text; guess right is the success that the "
