@@ -12,15 +12,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hierarchy import settle
-from wordveil._mechanisms import (
-    Exponential,
-    ExponentialMechanism,
-    Graph,
-    Hyperbolic,
-    HyperbolicIcdm19,
-    Laplace,
-    Mechanism,
-)
+from wordveil._mechanisms import ExponentialMechanism, Mechanism
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.hyperbolic import Hyperbolic
+from wordveil._mechanisms.hyperbolic_icdm19 import HyperbolicIcdm19
+from wordveil._mechanisms.laplace import Laplace
 from wordveil.lab.training import WordNet
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space, Vocabulary, load_space

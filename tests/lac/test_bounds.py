@@ -14,7 +14,10 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from tests.conftest import make_space
-from wordveil._mechanisms import Exponential, Graph, Laplace, Nadp
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.laplace import Laplace
+from wordveil._mechanisms.nadp import Nadp
 from wordveil.errors import OptionError
 from wordveil.lac import bounds
 

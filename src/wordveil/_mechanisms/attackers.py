@@ -19,20 +19,6 @@ from wordveil._mechanisms.base import Mechanism
 from wordveil.rounding import percent, round_down
 from wordveil.stats import Estimate
 
-__all__ = [
-    "ALONE",
-    "CURVES",
-    "NOT_MEASURED",
-    "AttackCurve",
-    "Figure",
-    "OnProse",
-    "attack_curve",
-    "bits_sentence",
-    "named_curve",
-    "on_prose",
-    "strongest",
-]
-
 #: The curves of the bundled spaces.
 CURVES = Path(__file__).parent.parent / "data" / "attackers.json"
 

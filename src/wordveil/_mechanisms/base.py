@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Effort, Law, RadialLaw, RowLaw, SampledLaw, UnitLength
-from wordveil._mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, rate_of, weights_of
+from wordveil._mechanisms.rows import RowDraws, RowSource, WholeRows, rate_of, weights_of
 from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy, KeyedEntropy, directions
@@ -22,22 +22,6 @@ from wordveil.progress import Watch, ignore
 from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace, PointSpace, Space
 from wordveil.spaces.space import Ids, Points, Rows
-
-__all__ = [
-    "DRAWN_IN_FLOATS",
-    "LOG_FLOOR",
-    "ExponentialMechanism",
-    "Mechanism",
-    "NoiseMechanism",
-    "RadialMechanism",
-    "RadiusLaw",
-    "ScaledMechanism",
-    "drawn_finely",
-    "nearest_pairs",
-    "needs_vectors",
-    "option_names",
-    "option_parameters",
-]
 
 RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 # Beyond these, 32-bit floats hold neither the noise nor the weights.

@@ -30,8 +30,6 @@ from wordveil.progress import Watch, ignore
 from wordveil.spaces import Vocabulary
 from wordveil.spaces.space import Ids, Points
 
-__all__ = ["Substituting", "block", "blocked_words"]
-
 _ENDINGS = ("s", "es")
 _LONG_ENDINGS = ("ed", "er", "ers", "ing", "y")
 

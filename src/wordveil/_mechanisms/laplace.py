@@ -19,19 +19,9 @@ from wordveil.guarantee import Guarantee
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Ids
 
-__all__ = ["Laplace"]
-
 
 class Laplace(ScaledMechanism[EuclideanSpace]):
-    """Adds multivariate Laplace noise to the word's vector and takes the nearest word.
-
-    Parameters
-    ----------
-    space : EuclideanSpace
-        The words and their vectors.
-    epsilon : float
-        The privacy loss per unit of Euclidean distance.
-    """
+    """Adds multivariate Laplace noise to the word's vector and takes the nearest word."""
 
     name = "laplace"
     summary = "adds Laplace noise to the word's vector, then takes the nearest word (WSDM 2020)"

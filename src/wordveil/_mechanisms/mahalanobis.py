@@ -20,18 +20,12 @@ from wordveil.rounding import round_up
 from wordveil.spaces import MahalanobisSpace, Space
 from wordveil.spaces.space import Ids
 
-__all__ = ["Mahalanobis"]
-
 
 class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
     """Adds Laplace noise stretched along the directions in which words vary most, and takes the nearest word.
 
     Parameters
     ----------
-    space : EuclideanSpace or MahalanobisSpace
-        The words and their vectors.
-    epsilon : float
-        The privacy loss per unit of Mahalanobis distance.
     lam : float
         Between 0 (round noise) and 1 (the full shape of the cloud).
     """

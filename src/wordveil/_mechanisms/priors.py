@@ -12,8 +12,6 @@ from wordveil.files import cached_arrays
 from wordveil.parallel import blocks, run
 from wordveil.spaces import PoincareSpace, Space
 
-__all__ = ["PRIORS", "log_prior"]
-
 PRIORS = ("uniform", "frequency", "density", "general")
 
 _SHIFT = 2.7  # Mandelbrot's constant for English

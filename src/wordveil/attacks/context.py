@@ -30,8 +30,6 @@ from wordveil.reading.priors import PriorLike
 from wordveil.stats import Estimate, Figures
 from wordveil.text import Document
 
-__all__ = ["SURE", "ContextAttack", "Reliability", "attack_context"]
-
 #: From which probability of their best guess on the attacker counts as sure.
 SURE = 0.9
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_context", "draw_overlaps", "draw_rates"]
-
 
 def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str = "ε") -> Figure:
     """Draw how success grows with ε, or with something else, with its intervals."""

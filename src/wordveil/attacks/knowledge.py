@@ -17,8 +17,6 @@ from wordveil.spaces import Space, Vocabulary
 from wordveil.text import stop_words
 from wordveil.text.tokens import lookup_key
 
-__all__ = ["Prior", "Words", "sentences_of", "words_of"]
-
 _SENTENCE_END = regex.compile(r"(?<=[.!?…][\p{Pe}\p{Pf}\"']*)\s+")
 _SMOOTHING = 0.5  # a word that the reference lacks counts as half an occurrence (Krichevsky & Trofimov)
 

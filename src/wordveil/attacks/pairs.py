@@ -19,8 +19,6 @@ from wordveil.noise import Entropy
 from wordveil.reading import LEFT_ALONE, UNKNOWN, VEILED, Cutter, Places, Reader
 from wordveil.text import Document, Veil
 
-__all__ = ["Pair", "Text", "pair_texts", "veil_texts"]
-
 Text = str | Document
 
 _UNFIT = 0.1  # of the texts, above which originals and veiled texts are not of one another

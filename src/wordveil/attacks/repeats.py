@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
 from wordveil.attacks.context import SURE
-from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.knowledge import Prior
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched, within
+from wordveil.reading.places import Words
 from wordveil.stats import Estimate, Figures
-
-__all__ = ["TIMES", "Repeat", "RepeatAttack", "attack_repeats"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Mechanism
-from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.knowledge import Prior
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore
 from wordveil.reading.ngrams import BigramDecoder, NgramModel, decode_trigrams
+from wordveil.reading.places import Words
 from wordveil.stats import Estimate, plain
-
-__all__ = ["SentenceAttack", "attack_sentences"]
 
 _LONGEST = 64  # words of a stretch that are decoded together; a longer one is cut
 

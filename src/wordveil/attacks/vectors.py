@@ -21,8 +21,6 @@ from wordveil.spaces import PointSpace
 from wordveil.spaces.space import Ids, Points
 from wordveil.stats import Estimate, plain
 
-__all__ = ["VectorAttack", "attack_released", "attack_vectors", "skewness"]
-
 _CELLS = 1 << 25
 
 

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
-from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.knowledge import Prior
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched
+from wordveil.reading.places import Words
 from wordveil.spaces import Space
 from wordveil.stats import Estimate, Figures
-
-__all__ = ["WordAttack", "attack_words"]
 
 _CELLS = 1 << 21
 _COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB

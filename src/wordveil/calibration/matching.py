@@ -13,8 +13,6 @@ from wordveil.calibration.targets import Target, solve
 from wordveil.errors import OptionError
 from wordveil.stats import Estimate
 
-__all__ = ["MATCHED", "Side", "match", "side"]
-
 #: By what two mechanisms can be matched, and the target that asks for it.
 MATCHED = {
     "worst": "stays",

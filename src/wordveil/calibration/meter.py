@@ -23,8 +23,6 @@ from wordveil.progress import Watch, ignore, within
 from wordveil.spaces import Space, Vocabulary
 from wordveil.stats import Estimate
 
-__all__ = ["Maker", "Meter", "Span", "maker", "meter_for", "span_of"]
-
 #: Makes the mechanism for an ε.
 Maker: TypeAlias = Callable[[float], Mechanism[Any]]
 

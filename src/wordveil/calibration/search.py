@@ -8,8 +8,6 @@ import numpy as np
 
 from wordveil.errors import WordveilError
 
-__all__ = ["largest_epsilon", "smallest_accepted"]
-
 _SMALLEST, _LARGEST = 1e-6, 1e6  # the range in which an ε is looked for
 
 Ask = Callable[[Sequence[float]], Sequence[bool]]

@@ -17,8 +17,6 @@ from wordveil.calibration.search import largest_epsilon
 from wordveil.errors import OptionError
 from wordveil.rounding import round_down
 
-__all__ = ["TARGETS", "Own", "Target", "solve", "within_reach"]
-
 #: What an attacker gets out of texts of one's own at an ε.
 Own: TypeAlias = Callable[[float], Figure]
 

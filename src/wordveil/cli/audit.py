@@ -13,8 +13,6 @@ from wordveil.cli.options import check_epsilon, parse_options, print_facts, prin
 if TYPE_CHECKING:
     from wordveil.audit import Verdict
 
-__all__ = ["audit"]
-
 
 def audit(
     epsilon: options.Epsilon = None,

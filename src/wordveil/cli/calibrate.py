@@ -245,7 +245,8 @@ def _show(found: Calibration, facts: dict[str, Any]) -> None:
     import numpy as np
     from rich.markup import escape
 
-    from wordveil.calibration.wording import caption, near_loss, percent, success
+    from wordveil.calibration.wording import caption, near_loss, success
+    from wordveil.rounding import percent
 
     has_own = any(one.own for one in found.measurements)
     headings = [

@@ -15,8 +15,6 @@ from wordveil.cli.progress import ProgressBar
 if TYPE_CHECKING:
     from wordveil.lab.geometry import Geometry
 
-__all__ = ["geometry"]
-
 
 def geometry(
     space: Annotated[str, Argument(help="A bundled space or the path of an embedding file.")] = "glove-50k",

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["App"]
-
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 _WHOLE = 1000  # letters: longer than any first sentence

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from wordveil.cli.options import Json, print_facts, print_table
 
-__all__ = ["mechanisms"]
-
 
 def mechanisms(as_json: Json = False) -> None:
     """List the mechanisms: family, promise, who proposed each, and what this version's audit found.

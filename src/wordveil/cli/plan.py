@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from wordveil.spaces import Space
     from wordveil.stats import Estimate
 
-__all__ = ["NOT_MET", "Fast", "Protect", "Require", "check_before", "gates_of", "plan"]
-
 #: The exit status where a requirement is not met.
 NOT_MET = 3
 

@@ -9,8 +9,6 @@ from typer import Argument
 
 from wordveil.cli.options import Json, print_facts, stdout, while_at_work
 
-__all__ = ["spaces"]
-
 
 def spaces(
     space: Annotated[str | None, Argument(help="A bundled space or an embedding file to describe.")] = None,

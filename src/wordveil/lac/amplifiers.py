@@ -25,8 +25,6 @@ from wordveil.lac.bounds import check_rate, check_threshold, sample_size
 from wordveil.lac.records import Record
 from wordveil.noise import Entropy
 
-__all__ = ["Amplifier", "KThreshold", "Shuffle", "Subsample", "shuffled"]
-
 _PILES = 64
 
 

@@ -17,8 +17,6 @@ from wordveil.lac.records import Record
 from wordveil.lac.recovery import Recovered, dense_law, invert, update
 from wordveil.text import tokenise
 
-__all__ = ["Classifier", "Curator", "Histogram", "Plain", "TopWords", "Training"]
-
 ResultT = TypeVar("ResultT")
 
 METHODS = ("none", "inverse", "bayes")

@@ -20,8 +20,6 @@ from wordveil.lac.ledger import Ledger
 from wordveil.lac.records import Census, Crowd, Record
 from wordveil.text import Veil
 
-__all__ = ["Localizer", "Outcome", "Pipeline", "Stage"]
-
 ResultT = TypeVar("ResultT")
 
 _CHUNK = 4096  # records that the ledger counts at once: one write to the disk for all of them

@@ -28,8 +28,6 @@ from wordveil.errors import InputError, OptionError, SpaceError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 
-__all__ = ["Recovered", "dense_law", "invert", "update"]
-
 Floats = NDArray[np.floating[Any]]
 
 _MOST_CELLS = 1 << 28  # of a matrix: 1 GiB in single precision

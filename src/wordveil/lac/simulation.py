@@ -29,8 +29,6 @@ from wordveil.lac.records import Crowd
 from wordveil.lac.recovery import dense_law
 from wordveil.stats import Figures
 
-__all__ = ["DECADES", "Point", "exact_epsilon", "expected_error", "save_figure", "simulate", "zipfian"]
-
 DECADES = tuple(10**power for power in range(3, 10))
 
 

@@ -33,8 +33,6 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import ExponentialMechanism
 
-__all__ = ["ExactLaw", "RowLaw", "Survey"]
-
 Floats = NDArray[np.float64]
 
 _AT_ONCE = 32  # blocks of rows whose sums are held together

@@ -13,20 +13,6 @@ from wordveil.errors import OptionError
 from wordveil.spaces import Vocabulary
 from wordveil.stats import Estimate
 
-__all__ = [
-    "PERCENTILES",
-    "Effort",
-    "Figures",
-    "Guess",
-    "Outputs",
-    "PerWord",
-    "Question",
-    "Spread",
-    "expected_distinct",
-    "likeliest_sets",
-    "sample",
-]
-
 Floats = NDArray[np.float64]
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)

@@ -24,8 +24,6 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism
 
-__all__ = ["Law", "Memory", "SeenColumns", "support"]
-
 Ids = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 Found = TypeVar("Found")

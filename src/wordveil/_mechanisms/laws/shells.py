@@ -33,8 +33,6 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism
 
-__all__ = ["HopFall", "ShellLaw"]
-
 Floats = NDArray[np.float64]
 
 _PAIRS = 1024

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from wordveil.files import DAMAGE, cached_folder, found, home
 
-__all__ = ["hash_of", "keep", "kept"]
-
 _VERSION = 3  # to be raised whenever the same key would now give other figures
 _FILE = "figures.npz"
 

@@ -23,10 +23,6 @@ from wordveil.progress import Watch, ignore
 from wordveil.stats import Estimate, Figures
 from wordveil.text import tokenise
 
-__all__ = [
-    "AUDITS", "PLANS", "Lexicon", "Membership", "MembershipAuditor", "WordModel", "WordModelSize", "rank_features",
-]  # fmt: skip
-
 #: What the attacker has: a model of clean texts; a model of veiled texts, with shadow models of clean ones; a model of
 #: veiled texts, with shadow models of veiled ones.
 PLANS = ("clean", "static", "adaptive")

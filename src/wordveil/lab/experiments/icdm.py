@@ -40,8 +40,6 @@ from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
 from wordveil.stats import Estimate
 from wordveil.text import NgramTree, RareWords, stop_words
 
-__all__ = ["HEARST_DIMENSION", "PUBLISHED_CLEAN", "fig3", "fig4", "fig5", "hearst_ball", "table3", "table4", "table6"]
-
 _EPSILONS = (0.5, 1.0, 2.0, 8.0)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import Nadp, NoiseMechanism, mechanism
+from wordveil._mechanisms import NoiseMechanism, mechanism
 from wordveil._mechanisms.laws import sample
+from wordveil._mechanisms.nadp import Nadp
 from wordveil.attacks import attack_released, attack_vectors
 from wordveil.extras import new_figure
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
@@ -18,8 +19,6 @@ from wordveil.spaces import EuclideanSpace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["fig2", "fig3", "fig4", "table1"]
 
 _DELTA = 1 / 73_404  # the paper's: one in its 73,404 words
 _MECHANISMS: dict[str, dict[str, Any]] = {

@@ -19,8 +19,6 @@ from wordveil.lab.tasks import AS_IT_STANDS, AveragedVectors, Reader, Reading, T
 from wordveil.spaces import EuclideanSpace
 from wordveil.stats import Estimate
 
-__all__ = ["reading"]
-
 _ASKED = ("trec6", "mr", "cr")  # the mean over these is what is asked for
 _OTHERS = ("mpqa", "subj", "sst2", "sst5", "snips", "insuranceqa", "pang-lee")
 _LONG = {"pang-lee": 1000}  # texts of data sets whose texts are long

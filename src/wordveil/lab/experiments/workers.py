@@ -12,8 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from wordveil.parallel import check_workers, cores, use
 
-__all__ = ["Deadline", "done_in_turn"]
-
 Found = TypeVar("Found")
 
 

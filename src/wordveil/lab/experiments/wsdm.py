@@ -35,10 +35,6 @@ from wordveil.lab.tasks import (
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space
 
-__all__ = [
-    "calibrated", "curve_of", "fig1", "fig2", "fig3", "fig4", "fig5", "statistics_table", "table1", "table2", "table3",
-]  # fmt: skip
-
 
 def calibrated(
     run: Run, mechanism: str, space: Space, *, epsilons: Sequence[float] = (), points: int = 8, words: int

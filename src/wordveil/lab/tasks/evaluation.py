@@ -19,8 +19,6 @@ from wordveil.spaces import Space
 from wordveil.spaces.space import Ids
 from wordveil.text import RareWords, Veil
 
-__all__ = ["WHEN", "RandomWords", "Rewriter", "answers_to", "evaluate", "random_words", "right_classes", "veiled"]
-
 Vectors = NDArray[np.float32]
 
 #: Rewrites texts, with the random numbers of a seed.

@@ -20,8 +20,6 @@ from wordveil.lab.tasks.task import Task
 from wordveil.spaces import EuclideanSpace
 from wordveil.text import tokenise
 
-__all__ = ["AveragedVectors", "BiLstm", "Model", "Reader", "cosines", "logistic_by_torch"]
-
 _STRENGTH = 0.1  # the C of logistic regression
 _BATCH = 64
 _RATE = 2e-3

@@ -33,8 +33,6 @@ from wordveil.text import Document, Release, Veil
 from wordveil.text.replacing import OutsideWords
 from wordveil.text.tokens import is_number
 
-__all__ = ["AS_IT_STANDS", "READERS", "Read", "Reading", "TaskTexts", "read_back", "readers_up_to"]
-
 Vectors = NDArray[np.float32]
 
 #: The drawn words taken for what they are: no reader at all.

@@ -24,8 +24,6 @@ from wordveil.lab.training.wordnet import WordNet
 from wordveil.spaces import PoincareSpace, Vocabulary
 from wordveil.spaces.formats.arrays import write_folder
 
-__all__ = ["DEVICES", "Progress", "Trained", "Training", "to_space", "train", "write_forms", "write_trained"]
-
 DEVICES = ("auto", "cpu", "cuda")
 
 _BURN_IN_RATE = 0.1

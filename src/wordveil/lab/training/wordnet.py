@@ -14,8 +14,6 @@ from typing import NamedTuple
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.lab.training.pairs import Pairs
 
-__all__ = ["PARTS", "Synset", "WordNet", "synset_pairs", "word_pairs"]
-
 #: The parts of speech that have a hierarchy, with the letter and the number that WordNet's files call them by.
 PARTS = {"noun": ("n", "1"), "verb": ("v", "2")}
 
