@@ -123,8 +123,6 @@ def calibrate(
 
     Parameters
     ----------
-    meter : Meter
-        What measures the mechanism, from `meter_for`.
     epsilons : sequence of float
         The ε to look at; if none is given, some between changing nearly every word and keeping nearly every word.
     targets : sequence of Target

@@ -43,17 +43,6 @@ def _make(name: str, space: Space, options: dict[str, Any], epsilon: float) -> M
 def meter_for(make: Maker, space: Space, effort: Effort | None = None, watch: Watch = ignore) -> Meter:
     """Return what measures a mechanism.
 
-    Parameters
-    ----------
-    make : callable
-        Makes the mechanism for an ε; see `maker`.
-    space : Space
-        The space it was asked for on.
-    effort : Effort, optional
-        How much to measure.
-    watch : callable, optional
-        Told how far it is.
-
     Examples
     --------
     >>> import wordveil
@@ -75,21 +64,7 @@ def _probe(make: Maker) -> Mechanism[Any]:
 
 
 class Meter:
-    """Measures one mechanism on one space.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the mechanism for an ε.
-    probe : Mechanism
-        The mechanism at some ε.
-    space : Space
-        The space that the mechanism was asked for on, which says what words are similar.
-    effort : Effort
-        How much to measure.
-    watch : callable
-        Told how far it is.
-    """
+    """Measures one mechanism on one space."""
 
     def __init__(self, make: Maker, probe: Mechanism[Any], space: Space, effort: Effort, watch: Watch = ignore) -> None:
         self.make, self.probe, self.space = make, probe, space

@@ -115,12 +115,6 @@ def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0, own: O
 
     Parameters
     ----------
-    meter : Meter
-        What measures the mechanism.
-    target : Target
-        The demand.
-    span : Span
-        Where to look first.
     sure : float
         By how many standard errors an estimate must meet the target.
     own : callable, optional

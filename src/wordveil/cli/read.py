@@ -236,7 +236,7 @@ def _write_vectors(made: Reader, piece: Piece, reading: Reading, output: Path, p
     """Write a vector for each record, null or 0 where it has no text."""
     import numpy as np
 
-    from wordveil.files import file_errors
+    from wordveil.files import whole_file
 
     tables, found = [], []
     is_table = output.suffix.lower() != ".npz"
@@ -252,15 +252,12 @@ def _write_vectors(made: Reader, piece: Piece, reading: Reading, output: Path, p
                 rows[[text is not None for text in texts]] = vectors
                 found.append(rows)
         reader.check_unchanged()
-    with file_errors("write", output):
-        if is_table:
-            count = _write_table(tables, output)
-        else:
-            arrays = np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
-            count = len(arrays)
-            with _whole(output) as part, part.open("wb") as file:
-                np.savez(file, vectors=arrays)
-    return {"texts": count}
+    if is_table:
+        return {"texts": _write_table(tables, output)}
+    arrays = np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
+    with whole_file(output) as file:
+        np.savez(file, vectors=arrays)
+    return {"texts": len(arrays)}
 
 
 def _table(block: Block, texts: list[str | Document | None], vectors: Any) -> Any:
@@ -300,6 +297,8 @@ def _write_table(tables: list[Any], output: Path) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from wordveil.files import whole_file
+
     if not tables:
         raise InputError("the input has no records, so there is nothing to write.")
     try:
@@ -308,21 +307,6 @@ def _write_table(tables: list[Any], output: Path) -> int:
         whole = None
     if whole is None:
         raise InputError(_NO_TABLE)
-    with _whole(output) as part:
-        pq.write_table(whole, part)
+    with whole_file(output) as file:
+        pq.write_table(whole, file)
     return int(whole.num_rows)
-
-
-@contextmanager
-def _whole(output: Path) -> Iterator[Path]:
-    """Give a file to write, which takes its name when it is whole."""
-    from wordveil.files import name_before
-
-    target = output.resolve()
-    part = name_before(target)
-    part.unlink(missing_ok=True)
-    try:
-        yield part
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)

@@ -81,10 +81,6 @@ def simulate(
         The ε per unit that the shuffled words are drawn with.
     users : iterable of int
         The numbers of users.
-    delta : float
-        The δ of the shuffled guarantee.
-    per_user : int
-        How many of the words may come from one user.
     """
     law = dense_law(make(epsilon))
     local = exact_epsilon(law)

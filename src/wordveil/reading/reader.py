@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms.laws import Effort
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
+from wordveil.files import whole_file
 from wordveil.progress import Watch, ignore
 from wordveil.reading.kinds import Basis, Kind, kind_named
 from wordveil.reading.places import LEFT_ALONE, VEILED, Cutter, Places, check_case
@@ -381,16 +382,8 @@ class Reader:
         if self._prior is None:
             arrays["prior"] = self._basis.prior
         told = np.frombuffer(json.dumps(header).encode("utf-8", "surrogatepass"), dtype=np.uint8)
-        target = Path(path)
-        fresh = target.with_name(f".{target.name}.wordveil-new")
-        try:
-            with fresh.open("wb") as file:
-                np.savez(file, reader=told, **arrays)  # type: ignore[arg-type]
-            fresh.replace(target)
-        except OSError as error:
-            raise FileError(f"cannot write {target}: {error.strerror or type(error).__name__}.") from None
-        finally:
-            fresh.unlink(missing_ok=True)
+        with whole_file(Path(path)) as file:
+            np.savez(file, reader=told, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path, *, space: Space | str | Path | None = None) -> Reader:
