@@ -17,7 +17,7 @@ the attacker veils `draws` words. All randomness comes from `entropy`, and `watc
 """
 
 from wordveil.attacks.context import ContextAttack, Reliability, attack_context
-from wordveil.attacks.knowledge import Prior, sentences_of, words_of
+from wordveil.attacks.knowledge import Guesses, Prior, sentences_of, words_of
 from wordveil.attacks.repeats import Repeat, RepeatAttack, attack_repeats
 from wordveil.attacks.sentences import SentenceAttack, attack_sentences
 from wordveil.attacks.vectors import VectorAttack, attack_released, attack_vectors
@@ -27,6 +27,7 @@ from wordveil.reading.places import Words
 
 __all__ = [
     "ContextAttack",
+    "Guesses",
     "NgramModel",
     "Prior",
     "Reliability",

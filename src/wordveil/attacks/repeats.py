@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
 from wordveil.attacks.context import SURE
-from wordveil.attacks.knowledge import Prior
+from wordveil.attacks.knowledge import Guesses, Prior
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
@@ -60,21 +60,11 @@ class Repeat(Figures):
 
 
 @dataclass(frozen=True)
-class RepeatAttack(Figures):
-    """How well words are guessed that are drawn several times.
+class RepeatAttack(Guesses):
+    """How well words are guessed that are drawn several times; the first figures are those of all `Guesses`.
 
     Attributes
     ----------
-    prior : str
-        What the attacker knew about words beforehand.
-    exact : bool
-        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
-    suspects : int
-        Among how many words the original was looked for.
-    beyond : Estimate
-        The share of the words that are not among the suspects, so that no guess can be right.
-    blind : Estimate
-        How often the likeliest word of the prior is right, without seeing anything.
     uncertainty : float
         How many bits there are to learn about a word: the entropy of the prior.
     revealed : Estimate
@@ -92,11 +82,6 @@ class RepeatAttack(Figures):
         At how many places of its record such a word stands on average; NaN if there are none.
     """
 
-    prior: str
-    exact: bool
-    suspects: int
-    beyond: Estimate
-    blind: Estimate
     uncertainty: float
     revealed: Estimate
     words: tuple[Repeat, ...]

@@ -14,35 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
-from wordveil.attacks.knowledge import Prior
+from wordveil.attacks.knowledge import Guesses, Prior
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched
 from wordveil.reading.places import Words
 from wordveil.spaces import Space
-from wordveil.stats import Estimate, Figures
+from wordveil.stats import Estimate
 
 _CELLS = 1 << 21
 _COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
 
 
 @dataclass(frozen=True)
-class WordAttack(Figures):
-    """How well words are guessed one at a time, without context.
+class WordAttack(Guesses):
+    """How well words are guessed one at a time, without context; the first figures are those of all `Guesses`.
 
     Attributes
     ----------
-    prior : str
-        What the attacker knew about words beforehand.
-    exact : bool
-        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
-    suspects : int
-        Among how many words the original was looked for.
-    beyond : Estimate
-        The share of the words that are not among the suspects, so that no guess can be right: more suspects can gain
-        no more than this.
-    blind : Estimate
-        How often the likeliest word of the prior is right, without seeing anything.
     kept : Estimate
         How often the output is the original.
     best : Estimate
@@ -55,11 +44,6 @@ class WordAttack(Figures):
         One unit of the distance.
     """
 
-    prior: str
-    exact: bool
-    suspects: int
-    beyond: Estimate
-    blind: Estimate
     kept: Estimate
     best: Estimate
     central: Estimate

@@ -70,7 +70,6 @@ class Meter:
         self.make, self.probe, self.space = make, probe, space
         self.effort, self.watch = effort, watch
         self.law = probe.law(effort, watch)
-        self._priors: dict[str, NDArray[np.float64]] = {}
 
     @property
     def exact(self) -> bool:
@@ -100,22 +99,9 @@ class Meter:
         chosen = self.ids[: self.effort.near_words]
         return self.space.similar(chosen, max(self.effort.near, self.effort.similar))[0]
 
-    def tell(self, prior: str, chances: NDArray[np.float64]) -> None:
-        """Let the attacker know how likely each word is, under a name of one's own, and look no further.
-
-        Parameters
-        ----------
-        prior : str
-            The name, to be given to `adversary`.
-        chances : array of float
-            The probability of every word of the vocabulary; the attacker looks among those above 0.
-        """
-        self.suspects = np.flatnonzero(chances)
-        self._priors[prior] = np.log(chances, out=np.full(len(chances), -np.inf), where=chances > 0)
-
     def _prior(self, name: str) -> NDArray[np.float64]:
         """Return how likely the suspects are, summing to 1."""
-        logs = (self._priors[name] if name in self._priors else log_prior(self.space, name))[self.suspects]
+        logs = log_prior(self.space, name)[self.suspects]
         return np.asarray(np.exp(logs - np.logaddexp.reduce(logs)))
 
     def laws(self, epsilons: Sequence[float]) -> list[Law]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +27,38 @@ _PICTURES = ("histograms", "averages", "panels")
 _MOST_DIGITS = 18  # more words than any vocabulary has, and still a number that arrays know
 
 
+@dataclass(frozen=True)
+class _Bounds:
+    stays: Annotated[
+        float | None, Option(metavar="P", help="Target: no word stays unchanged more often than this.")
+    ] = None
+    stays_mean: Annotated[float | None, Option(metavar="P", help="Target: the same, on average over words.")] = None
+    alternatives: Annotated[
+        float | None, Option(metavar="N", help="Target: every word has at least this many distinct outputs.")
+    ] = None
+    attacker: Annotated[
+        float | None,
+        Option(
+            metavar="P",
+            help="Target: the strongest attacker at hand guesses right at most this often: with context, "
+            "and on your texts if there are any. The default, with 0.1.",
+        ),
+    ] = None
+    adversary: Annotated[
+        float | None,
+        Option(
+            metavar="P", help="Target: an attacker who looks at one word at a time guesses right at most this often."
+        ),
+    ] = None
+    adversary_frequency: Annotated[
+        float | None, Option(metavar="P", help="Target: the same, if the attacker knows word frequencies.")
+    ] = None
+    near_loss: Annotated[
+        float | None,
+        Option(metavar="X", help="Target: an output changes the odds between similar words by at most e^X."),
+    ] = None
+
+
 def calibrate(
     texts: Annotated[
         Path | None,
@@ -40,34 +73,7 @@ def calibrate(
         list[float] | None,
         Option("--epsilon", "-e", help="An ε to measure; may be repeated. By default, a useful range."),
     ] = None,
-    stays: Annotated[
-        float | None, Option(metavar="P", help="Target: no word stays unchanged more often than this.")
-    ] = None,
-    stays_mean: Annotated[float | None, Option(metavar="P", help="Target: the same, on average over words.")] = None,
-    alternatives: Annotated[
-        float | None, Option(metavar="N", help="Target: every word has at least this many distinct outputs.")
-    ] = None,
-    attacker: Annotated[
-        float | None,
-        Option(
-            metavar="P",
-            help="Target: the strongest attacker at hand guesses right at most this often: with context, "
-            "and on your texts if there are any. The default, with 0.1.",
-        ),
-    ] = None,
-    adversary: Annotated[
-        float | None,
-        Option(
-            metavar="P", help="Target: an attacker who looks at one word at a time guesses right at most this often."
-        ),
-    ] = None,
-    adversary_frequency: Annotated[
-        float | None, Option(metavar="P", help="Target: the same, if the attacker knows word frequencies.")
-    ] = None,
-    near_loss: Annotated[
-        float | None,
-        Option(metavar="X", help="Target: an output changes the odds between similar words by at most e^X."),
-    ] = None,
+    bounds: _Bounds = _Bounds(),
     column: Annotated[str | None, Option("--column", "-c", help="The column of your texts, in a table.")] = None,
     select: Annotated[
         str, Option(help="Which words of your texts are veiled: content (all but function words) or all.")
@@ -131,16 +137,8 @@ def calibrate(
 
     check_engine(engine)
     chosen = [check_epsilon(one) for one in epsilon or []]
-    bounds = {
-        "stays": stays,
-        "stays-mean": stays_mean,
-        "alternatives": alternatives,
-        "attacker": attacker,
-        "adversary": adversary,
-        "adversary-frequency": adversary_frequency,
-        "near-loss": near_loss,
-    }
-    targets = [calibration.Target(kind, bound, share) for kind, bound in bounds.items() if bound is not None]
+    asked = {name.replace("_", "-"): bound for name, bound in asdict(bounds).items() if bound is not None}
+    targets = [calibration.Target(kind, bound, share) for kind, bound in asked.items()]
     settings = calibration.Effort(
         words=number_of_words(words), draws=draws, eta=eta, gamma=gamma, adversary_words=adversary_words, seed=seed
     )
@@ -152,7 +150,7 @@ def calibrate(
     others = [_curve(path) for path in compare or []]
     if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
         raise OptionError("--share must lie above 0 and be at most 1.")
-    if alternatives is not None and alternatives > draws:
+    if bounds.alternatives is not None and bounds.alternatives > draws:
         raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
     if texts is None and column is not None:
         raise OptionError("--column needs texts of yours: name their file.")

@@ -67,33 +67,6 @@ from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.parallel import blocks
 
-__all__ = [
-    "advanced",
-    "basic",
-    "blanket",
-    "blanket_delta",
-    "blanket_of_rows",
-    "check_delta",
-    "check_rate",
-    "check_records",
-    "check_threshold",
-    "clip_that_amplifies",
-    "clones",
-    "clones_delta",
-    "closed_form",
-    "closed_form_limit",
-    "composed",
-    "grouped",
-    "local_epsilon",
-    "pairwise",
-    "pairwise_delta",
-    "sample_size",
-    "smallest_epsilon",
-    "subsampled",
-    "thresholded",
-    "thresholded_delta",
-]
-
 Probabilities = NDArray[np.float64]
 
 _STEPS = 50
@@ -170,11 +143,6 @@ def advanced(epsilon: float, delta: float, times: int, slack: float) -> tuple[fl
         raise OptionError("the slack of a composition must lie between 0 and 1, both excluded.")
     spread = epsilon * math.sqrt(2.0 * times * math.log(1.0 / slack))
     return spread + times * epsilon * math.tanh(epsilon / 2.0), times * delta + slack
-
-
-def composed(epsilon: float, delta: float, times: int, slack: float) -> tuple[float, float]:
-    """Return the better of `basic` and `advanced`, by ε."""
-    return min(basic(epsilon, delta, times), advanced(epsilon, delta, times, slack))
 
 
 def grouped(epsilon: float, delta: float, times: int, *, capped: bool = True) -> tuple[float, float]:
@@ -421,11 +389,6 @@ def pairwise(mechanism: Mechanism[Any], left: int, right: int, records: int, del
     if not math.isfinite(most):
         return math.inf
     return smallest_epsilon(lambda tried: blanket_of_rows(one, other, floor, records, tried), delta, most)
-
-
-def pairwise_delta(mechanism: Mechanism[Any], left: int, right: int, records: int, central: float) -> float:
-    """Return a δ with which shuffling hides, at ε = `central`, which of two words a record held."""
-    return blanket_of_rows(*_rows_and_floor(mechanism, left, right), records, central)
 
 
 def _rows_and_floor(

@@ -8,7 +8,6 @@ behind each veiled place, and for the likeliest words there. Those here look at 
 from __future__ import annotations
 
 import hashlib
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,12 +20,10 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Law
 from wordveil.errors import FileError, InputError, OptionError
-from wordveil.files import cached_arrays
+from wordveil.files import cached_arrays, digest_of
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading.places import Places
-
-__all__ = ["KINDS", "Basis", "Kind", "Means", "Population", "Table", "kind_named"]
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -53,6 +50,8 @@ class Kind(ABC):
     """Reads veiled places."""
 
     name: ClassVar[str]
+    #: Whether it must be given the texts themselves.
+    needs_text: ClassVar[bool] = False
 
     def __init__(self, basis: Basis) -> None:
         self.basis = basis
@@ -318,27 +317,7 @@ def _cached_means(basis: Basis, prior: Floats, watch: Watch) -> Vectors:
 
     if not type(mechanism).__module__.startswith("wordveil."):  # two of somebody's own may have one name and options
         return law.posterior_mean(basis.vectors, prior, watch=watch)
-    key = json.dumps(told, sort_keys=True).encode()
-    means = cached_arrays(f"reading-{_VERSION}-{hashlib.sha256(key).hexdigest()}", fill, "means")[0]
+    means = cached_arrays(f"reading-{_VERSION}-{digest_of(told)}", fill, "means")[0]
     if means.shape != basis.vectors.shape or means.dtype != np.float32:
         raise FileError("the cached table of a reader does not fit its space; delete it from the cache.")
     return means
-
-
-#: The kinds by name.
-KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population)}
-
-
-def kind_named(name: str) -> type[Kind]:
-    """Return the kind of reader of this name."""
-    if name == "context":
-        from wordveil.reading.context import Context  # noqa: PLC0415 - derives from the kinds here
-
-        return Context
-    if name == "language":
-        from wordveil.reading.language import Language  # noqa: PLC0415 - derives from the kinds here
-
-        return Language
-    if name not in KINDS:
-        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(KINDS)}, context or language.")
-    return KINDS[name]

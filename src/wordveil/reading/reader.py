@@ -17,7 +17,9 @@ from wordveil._mechanisms.laws import Effort
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
 from wordveil.files import whole_file
 from wordveil.progress import Watch, ignore
-from wordveil.reading.kinds import Basis, Kind, kind_named
+from wordveil.reading.context import Context
+from wordveil.reading.kinds import Basis, Kind, Population, Table
+from wordveil.reading.language import Language
 from wordveil.reading.places import LEFT_ALONE, VEILED, Cutter, Places, check_case
 from wordveil.reading.priors import NAMED, PriorLike, make_prior
 from wordveil.reading.released import mechanism_of, read_report
@@ -30,6 +32,7 @@ __all__ = ["Place", "Reader"]
 Vectors = NDArray[np.float32]
 Text = str | Document
 
+_KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population, Context, Language)}
 _BATCH = 1 << 19  # characters that are read at once
 _LAYOUT = 2  # of a saved reader
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, BadZipFile)
@@ -134,7 +137,7 @@ class Reader:
             raise OptionError(
                 "a reader needs the mechanism of the release, from wordveil.mechanism or from its report."
             )
-        chosen = kind_named(kind)
+        chosen = _kind(kind)
         self.mechanism, self._words, self._stop_words = mechanism, words, stop_words
         self._cutter = Cutter(mechanism.space.vocabulary, select, words, stop_words)
         self._case = check_case(case)
@@ -408,7 +411,7 @@ class Reader:
         reader = cls(made, prior=prior, vectors=arrays.get("vectors"), effort=effort, **options)
         state = {name.removeprefix("state_"): array for name, array in arrays.items() if name.startswith("state_")}
         try:
-            reader._kind = kind_named(kind).from_state(reader._basis, state)
+            reader._kind = _kind(kind).from_state(reader._basis, state)
         except (KeyError, ValueError, TypeError) as error:
             if isinstance(error, FileError):
                 raise
@@ -423,7 +426,7 @@ class Reader:
 
     @property
     def _keeps_text(self) -> bool:
-        return bool(getattr(self._kind, "needs_text", False))
+        return self._kind.needs_text
 
     def _written(self, places: Places, watch: Watch) -> list[Release]:
         words = self.mechanism.space.vocabulary.take(self._kind.best(places, watch))
@@ -436,6 +439,12 @@ class Reader:
         sums += _sums(places, left_alone, places.ids, self._basis.vectors)
         counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | veiled)])[places.starts])
         return sums / np.maximum(counts, 1).astype(np.float32)[:, None]
+
+
+def _kind(name: str) -> type[Kind]:
+    if name not in _KINDS:
+        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(_KINDS)}.")
+    return _KINDS[name]
 
 
 def _sums(places: Places, which: NDArray[np.bool_], ids: NDArray[np.int64] | None, vectors: Vectors) -> Vectors:
