@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CONFIDENCE", "Estimate", "Figures", "area_interval", "lower_bound", "plain", "resampled", "upper_bound"]
+__all__ = ["CONFIDENCE", "Estimate", "Facts", "area_interval", "lower_bound", "plain", "resampled", "upper_bound"]
 
 #: The confidence of every interval.
 CONFIDENCE = 0.95
@@ -232,14 +232,14 @@ def plain(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (Estimate, Figures)):
+    if isinstance(value, (Estimate, Facts)):
         return value.to_dict()
     if isinstance(value, float) and math.isnan(value):
         return None
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
-class Figures:
+class Facts:
     """What was found, as a dataclass of figures."""
 
     def to_dict(self) -> dict[str, Any]:

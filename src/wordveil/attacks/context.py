@@ -27,7 +27,7 @@ from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading import LEFT_ALONE, UNKNOWN, VEILED, Places, Reader
 from wordveil.reading.priors import PriorLike
-from wordveil.stats import Estimate, Figures
+from wordveil.stats import Estimate, Facts
 from wordveil.text import Document
 
 #: From which probability of their best guess on the attacker counts as sure.
@@ -40,7 +40,7 @@ _ALONE = {"context": "population"}  # what a reader without context knows as muc
 
 
 @dataclass(frozen=True)
-class Reliability(Figures):
+class Reliability(Facts):
     """How often a reader is right about places to which it gives about the same probability.
 
     Attributes
@@ -60,7 +60,7 @@ class Reliability(Figures):
 
 
 @dataclass(frozen=True)
-class ContextAttack(Figures):
+class ContextAttack(Facts):
     """How well words are found by a reader of the whole release.
 
     All but the last six are shares of the veiled words that are in the vocabulary. Words of one text are no

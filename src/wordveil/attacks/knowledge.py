@@ -14,7 +14,7 @@ from wordveil._mechanisms.priors import log_prior
 from wordveil.errors import InputError, OptionError
 from wordveil.reading.places import OUTSIDE, Cutter, Words
 from wordveil.spaces import Space, Vocabulary
-from wordveil.stats import Estimate, Figures
+from wordveil.stats import Estimate, Facts
 from wordveil.text import stop_words
 from wordveil.text.tokens import lookup_key
 
@@ -55,7 +55,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Guesses(Figures):
+class Guesses(Facts):
     """What is known of any guesses at words from their replacements.
 
     Attributes

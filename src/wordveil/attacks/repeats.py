@@ -24,7 +24,7 @@ from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched, within
 from wordveil.reading.places import Words
-from wordveil.stats import Estimate, Figures
+from wordveil.stats import Estimate, Facts
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -38,7 +38,7 @@ _CELLS = 1 << 21  # beliefs that one thread works on
 
 
 @dataclass(frozen=True)
-class Repeat(Figures):
+class Repeat(Facts):
     """What an attacker finds who has seen several draws of a word.
 
     Attributes

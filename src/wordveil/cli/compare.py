@@ -103,7 +103,7 @@ def compare(
     from wordveil.files import write_whole
     from wordveil.lab.experiments.comparison import compare as measure
     from wordveil.lab.experiments.comparison import draw_frontier, everyone
-    from wordveil.lab.tasks import AveragedVectors, DataFolder, Reader, Reading, load_task, readers_up_to
+    from wordveil.lab.tasks import AveragedVectors, DataFolder, Reading, load_task, readers_up_to
     from wordveil.parallel import check_workers
     from wordveil.spaces import EuclideanSpace, load_space
 
@@ -148,7 +148,7 @@ def compare(
         found = measure(
             contenders,
             tasks,
-            AveragedVectors(Reader(reading)),
+            AveragedVectors(reading),
             levels,
             attackers=attackers,
             reading=Reading(readers),

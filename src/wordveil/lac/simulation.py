@@ -27,13 +27,13 @@ from wordveil.extras import check_can_draw
 from wordveil.lac.account import Account
 from wordveil.lac.records import Crowd
 from wordveil.lac.recovery import dense_law
-from wordveil.stats import Figures
+from wordveil.stats import Facts
 
 DECADES = tuple(10**power for power in range(3, 10))
 
 
 @dataclass(frozen=True)
-class Point(Figures):
+class Point(Facts):
     """The figures for one number of users.
 
     Attributes

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from wordveil.cli import options
 from wordveil.cli.attack import shared
-from wordveil.cli.attack.shared import Plotted, Reading, as_number, as_share, show
+from wordveil.cli.attack.shared import Plotted, ReadBy, as_number, as_share, show
 from wordveil.cli.options import Made, print_table
 from wordveil.errors import OptionError
 
@@ -28,7 +28,7 @@ def context(
         Path | None,
         Option(metavar="FILE", help="What was released of them; without it they are veiled here, for trial."),
     ] = None,
-    reading: Reading = Reading(),
+    reading: ReadBy = ReadBy(),
     beam: Annotated[
         int | None,
         Option(min=1, help="For smollm2: how many texts are followed at once. Default: 16.", show_default=False),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from wordveil.cli.attack import shared
-from wordveil.cli.attack.shared import Attacked, Knowledge, Plotted, Reading, Source, as_share, show
+from wordveil.cli.attack.shared import Attacked, Knowledge, Plotted, ReadBy, Source, as_share, show
 from wordveil.cli.options import stdout
 from wordveil.errors import OptionError
 
@@ -39,7 +39,7 @@ def repeats(
         list[int] | None,
         Option(min=1, help="Also read the text as a whole, released so many times, by --reader; may be repeated."),
     ] = None,
-    reading: Reading = Reading("population"),
+    reading: ReadBy = ReadBy("population"),
     prior: shared.PriorName = None,
     knowledge: Knowledge = Knowledge(suspects=50_000),
     source: Source = Source(),

@@ -116,7 +116,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadBy:
     """Who reads a whole release."""
 
     reader: Annotated[

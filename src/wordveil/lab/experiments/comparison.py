@@ -172,7 +172,7 @@ def compare(
     found so far after each mechanism, so that little is lost if a long run is stopped.
     """
     watch("clean text and random words", 0.0)
-    random, clean = TaskTexts(tasks, model.reader.space, select=select).ends(model, repeats=repeats, seed=seed)
+    random, clean = TaskTexts(tasks, model.space, select=select).ends(model, repeats=repeats, seed=seed)
     bounds = {
         task.name: (low.interval(), high.interval()) for task, low, high in zip(tasks, random, clean, strict=True)
     }

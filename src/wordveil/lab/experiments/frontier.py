@@ -29,7 +29,6 @@ from wordveil.lab.tasks import (
     TASKS,
     WHEN,
     AveragedVectors,
-    Reader,
     Rewriter,
     Task,
     TaskTexts,
@@ -75,7 +74,7 @@ def _compared(
     how["reading"] = replace(run.reading, steps=run.reading.steps or _STEPS, candidates=_CANDIDATE_WORDS)
     if run.attacker == "context":
         how["attackers"] = ("context",)
-    return compare(contenders, tasks, AveragedVectors(Reader(space)), run.pick(full, (0.25,), (0.25,)), **how)
+    return compare(contenders, tasks, AveragedVectors(space), run.pick(full, (0.25,), (0.25,)), **how)
 
 
 def drawn(name: str, facts: dict[str, Any]) -> dict[str, Figure]:
@@ -202,7 +201,7 @@ _PUBLISHED: dict[str, Cell] = {**PUBLISHED_CLEAN, "stsb": 58.02}
 def tasks(run: Run) -> Result:
     """Do every task on clean text, on random words, and on text veiled at training time, at test time and both."""
     glove = run.glove()
-    model = AveragedVectors(Reader(glove))
+    model = AveragedVectors(glove)
     graph = mechanism("graph", glove, epsilon=_EPSILON)
     veiling = veiled(graph)
     strongest = replace(run.reading, readers=run.reading.readers[-1:])

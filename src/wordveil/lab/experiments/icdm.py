@@ -24,7 +24,6 @@ from wordveil.lab.experiments.wsdm import calibrated, curve_of, statistics_table
 from wordveil.lab.plots import draw_density, draw_disk, family, in_two_dimensions
 from wordveil.lab.tasks import (
     AveragedVectors,
-    Reader,
     Rewriter,
     Task,
     evaluate,
@@ -381,7 +380,7 @@ PUBLISHED_CLEAN = {name: scores[-1] for name, scores in _TABLE6.items()}
 def table6(run: Run) -> Result:
     """Do eight tasks on clean text, on random words, and on text veiled at three ε."""
     ball, glove = run.ball(), run.glove()
-    model = AveragedVectors(Reader(glove))
+    model = AveragedVectors(glove)
     repeats = run.pick(3, 1, 1)
     rows: list[list[Cell]] = []
     facts = []

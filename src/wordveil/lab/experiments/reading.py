@@ -16,7 +16,7 @@ from wordveil.errors import FileError, InputError
 from wordveil.lab.experiments.attacker import TokenAttacker, matched
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
 from wordveil.lab.experiments.workers import Deadline, done_in_turn
-from wordveil.lab.tasks import AS_IT_STANDS, AveragedVectors, Reader, Reading, Task, TaskTexts, load_task, mean_of
+from wordveil.lab.tasks import AS_IT_STANDS, AveragedVectors, Reading, Task, TaskTexts, load_task, mean_of
 from wordveil.spaces import EuclideanSpace
 from wordveil.stats import Estimate
 
@@ -151,7 +151,7 @@ class _Ground:
         """Do the task with random words and with clean text, and attack it one word at a time."""
         texts = TaskTexts([task], space, select="content")
         attacker = TokenAttacker(maker("graph", space), space, texts.chances)
-        random, clean = texts.ends(AveragedVectors(Reader(space)), repeats=_RANDOM, seed=seed)
+        random, clean = texts.ends(AveragedVectors(space), repeats=_RANDOM, seed=seed)
         return cls(
             random[0].score,
             clean[0].score,
@@ -177,7 +177,7 @@ class _Job:
         epsilon, alone = ground.epsilons[self.level]
         texts = TaskTexts([self.task], space, select="content")
         made = mechanism("graph", space, epsilon=epsilon)
-        read = texts.read(made, AveragedVectors(Reader(space)), reading, seed=self.seed)
+        read = texts.read(made, AveragedVectors(space), reading, seed=self.seed)
         return _Done(
             self.name,
             self.task.name,

@@ -99,7 +99,7 @@ def _answers(
         plain = other if when == "both" or rewritten is task.columns else model.features(task.columns)
         learnt, tested = {"train": (other, plain), "test": (plain, other), "both": (other, other)}[when]
         return right_classes(task, model, learnt, tested, seed)
-    return _by_likeness(task, [model.reader.means(column) for column in rewritten])
+    return _by_likeness(task, [model.means(column) for column in rewritten])
 
 
 def answers_to(

@@ -194,7 +194,7 @@ class TaskTexts:
 
     def table(self, model: AveragedVectors) -> Vectors:
         """Return the vector that the analyst has for each word of the mechanism; 0 for a word that they do not know."""
-        known = model.reader.space
+        known = model.space
         if known.vocabulary is self.space.vocabulary:
             return np.asarray(known.matrix, dtype=np.float32)
         places = np.array([known.vocabulary.ids.get(word, OUTSIDE) for word in self.space.vocabulary])
