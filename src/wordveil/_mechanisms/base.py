@@ -292,13 +292,13 @@ class ScaledMechanism(RadialMechanism[PointSpaceT]):
     law_kind: ClassVar[type[Law]] = RadialLaw
 
     @property
-    @abstractmethod
     def unit_length(self) -> UnitLength:
-        """The law of the length at scale 1."""
+        """The law of the length at scale 1: Gamma(n), that of Laplace noise, unless a mechanism has another."""
+        return UnitLength(self.space.dimension)
 
-    @abstractmethod
     def scales(self, ids: Ids) -> NDArray[np.float64]:
-        """Return by how much the noise of each word is longer than at scale 1."""
+        """Return by how much the noise of each word is longer than at scale 1: 1/ε for all, as for Laplace noise."""
+        return np.full(len(ids), 1.0 / self.epsilon)
 
     def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
         """Draw the length of the noise of each word, before it is stretched."""

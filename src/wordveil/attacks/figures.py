@@ -24,17 +24,22 @@ def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]],
 
 def _rates(axes: Axes, along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str) -> None:
     for name, rates in curves.items():
-        found = sorted(zip(along, rates, strict=True), key=lambda point: point[0])
-        reach = [
-            [max(0.0, rate.value - rate.low) for _, rate in found],
-            [max(0.0, rate.high - rate.value) for _, rate in found],
-        ]
-        values = [rate.value for _, rate in found]
-        axes.errorbar([place for place, _ in found], values, yerr=reach, marker="o", capsize=3, label=name)
-    axes.set_xlabel(axis)
-    axes.set_ylabel("share right, with 95% intervals")
-    axes.set_ylim(-0.02, 1.02)
-    axes.set_title(title)
+        _curve(axes, sorted(zip(along, rates, strict=True), key=lambda point: point[0]), name)
+    _finish(axes, title, axis)
+
+
+def _curve(axes: Axes, points: Sequence[tuple[float, Estimate]], name: str) -> None:
+    """Draw one curve with its intervals."""
+    reach = [
+        [max(0.0, rate.value - rate.low) for _, rate in points],
+        [max(0.0, rate.high - rate.value) for _, rate in points],
+    ]
+    values = [rate.value for _, rate in points]
+    axes.errorbar([place for place, _ in points], values, yerr=reach, marker="o", capsize=3, label=name)
+
+
+def _finish(axes: Axes, title: str, axis: str) -> None:
+    axes.set(xlabel=axis, ylabel="share right, with 95% intervals", ylim=(-0.02, 1.02), title=title)
     axes.legend(fontsize="small")
 
 
@@ -47,25 +52,11 @@ def draw_context(epsilons: Sequence[float], attacks: Sequence[ContextAttack], ti
     _rates(success, epsilons, curves, title, "ε")
     reliability.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--", label="as stated")
     for epsilon, one in zip(epsilons, attacks, strict=True):
-        seen = [part for part in one.reliability if part.right.n]
-        reach = [
-            [max(0.0, part.right.value - part.right.low) for part in seen],
-            [max(0.0, part.right.high - part.right.value) for part in seen],
-        ]
-        reliability.errorbar(
-            [part.stated for part in seen],
-            [part.right.value for part in seen],
-            yerr=reach,
-            marker="o",
-            capsize=3,
-            label=f"ε = {epsilon:g}",
-        )
-    reliability.set_xlabel("probability that the reader states for its best guess")
-    reliability.set_ylabel("share right, with 95% intervals")
+        seen = [(part.stated, part.right) for part in one.reliability if part.right.n]
+        _curve(reliability, seen, f"ε = {epsilon:g}")
     reliability.set_xlim(-0.02, 1.02)
-    reliability.set_ylim(-0.02, 1.02)
-    reliability.set_title("How far the reader's probabilities are to be believed")
-    reliability.legend(fontsize="small")
+    asked = "probability that the reader states for its best guess"
+    _finish(reliability, "How far the reader's probabilities are to be believed", asked)
     return figure
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
 from wordveil.errors import OptionError
-from wordveil.extras import check_can_draw
+from wordveil.extras import check_can_draw, new_figure, save
 from wordveil.lac.account import Account
 from wordveil.lac.records import Crowd
 from wordveil.lac.recovery import dense_law
@@ -126,9 +126,7 @@ def expected_error(truth: NDArray[np.float64], law: NDArray[np.float64], records
 def save_figure(points: Sequence[Point], path: Path) -> None:
     """Draw the central ε and the errors over the number of users."""
     check_can_draw()
-    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to import
-
-    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    figure = new_figure(9.0, 3.6)
     left, right = figure.subplots(1, 2)
     users = [point.users for point in points]
     left.loglog(users, [point.central_epsilon for point in points], marker="o", label="shuffled")
@@ -141,4 +139,4 @@ def save_figure(points: Sequence[Point], path: Path) -> None:
         right.loglog(users, [getattr(point, name) for point in points], marker="o", label=name.replace("_", " "))
     right.set(xlabel="users", ylabel="total variation distance", title="Error of the recovered frequencies")
     right.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)
