@@ -63,10 +63,6 @@ PublicPrior = Annotated[
         "of a word and its count.",
     ),
 ]
-MechanismsAtOnce = Annotated[
-    int, Option("--workers", min=1, help="How many mechanisms to measure at once, each in its own process.")
-]
-NoiseEngine = Annotated[str, Option("--engine", help="Where noise is drawn: local, or gpu for a CUDA device.")]
 
 
 def check_can_print(is_wanted: bool = True) -> bool:
@@ -208,6 +204,33 @@ class Chosen(Made, _AtOne):
     def build(self) -> Mechanism[Any]:
         """Open the space and make the mechanism."""
         return build_mechanism(self.mechanism, self.epsilon, self.space, self.normalise, self.option)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How mechanisms are made comparable, and where they are measured."""
+
+    attacker: Annotated[
+        str,
+        Option(
+            help="By whose success mechanisms are made equal: alone, one word at a time; or context, by the whole "
+            "release (needs PyTorch)."
+        ),
+    ] = "alone"
+    reader: Annotated[
+        str, Option(help="The strongest reader of veiled texts: table, population, release or context.")
+    ] = "population"
+    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0
+    workers: Annotated[int, Option(min=1, help="How many mechanisms to measure at once, each in its own process.")] = 1
+    engine: Annotated[str, Option(help="Where noise is drawn: local, or gpu for a CUDA device.")] = "local"
+
+    def check(self) -> None:
+        """Refuse early what this machine cannot do."""
+        from wordveil.engines import check_engine
+        from wordveil.parallel import check_workers
+
+        check_engine(self.engine)
+        check_workers(self.workers)
 
 
 def never_drawing(made: Mechanism[Any], words: list[str] | None) -> Mechanism[Any]:
