@@ -22,16 +22,7 @@ from wordveil.lab.experiments import corpora
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
 from wordveil.lab.experiments.wsdm import calibrated, curve_of, statistics_table
 from wordveil.lab.plots import draw_density, draw_disk, family, in_two_dimensions
-from wordveil.lab.tasks import (
-    AveragedVectors,
-    Rewriter,
-    Task,
-    evaluate,
-    load_task,
-    random_words,
-    read_back,
-    veiled,
-)
+from wordveil.lab.tasks import AveragedVectors, Rewriter, Task, evaluate, load_task, random_words, read_back, veiled
 from wordveil.lab.training import Pairs, Training, read_pairs, train, write_trained
 from wordveil.noise import Entropy, icdm19_lengths, metropolis_points
 from wordveil.noise.hyperbolic import icdm19_log_normaliser

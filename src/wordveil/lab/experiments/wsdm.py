@@ -20,17 +20,7 @@ from wordveil.lab.attacks.membership import AUDITS
 from wordveil.lab.experiments import corpora
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
 from wordveil.lab.geometry import PERCENTILES, draw_distances, geometry_of
-from wordveil.lab.tasks import (
-    CLASSES,
-    BiLstm,
-    DataFolder,
-    Task,
-    evaluate,
-    load_task,
-    random_words,
-    read_back,
-    veiled,
-)
+from wordveil.lab.tasks import CLASSES, BiLstm, DataFolder, Task, evaluate, load_task, random_words, read_back, veiled
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space
 
