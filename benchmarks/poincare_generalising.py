@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.hierarchy import settle
+from benchmarks.hierarchy import relation, settle
 from wordveil._mechanisms import ExponentialMechanism, Mechanism
 from wordveil._mechanisms.exponential import Exponential
 from wordveil._mechanisms.graph import Graph
@@ -64,8 +64,8 @@ def rows(wordnet: WordNet, snips: Path, space: PoincareSpace) -> Iterator[dict[s
         shares = dict.fromkeys(_NAMES, 0.0)
         for word, outputs, weight in zip(ids.tolist(), drawn.tolist(), weights, strict=True):
             for output in outputs:
-                relation = wordnet.relation(space.vocabulary[word], space.vocabulary[output])
-                shares[relation] += weight / _DRAWS
+                found = relation(wordnet, space.vocabulary[word], space.vocabulary[output])
+                shares[found] += weight / _DRAWS
         yield {
             "mechanism": about,
             "epsilon": round(made.epsilon, 3),

@@ -17,7 +17,7 @@ from wordveil.errors import WordveilError
 from wordveil.extras import new_figure
 from wordveil.lab.experiments.attacker import PRIORS, Attacker, ContextAttacker, TokenAttacker, at_levels
 from wordveil.lab.experiments.run import Cell, Table, shown
-from wordveil.lab.experiments.workers import Deadline, done_in_turn
+from wordveil.lab.experiments.workers import done_in_turn
 from wordveil.lab.tasks import AS_IT_STANDS, AveragedVectors, Outcome, Reading, Task, TaskTexts, share_of_the_way
 from wordveil.progress import Watch, ignore, within
 from wordveil.spaces import EuclideanSpace, Space
@@ -194,7 +194,7 @@ def compare(
         return race.run(contenders[number], part)
 
     jobs: list[tuple[Any, ...]] = [(one if workers > 1 else number,) for number, one in enumerate(contenders)]
-    for number, found in done_in_turn(race.run if workers > 1 else run, jobs, workers, Deadline(minutes)):
+    for number, found in done_in_turn(race.run if workers > 1 else run, jobs, workers, minutes):
         measured[number] = found
         watch(contenders[number].label, len(measured) / len(contenders))
         if keep is not None:

@@ -15,7 +15,7 @@ from wordveil.calibration import maker, meter_for
 from wordveil.errors import FileError, InputError
 from wordveil.lab.experiments.attacker import TokenAttacker, matched
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
-from wordveil.lab.experiments.workers import Deadline, done_in_turn
+from wordveil.lab.experiments.workers import done_in_turn
 from wordveil.lab.tasks import AS_IT_STANDS, AveragedVectors, Reading, Task, TaskTexts, load_task, mean_of
 from wordveil.spaces import EuclideanSpace
 from wordveil.stats import Estimate
@@ -197,7 +197,7 @@ def _all_done(
     tasks: dict[str, Task], levels: Sequence[float], veilings: int, space: EuclideanSpace, how: Reading, run: Run
 ) -> tuple[list[_Done], int]:
     """Veil and read, the first data sets first, as long as there is time; return also how many were left out."""
-    deadline = Deadline(run.minutes)
+    started = time.monotonic()
     names = list(tasks)
     grounds: dict[str, _Ground] = {}
     epsilons = _epsilons([task for name, task in tasks.items() if name in _ASKED], levels, space)
@@ -214,8 +214,9 @@ def _all_done(
         if name in tasks and level in grounds[name].epsilons
     ]
     found: list[_Done] = []
+    left = None if run.minutes is None else run.minutes - (time.monotonic() - started) / 60.0
     second = [(job, space, how, grounds[job.name]) for job in jobs]
-    for _, done in done_in_turn(_Job.run, second, run.workers, deadline):
+    for _, done in done_in_turn(_Job.run, second, run.workers, left):
         found.append(done)
         run.watch("veilings", 0.1 + 0.9 * len(found) / len(jobs))
     return sorted(found, key=lambda one: (-one.level, names.index(one.name))), len(jobs) - len(found)
