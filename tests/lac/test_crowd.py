@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tests.conftest import make_space
 from wordveil import Veil
-from wordveil._mechanisms import Exponential
+from wordveil._mechanisms.exponential import Exponential
 from wordveil.lac import (
     Account,
     Amplifier,

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from wordveil.plan import Gate
     from wordveil.text import RareWords, Veil
 
-__all__ = ["privatize"]
-
 _STREAM = "-"
 _SCOPES = ("record", "person", "file", "none")  # those of wordveil.text, which takes long to load, and none
 _BROKEN_PIPE = 141  # what a shell makes of SIGPIPE

@@ -33,8 +33,6 @@ from wordveil.text import Document, Release, Veil
 from wordveil.text.replacing import OutsideWords
 from wordveil.text.tokens import is_number
 
-__all__ = ["AS_IT_STANDS", "READERS", "Read", "Reading", "TaskTexts", "read_back", "readers_up_to"]
-
 Vectors = NDArray[np.float32]
 
 #: The drawn words taken for what they are: no reader at all.
@@ -82,19 +80,6 @@ def read_back(mechanism: Mechanism[Any], name: str, reading: Reading, *, vectors
     """Return a rewriter that veils texts, then puts a reader's likeliest word into every veiled place.
 
     For models that need words: those that take vectors see more through the reader's own.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What veils.
-    name : str
-        The reader.
-    reading : Reading
-        How it reads.
-    vectors : array
-        Of the words of the mechanism.
-    **chosen
-        Which words are veiled, as for `veiled`.
     """
     select = str(chosen.get("select", "all"))
 
@@ -211,7 +196,7 @@ class TaskTexts:
 
     def table(self, model: AveragedVectors) -> Vectors:
         """Return the vector that the analyst has for each word of the mechanism; 0 for a word that they do not know."""
-        known = model.reader.space
+        known = model.space
         if known.vocabulary is self.space.vocabulary:
             return np.asarray(known.matrix, dtype=np.float32)
         places = np.array([known.vocabulary.ids.get(word, OUTSIDE) for word in self.space.vocabulary])
