@@ -67,7 +67,8 @@ async def veil_messages(
         made = await asyncio.to_thread(state.sticky.put, made)
     reused = len(texts) - len(drawn)
     count_words(counts, key)
-    REUSED.inc(reused)
+    if reused:
+        REUSED.inc(reused)
     found = [(order.known | made)[digest] for digest in order.digests]
     return Drawn(
         [one["result"] for one in found],
