@@ -41,7 +41,8 @@ What an install brings with it, and under which licence, in the words of each pa
 Other versions, Pythons and platforms may bring others. **Bold** names are asked for by wordveil itself, the others by
 those. A package is listed once, in the first table that brings it.
 
-{count} packages, of which {core} come with every install. By their metadata none is under the GPL, AGPL or LGPL, but {strong}. Under
+{count} packages, of which {core} come with every install. By their metadata none is under the GPL, AGPL or LGPL,
+but {strong}. Under
 the MPL, which asks that files of theirs stay under it when changed, are {weak}.
 Wheels may bundle libraries with licences of their own: those of numpy and scipy have OpenBLAS (BSD) and the runtime of
 GCC (GPL with an exception that allows it). Their own licence files say which.
