@@ -32,8 +32,7 @@ def main() -> None:
             for told in warm:
                 named, _, rest = told.partition(":")
                 epsilon, _, space = rest.partition("@")
-                how = {"mechanism": named, "space": space or None}
-                for _ in client.stream(texts, epsilon=float(epsilon), **how):
+                for _ in client.stream(texts, epsilon=float(epsilon), mechanism=named, space=space or None):
                     pass
             print(f"| {what} | {ready:.0f} MB | {memory_of(process):.0f} MB | {spent:.0f} s |", flush=True)
 
