@@ -13,8 +13,8 @@ _READY = {
     "graph at 8 values of ε": [f"graph:{epsilon}" for epsilon in range(1, 9)],
     "graph and laplace": ["graph:4", "laplace:10"],
     "eight mechanisms": [
-        "graph:4", "laplace:10", "mahalanobis:10", "vickrey:10", "exponential:10", "truncated:10", "ring:1",
-        "hyperbolic:1@wordnet-poincare",
+        "graph:4", "laplace:10", "mahalanobis:10", "vickrey:10", "exponential:3", "truncated:3", "ring:1",
+        "hyperbolic:3@wordnet-poincare",
     ],
 }  # fmt: skip
 
