@@ -20,6 +20,7 @@ import uvicorn
 from tests.conftest import make_space
 from wordveil.service import Settings
 from wordveil.service.app import create_app
+from wordveil.service.connections import Connection
 
 PATIENCE = 60.0  # seconds for what takes a fraction of one, unless the machine is very busy
 GRACE = 30  # seconds for requests in progress when a service is stopped
@@ -97,7 +98,12 @@ def running(settings: Settings) -> Iterator[Service]:
     # A socket of ours, not a port that was free a moment ago: nobody else can take it in between.
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        create_app(settings), access_log=False, log_level="warning", timeout_graceful_shutdown=GRACE
+        create_app(settings),
+        http=Connection,
+        proxy_headers=False,
+        access_log=False,
+        log_level="warning",
+        timeout_graceful_shutdown=GRACE,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
