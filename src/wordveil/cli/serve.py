@@ -20,7 +20,7 @@ from wordveil.extras import needs
 if TYPE_CHECKING:
     from wordveil.service import Settings
 
-__all__ = ["serve"]
+__all__ = ["check_address", "log_config", "serve"]
 
 
 def serve(
@@ -99,18 +99,18 @@ def _check(settings: Settings) -> None:
     Keys(settings)
 
 
-def _check_address(settings: Settings) -> None:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+def check_address(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        socket.create_server((settings.host, settings.port), family=family).close()
+        socket.create_server((host, port), family=family).close()
     except OSError:
         raise OptionError(
-            f"cannot listen on {settings.host}, port {settings.port}: it may be in use already; choose another with "
-            "--port or --host."
+            f"cannot listen on {host}, port {port}: it may be in use already; choose another with --port or --host."
         ) from None
 
 
-def _logging() -> dict[str, Any]:
+def log_config() -> dict[str, Any]:
     """Let our own lines out beside the server's, with the time."""
     from uvicorn.config import LOGGING_CONFIG
 
@@ -134,7 +134,7 @@ def _run(settings: Settings) -> None:
 
     from wordveil.service.app import RUN_FOLDER
 
-    _check_address(settings)
+    check_address(settings.host, settings.port)
     with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
         os.environ[RUN_FOLDER] = folder
         # The server, when it has stopped, sends itself the signal again, which would leave the folder behind.
@@ -151,7 +151,7 @@ def _run(settings: Settings) -> None:
             workers=settings.workers,
             access_log=False,  # it would write addresses, and an address may hold a word
             log_level="info" if settings.access_log else "warning",
-            log_config=_logging(),
+            log_config=log_config(),
             server_header=False,
             date_header=False,
             backlog=4096,
