@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -84,7 +85,7 @@ def _print_key(name: str) -> None:
 def _check(settings: Settings) -> None:
     """Open what the settings name, where one sentence can say what is wrong with it, and warn of what is unproven."""
     from wordveil import parallel
-    from wordveil.service.keys import Keys
+    from wordveil.service.budgets import Budgets
     from wordveil.service.settings import shortfall_on, traits_of
     from wordveil.spaces import load_space
 
@@ -96,7 +97,7 @@ def _check(settings: Settings) -> None:
             if traits.is_unproven and space.kind in traits.kinds:
                 lacks = shortfall_on(name, space)
                 typer.echo(f"wordveil: {name} is unproven on {Path(path).name}: {lacks}", err=True)
-    Keys(settings)
+    Budgets(settings).close()
 
 
 def check_address(host: str, port: int) -> None:
@@ -132,11 +133,11 @@ def log_config() -> dict[str, Any]:
 def _run(settings: Settings) -> None:
     import uvicorn
 
-    from wordveil.service.app import RUN_FOLDER
+    from wordveil.service.app import RUN_FOLDER, RUN_SECRET
 
     check_address(settings.host, settings.port)
     with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
-        os.environ[RUN_FOLDER] = folder
+        os.environ[RUN_FOLDER], os.environ[RUN_SECRET] = folder, secrets.token_hex(32)
         # The server, when it has stopped, sends itself the signal again, which would leave the folder behind.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if settings.workers > 1:

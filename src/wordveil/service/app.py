@@ -23,10 +23,12 @@ from wordveil.service.schemas import ProblemDetails
 from wordveil.service.settings import Settings
 from wordveil.service.state import State, check_query
 
-__all__ = ["RUN_FOLDER", "create_app", "from_environment"]
+__all__ = ["RUN_FOLDER", "RUN_SECRET", "create_app", "from_environment"]
 
 #: Names the folder that the processes of one service share; each makes a folder of its own if it is not set.
 RUN_FOLDER = "WORDVEIL_RUN_FOLDER"
+#: The secret that they share, in hexadecimal digits. It is in no file: kept draws are found by it.
+RUN_SECRET = "WORDVEIL_RUN_SECRET"  # noqa: S105 - the name of a variable
 
 # Seconds for which a thread that draws may keep the interpreter to itself: ten times less than usual, because every
 # request waits for that at least once before it is even read, and under load they wait for it one after the other.
@@ -71,7 +73,7 @@ def _lifespan(settings: Settings, keys: Keys) -> Any:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         shared = os.environ.get(RUN_FOLDER)
         with tempfile.TemporaryDirectory(prefix="wordveil-") as own:
-            state = State(settings, keys, Path(shared or own))
+            state = State(settings, keys, Path(shared or own), bytes.fromhex(os.environ.get(RUN_SECRET, "")))
             app.state.shared = state
             await state.warm()
             yield

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from wordveil._mechanisms import DEFAULT
 from wordveil._mechanisms.attackers import named_curve
 from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
-from wordveil.service.guard import exposition
+from wordveil.service.budgets import check_end_user
+from wordveil.service.metrics import exposition
 from wordveil.service.problems import PROBLEMS, Problem
 from wordveil.service.schemas import (
+    BudgetDetails,
     CalibrationRequest,
     Epsilon,
     Job,
@@ -26,7 +28,7 @@ from wordveil.service.schemas import (
     WordRequest,
 )
 from wordveil.service.settings import traits_of
-from wordveil.service.state import json_response, state_of
+from wordveil.service.state import caller, json_response, state_of
 from wordveil.service.words import word_facts
 
 __all__ = ["operations", "router"]
@@ -139,6 +141,20 @@ async def tradeoff(request: Request, mechanism: MechanismName = DEFAULT, space: 
     return json_response({"mechanism": mechanism, "space": space or state.space_names[0], **curve, "points": points})
 
 
+@router.get("/v1/budget", **_route("texts", "What is left of the budgets", BudgetDetails, 422))
+async def budget(
+    request: Request,
+    wordveil_user: Annotated[
+        str | None, Header(max_length=200, description="An end user, to see their budget.")
+    ] = None,
+) -> Response:
+    """Say where the budgets of the key stand, and of an end user if the header Wordveil-User names one."""
+    state, key = state_of(request), caller(request)
+    check_end_user(wordveil_user)
+    accounts = [] if key is None else await asyncio.to_thread(state.budgets.balances, key, wordveil_user)
+    return json_response({"key": None if key is None else key.name, "budgets": accounts})
+
+
 def _text(description: str) -> dict[int | str, dict[str, Any]]:
     content = {"text/plain": {"schema": {"type": "string"}}}
     return {**PROBLEMS(), 200: {"description": description, "content": content}}
@@ -161,6 +177,8 @@ async def readyz(request: Request) -> str:
 
 
 @operations.get("/metrics", responses=_text("The metrics."), summary="Metrics for Prometheus")
-async def metrics() -> Response:
+async def metrics(request: Request) -> Response:
     """Give counts and times in the text format of Prometheus."""
-    return Response(exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    budgets = state_of(request).budgets
+    told = await asyncio.to_thread(lambda: exposition(budgets.of_keys()))
+    return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")

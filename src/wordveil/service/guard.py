@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from contextlib import suppress
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wordveil.service.keys import Keys
-from wordveil.service.problems import Problem, busy, fault, log_fault, problem_response
+from wordveil.service.metrics import IN_PROGRESS, REFUSED, REQUESTS, SECONDS
+from wordveil.service.problems import CODE, Problem, busy, fault, log_fault, problem_response
 from wordveil.service.settings import Settings
 
-__all__ = ["BATCH", "CHARGED", "STREAM", "WORDS", "Guard", "exposition"]
+__all__ = ["CHARGED", "STREAM", "Guard"]
 
 _LOG = logging.getLogger("wordveil.service")
 
@@ -35,6 +33,8 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _JSON = {"application/json"}
 _LINES = {"application/x-ndjson", "application/jsonl", "application/json"}
 
+_CODE = CODE.encode()
+
 _ALWAYS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -46,36 +46,6 @@ _ALWAYS = [
     ),
     (b"cache-control", b"no-store"),
 ]
-
-_COUNTED = CollectorRegistry()
-_REQUESTS = Counter("wordveil_requests", "Requests answered.", ["route", "status"], registry=_COUNTED)
-_SECONDS = Histogram(
-    "wordveil_request_seconds",
-    "How long answers took.",
-    ["route"],
-    registry=_COUNTED,
-    buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
-)
-_REFUSED = Counter("wordveil_refused", "Requests refused because the service was busy.", registry=_COUNTED)
-_IN_PROGRESS = Gauge(
-    "wordveil_requests_in_progress", "Requests in progress.", registry=_COUNTED, multiprocess_mode="livesum"
-)
-WORDS = Counter("wordveil_words", "Words of texts, by what became of them.", ["way"], registry=_COUNTED)
-BATCH = Histogram(
-    "wordveil_batch_texts",
-    "Texts that were drawn for together.",
-    registry=_COUNTED,
-    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
-)
-
-
-def exposition() -> bytes:
-    """Return all counts, of all processes, in the text format of Prometheus."""
-    registry = _COUNTED
-    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return generate_latest(registry)
 
 
 class Guard:
@@ -113,13 +83,14 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *_ALWAYS]
+                kept = [pair for pair in message["headers"] if pair[0] != _CODE]
+                message["headers"] = [*kept, *_ALWAYS]
             await send(message)
 
         is_counted = scope["path"].startswith(_API)  # monitoring and the page must not be turned away
         self._busy += is_counted
         self._streams += is_stream
-        _IN_PROGRESS.inc()
+        IN_PROGRESS.inc()
         try:
             await self._admit(scope, receive, answer)
         except Exception as error:  # noqa: BLE001 - nothing may reach the server's own log, which prints messages
@@ -129,11 +100,11 @@ class Guard:
         finally:
             self._busy -= is_counted
             self._streams -= is_stream
-            _IN_PROGRESS.dec()
+            IN_PROGRESS.dec()
             spent = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", "other")
-            _REQUESTS.labels(route, str(status)).inc()
-            _SECONDS.labels(route).observe(spent)
+            REQUESTS.labels(route, str(status)).inc()
+            SECONDS.labels(route).observe(spent)
             if self._settings.access_log:
                 _LOG.info("%s %s %d %.1f ms", scope["method"], route, status, 1000 * spent)
 
@@ -142,8 +113,8 @@ class Guard:
         told = dict(scope["headers"]).get(b"content-length", b"")
         if told.isdigit() and int(told) > _AT_ONCE:
             await self._drain(receive)
-        _REFUSED.inc()
-        _REQUESTS.labels("other", "503").inc()
+        REFUSED.labels(busy().code).inc()
+        REQUESTS.labels("other", "503").inc()
         await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
         await send({"type": "http.response.body", "body": self._busy_body})
         if self._settings.access_log:

@@ -31,14 +31,17 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["PREFIX", "Key", "Settings", "Traits", "shortfall_on", "traits_of"]
+__all__ = ["PERIODS", "PREFIX", "SLOW", "Key", "Settings", "Traits", "shortfall_on", "traits_of"]
 
 #: What the names of environment variables begin with: WORDVEIL_SERVE_PORT sets `port`.
 PREFIX = "WORDVEIL_SERVE_"
 
-# Elastic noise is sized anew for every ε, which takes minutes on a large space: too long for somebody who waits.
-_SLOW = "elastic"
+#: Elastic noise is sized anew for every ε, which takes minutes on a large space: too long for somebody who waits.
+SLOW = "elastic"
 _TRIED = 1000.0  # an ε that every mechanism takes
+
+#: After how long a budget may be whole again, in calendar units of UTC.
+PERIODS = ("hour", "day", "week", "month")
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -77,14 +80,34 @@ class Key:
     name: str  # lower-case letters, digits and hyphens; it names the ledger's file and stands in logs
     hash: str = field(repr=False)  # the SHA-256 of the key, in hexadecimal digits
     budget: float | None = None  # how much all draws with it may lose in total: each counts with the most it can lose
+    period: str = ""  # after which the budget is whole again: one of PERIODS; empty for never
+    user_budget: float | None = None  # the same for each end user that its requests name
+    user_period: str = ""
+    rate: float | None = None  # how many requests a second it may make, on average
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise OptionError("the name of a key must consist of up to 40 lower-case letters, digits and hyphens.")
         if not _HASH.fullmatch(self.hash):
             raise OptionError(f"the hash of the key {self.name} must be 64 hexadecimal digits.")
-        if self.budget is not None and not (math.isfinite(self.budget) and self.budget > 0):
-            raise OptionError(f"the budget of the key {self.name} must be a finite number above 0, or left out.")
+        for what in ("budget", "user_budget", "rate"):
+            amount = getattr(self, what)
+            if amount is not None and not (_is_number(amount) and math.isfinite(amount) and amount > 0):
+                raise OptionError(f"the {what} of the key {self.name} must be a finite number above 0, or left out.")
+        for what, of in (("period", self.budget), ("user_period", self.user_budget)):
+            if getattr(self, what) not in ("", *PERIODS):
+                raise OptionError(f"the {what} of the key {self.name} must be one of {', '.join(PERIODS)}.")
+            if getattr(self, what) and of is None:
+                raise OptionError(f"the key {self.name} has a {what} but no budget that would be renewed.")
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether draws are charged to a budget."""
+        return self.budget is not None or self.user_budget is not None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _keys_of(told: Any) -> Any:
@@ -92,7 +115,10 @@ def _keys_of(told: Any) -> Any:
     try:
         return tuple(Key(**one) if isinstance(one, dict) else one for one in told)
     except TypeError:
-        raise OptionError("a key needs a name and a hash, may have a budget, and takes nothing else.") from None
+        raise OptionError(
+            "a key needs a name and a hash, may have budget, period, user_budget, user_period and rate, and takes "
+            "nothing else."
+        ) from None
 
 
 _Count = Annotated[int, Field(ge=1)]
@@ -121,7 +147,7 @@ class Settings(BaseModel):
     """Other names by which it may be called (the ``Host`` header), against DNS rebinding; ``*`` allows all."""
     spaces: _Names = BUNDLED
     """The spaces that may be asked for, the default first: bundled names, or paths of embedding files."""
-    mechanisms: _Names = Field(default_factory=lambda: tuple(name for name in MECHANISMS if name != _SLOW))
+    mechanisms: _Names = Field(default_factory=lambda: tuple(name for name in MECHANISMS if name != SLOW))
     """The mechanisms that may be asked for; by default all but elastic, which takes minutes to set up."""
     unproven: bool = False
     """Whether mechanisms may be used that guarantee nothing, or leave some words without noise."""
@@ -153,8 +179,12 @@ class Settings(BaseModel):
     """Whether every request is logged: method, route, status and time, never what was sent."""
     keys: Annotated[tuple[Key, ...], BeforeValidator(_keys_of)] = ()
     """Who may call; everybody if there are none."""
-    ledgers: str = ""
-    """The folder where budgets are kept, for keys that have one."""
+    ledgers: Annotated[str, Field(repr=False)] = ""
+    """Where budgets are kept, for keys that have one: a folder, or a PostgreSQL database (``postgresql://…``)."""
+    sticky_seconds: _Amount = 86_400.0
+    """For how long a message's draw is kept for its conversation, from its last use on."""
+    sticky_bytes: Annotated[int, Field(ge=1 << 16)] = 256 << 20
+    """How much disk such draws take at most; the longest unused go first."""
     metrics_hash: Annotated[str, Field(repr=False)] = ""
     """The SHA-256 of the operator's key for ``/metrics``; with keys and without this, nobody may read the metrics."""
 
@@ -189,8 +219,10 @@ class Settings(BaseModel):
     def _keep_others_out(self) -> Settings:
         if len({key.name for key in self.keys}) < len(self.keys):
             raise OptionError("two keys have the same name.")
-        if any(key.budget is not None for key in self.keys) and not self.ledgers:
-            raise OptionError("a key has a budget: name the folder to keep its account in, with the setting ledgers.")
+        if any(key.is_charged for key in self.keys) and not self.ledgers:
+            raise OptionError(
+                "a key has a budget: name the folder or database that keeps its account, with the setting ledgers."
+            )
         if self.metrics_hash and not _HASH.fullmatch(self.metrics_hash):
             raise OptionError("the setting metrics_hash must be 64 hexadecimal digits.")
         if self.metrics_hash in {key.hash for key in self.keys}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -13,16 +14,18 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import orjson
 from fastapi import Request, Response
 
-from wordveil._mechanisms import MECHANISMS, Mechanism, blocked_words, mechanism, option_names
+from wordveil._mechanisms import MECHANISMS, Mechanism, block, blocked_words, mechanism, option_names
 from wordveil.errors import UnprovenError, WordveilError
-from wordveil.service.guard import BATCH
+from wordveil.service.budgets import Budgets
 from wordveil.service.jobs import Jobs
 from wordveil.service.keys import Keys
-from wordveil.service.problems import Problem, fault, log_fault, problem_of
+from wordveil.service.metrics import BATCH
+from wordveil.service.problems import Problem, busy, fault, log_fault, problem_of
 from wordveil.service.schemas import MechanismChoice, Way
-from wordveil.service.settings import Key, Settings, traits_of
+from wordveil.service.settings import SLOW, Key, Settings, traits_of
+from wordveil.service.sticky import Sticky
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
-from wordveil.text import Document, Release, Veil
+from wordveil.text import Document, Once, Release, Veil
 
 __all__ = ["Batcher", "State", "caller", "check_query", "json_response", "state_of"]
 
@@ -165,8 +168,10 @@ class _Kept(Generic[Thing]):
 class State:
     """Everything that lives as long as the application, and makes what requests ask for within its settings."""
 
-    def __init__(self, settings: Settings, keys: Keys, folder: Path) -> None:
-        self.settings, self.keys = settings, keys
+    def __init__(self, settings: Settings, keys: Keys, folder: Path, secret: bytes | None = None) -> None:
+        self.settings, self.keys, self.budgets = settings, keys, Budgets(settings)
+        # All processes of a service have the same secret and folder, so that they keep the same draws.
+        self.sticky = Sticky(folder, secret or secrets.token_bytes(32), settings.sticky_seconds, settings.sticky_bytes)
         self.jobs = Jobs(folder, settings.jobs, settings.job_timeout)
         self.is_ready = False
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="wordveil-draw")
@@ -249,8 +254,11 @@ class State:
         made = await self.mechanism(way)  # what takes time, the same for all that is made of it
 
         def make() -> Batcher:
+            once = None if way.once is None else Once(way.once)
+            if once is not None:  # of this way alone: draws of two ways from one secret would not be independent
+                once.go_on_with(self.sticky.digest("once", way.model_dump(include=set(Way.model_fields))))
             veil = Veil(
-                made, select=way.select, words=words, oov=way.oov, case=way.case, block=blocked_words(), once=way.once,
+                made, select=way.select, words=words, oov=way.oov, case=way.case, block=blocked_words(), once=once,
                 unproven=self.settings.unproven,
             )  # fmt: skip
             return Batcher(veil, self._executor)
@@ -258,6 +266,19 @@ class State:
         if words is not None:
             return await asyncio.to_thread(make)
         return await self._batchers.get(key, make)
+
+    def pricer(self, way: Way) -> Callable[[float], float]:
+        """Return what says the price of a draw at another ε; it raises a `Problem` where that is not allowed."""
+
+        def price_at(epsilon: float) -> float:
+            self.check_epsilon(epsilon)
+            space = self._spaces.ready(self.path(way.space))
+            if space is None or way.mechanism == SLOW:
+                raise busy()
+            made = self._make(way.model_copy(update={"epsilon": epsilon}), space)
+            return block(made, blocked_words()).largest_loss
+
+        return price_at
 
     async def warm(self) -> None:
         """Make what the first request will most likely need."""
@@ -273,6 +294,8 @@ class State:
         self.is_ready = False
         await self.jobs.close()
         self._executor.shutdown(wait=True, cancel_futures=True)
+        self.budgets.close()
+        self.sticky.close()
 
 
 def _opened(path: str) -> EuclideanSpace | PoincareSpace:
