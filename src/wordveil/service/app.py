@@ -15,7 +15,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from wordveil import __version__, parallel
-from wordveil.service import explore, texts
+from wordveil.service import explore, litellm, presidio, texts
+from wordveil.service.contracts import Contracts
 from wordveil.service.guard import Guard
 from wordveil.service.keys import Keys
 from wordveil.service.problems import add_handlers
@@ -52,11 +53,14 @@ def create_app(settings: Settings | None = None) -> ASGIApp:
     )
     for router in (texts.router, explore.router):
         app.include_router(router, dependencies=[Depends(check_query)])
+    for contract in (litellm.router, presidio.router):
+        app.include_router(contract, dependencies=[Depends(check_query)])
     app.include_router(explore.operations)
     app.mount("/", _Page(directory=_PAGE, html=True), name="page")
     add_handlers(app)
     _describe(app, settings)
-    return Guard(app, settings, keys)
+    spoken = {litellm.PATH: litellm.blocked, **dict.fromkeys(presidio.PATHS, presidio.told)}
+    return Contracts(Guard(app, settings, keys), spoken)
 
 
 def from_environment() -> ASGIApp:

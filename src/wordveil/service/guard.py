@@ -18,14 +18,15 @@ from wordveil.service.metrics import IN_PROGRESS, REFUSED, REQUESTS, SECONDS
 from wordveil.service.problems import CODE, Problem, busy, fault, log_fault, problem_response
 from wordveil.service.settings import Settings
 
-__all__ = ["CHARGED", "STREAM", "Guard"]
+__all__ = ["API", "CHARGED", "STREAM", "Guard"]
 
 _LOG = logging.getLogger("wordveil.service")
 
 STREAM = "/v1/privatize/stream"
 #: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
-_API = "/v1/"
+#: What needs a key where there are any; the last three are contracts of others.
+API = ("/v1/", "/beta/", "/anonymize", "/anonymizers")
 _METRICS = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
@@ -72,7 +73,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         is_stream = scope["path"] == STREAM
-        if scope["path"].startswith(_API) and (
+        if scope["path"].startswith(API) and (
             self._busy >= self._settings.requests or (is_stream and self._streams >= self._most_streams)
         ):
             await self._refuse(scope, receive, send)
@@ -87,7 +88,7 @@ class Guard:
                 message["headers"] = [*kept, *_ALWAYS]
             await send(message)
 
-        is_counted = scope["path"].startswith(_API)  # monitoring and the page must not be turned away
+        is_counted = scope["path"].startswith(API)  # monitoring and the page must not be turned away
         self._busy += is_counted
         self._streams += is_stream
         IN_PROGRESS.inc()
@@ -127,7 +128,7 @@ class Guard:
             self._check_name(headers.get("host", ""))
             if path == _METRICS and not self._keys.may_see_metrics(headers.get("authorization")):
                 raise Problem(401, "the metrics need the operator's key; see the setting metrics_hash.")
-            if path.startswith(_API):
+            if path.startswith(API):
                 scope["wordveil.key"] = self._owner(headers.get("authorization"))
                 if scope["method"] == "POST":
                     receive = await self._check_body(path, headers, receive)
@@ -145,7 +146,7 @@ class Guard:
             await asyncio.wait_for(_drain(receive), self._settings.timeout)
 
     async def _in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == STREAM or not scope["path"].startswith(_API):  # as long as it takes
+        if scope["path"] == STREAM or not scope["path"].startswith(API):  # as long as it takes
             await self._app(scope, receive, send)
             return
         begun = False
