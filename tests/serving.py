@@ -24,11 +24,11 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def serving(app: Any) -> Iterator[str]:
-    """Serve an ASGI application until the end of the block, at the address that is returned."""
+def serving(app: Any, **more: Any) -> Iterator[str]:
+    """Serve an ASGI application until the end of the block, at the address that is returned; `more` goes to uvicorn."""
     # A socket of ours, not a port that was free a moment ago: nobody else can take it in between.
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=GRACE)
+    config = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=GRACE, **more)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

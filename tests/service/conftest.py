@@ -17,6 +17,7 @@ from tests.conftest import make_space
 from tests.serving import PATIENCE, serving
 from wordveil.service import Settings
 from wordveil.service.app import create_app
+from wordveil.service.connections import Connection
 
 
 class Answer(NamedTuple):
@@ -80,7 +81,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 @contextmanager
 def running(settings: Settings) -> Iterator[Service]:
     """Run a service until the end of the block."""
-    with serving(create_app(settings)) as address:
+    with serving(create_app(settings), http=Connection, proxy_headers=False) as address:
         yield Service(address)
 
 

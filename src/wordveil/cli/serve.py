@@ -134,6 +134,7 @@ def _run(settings: Settings) -> None:
     import uvicorn
 
     from wordveil.service.app import RUN_FOLDER, RUN_SECRET
+    from wordveil.service.connections import Connection
 
     check_address(settings.host, settings.port)
     with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
@@ -150,6 +151,9 @@ def _run(settings: Settings) -> None:
             host=settings.host,
             port=settings.port,
             workers=settings.workers,
+            http=Connection,
+            ws="none",
+            proxy_headers=False,  # nothing asks who is behind a proxy
             access_log=False,  # it would write addresses, and an address may hold a word
             log_level="info" if settings.access_log else "warning",
             log_config=log_config(),
@@ -157,5 +161,5 @@ def _run(settings: Settings) -> None:
             date_header=False,
             backlog=4096,
             timeout_worker_healthcheck=60,  # a busy machine is no reason to kill a process and the requests in it
-            timeout_graceful_shutdown=max(1, round(settings.shutdown)),
+            timeout_graceful_shutdown=max(1, round(settings.shutdown)),  # from the end of the drain on
         )

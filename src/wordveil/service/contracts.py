@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from wordveil.service.guard import Guard
 from wordveil.service.problems import fault, log_fault
 
 __all__ = ["Contracts", "Told"]
@@ -25,14 +26,15 @@ class Contracts:
 
     Parameters
     ----------
-    app : ASGI application
+    app : Guard
         The service.
     told : mapping of str to callable
         How problems are said, by path.
     """
 
-    def __init__(self, app: ASGIApp, told: Mapping[str, Told]) -> None:
+    def __init__(self, app: Guard, told: Mapping[str, Told]) -> None:
         self._app, self._told = app, dict(told)
+        self.limits = app.limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -172,7 +172,7 @@ async def healthz() -> str:
 async def readyz(request: Request) -> str:
     """Answer once the first request will be quick, and until the service is being stopped."""
     if not state_of(request).is_ready:
-        raise Problem(503, "the service is not ready.")
+        raise Problem(503, "the service is not ready.", "not-ready")
     return "ready"
 
 

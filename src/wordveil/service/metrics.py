@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -19,12 +21,12 @@ __all__ = [
     "CONNECTIONS",
     "IN_PROGRESS",
     "KEY_REQUESTS",
-    "REFUSED",
     "REQUESTS",
     "REUSED",
     "SECONDS",
     "count_words",
     "exposition",
+    "note_refusal",
 ]
 
 _COUNTED = CollectorRegistry()
@@ -36,7 +38,7 @@ SECONDS = Histogram(
     registry=_COUNTED,
     buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
 )
-REFUSED = Counter("wordveil_refused", "Refusals, by the code of their problem.", ["code"], registry=_COUNTED)
+_REFUSED = Counter("wordveil_refused", "Refusals, by the code of their problem.", ["code"], registry=_COUNTED)
 IN_PROGRESS = Gauge(
     "wordveil_requests_in_progress", "Requests in progress.", registry=_COUNTED, multiprocess_mode="livesum"
 )
@@ -51,6 +53,24 @@ BATCH = Histogram(
     registry=_COUNTED,
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
 )
+
+
+_LOG = logging.getLogger("wordveil.service")
+_LOGGED_EVERY = 1.0  # seconds, for each code: those who flood us must not fill the disk
+_logged: dict[str, tuple[float, int]] = {}  # when a code was last logged, and how often it was not since then
+
+
+def note_refusal(code: str, route: str, key: str = "", request: str = "") -> None:
+    """Count a refusal and log it: what is wrong, where and who, by names of ours alone."""
+    _REFUSED.labels(code).inc()
+    now = time.monotonic()
+    last, passed_over = _logged.get(code, (-_LOGGED_EVERY, 0))
+    if now - last < _LOGGED_EVERY:
+        _logged[code] = (last, passed_over + 1)
+        return
+    _logged[code] = (now, 0)
+    told = f"refused {route}: {code}" + (f", key {key}" if key else "") + (f", request {request}" if request else "")
+    _LOG.warning("%s%s", told, f" ({passed_over:,} more like it before)" if passed_over else "")
 
 
 def count_words(counts: Counts, key: Key | None) -> None:

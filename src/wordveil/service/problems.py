@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import traceback
 from collections.abc import Mapping
+from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any
 
@@ -13,7 +15,6 @@ import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
 
 from wordveil.errors import BudgetError, ExtraError, FileError, UnprovenError, WordveilError
 from wordveil.service.schemas import FIELDS, ProblemDetails
@@ -22,6 +23,7 @@ __all__ = [
     "CODE",
     "CODES",
     "PROBLEMS",
+    "REQUEST_ID",
     "TYPE",
     "Problem",
     "add_handlers",
@@ -33,6 +35,7 @@ __all__ = [
     "problem_body",
     "problem_of",
     "problem_response",
+    "stopping",
     "what_is_wrong",
 ]
 
@@ -42,6 +45,9 @@ MEDIA_TYPE = "application/problem+json"
 
 #: What the type of a problem begins with; its code follows.
 TYPE = "urn:wordveil:problem:"
+#: The id of the request that is being answered, and what it begins with in a problem.
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+INSTANCE = "urn:wordveil:request:"
 #: A header that goes no farther than the guard.
 CODE = "wordveil-code"
 
@@ -101,7 +107,12 @@ class Problem(Exception):  # noqa: N818 - the name that the standard gives it
 
 def busy() -> Problem:
     """Say that there is too much to do."""
-    return Problem(503, "the service is busy; try again in a second.")
+    return Problem(503, "the service is busy; try again in a second.", "busy")
+
+
+def stopping() -> Problem:
+    """Say that the service ends."""
+    return Problem(503, "the service is being stopped; send what was not answered again.", "stopping")
 
 
 def fault() -> Problem:
@@ -133,6 +144,7 @@ def problem_body(problem: Problem) -> dict[str, Any]:
         "status": problem.status,
         "detail": problem.sentence,
         "code": problem.code,
+        **({"instance": f"{INSTANCE}{request}"} if (request := REQUEST_ID.get()) else {}),
         **problem.told,
     }
 
@@ -178,16 +190,17 @@ def add_handlers(app: FastAPI) -> None:
         }.get(error.status_code, "the request was refused.")
         headers = None
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            headers = {"Allow": ", ".join(allowed_methods(request.scope))}
+            methods = allowed_methods(request.app, request.url.path) or ["GET", "HEAD", "OPTIONS"]  # or a file's
+            headers = {"Allow": ", ".join(methods)}
         return problem_response(Problem(error.status_code, sentence), headers)
 
 
-def allowed_methods(scope: Mapping[str, Any]) -> list[str]:
-    """Return the methods that an address supports; none if there is nothing at it."""
-    found: set[str] = set()
-    for route in scope["app"].routes:
-        if route.matches({**scope, "method": "NONE"})[0] is not Match.NONE:
-            found |= route.methods
+def allowed_methods(app: FastAPI, path: str) -> list[str]:
+    """Return the methods that an address of the API supports, by its description; none if there is nothing at it."""
+    found: set[str] = {"GET"} if path == app.openapi_url else set()
+    for template, operations in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path):
+            found |= {method.upper() for method in operations}
     found |= {"HEAD"} if "GET" in found else set()
     return sorted({*found, "OPTIONS"}) if found else []
 

@@ -45,6 +45,8 @@ _TRIED = 1000.0  # an ε that every mechanism takes
 PERIODS = ("hour", "day", "week", "month")
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_WARM = re.compile(r"([a-z0-9-]+):([0-9]+(?:\.[0-9]+)?)(?:@(.+))?")
+_ORIGIN = re.compile(r"\*|https?://[^/\s*]+")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -164,6 +166,16 @@ class Settings(BaseModel):
     """How many texts a batch may have."""
     timeout: _Amount = 30.0
     """Seconds after which a request is given up, and a stream ended that sends no whole line or takes no answer."""
+    header_bytes: Annotated[int, Field(ge=1024)] = 1 << 14
+    """The longest header of a request, its address included."""
+    header_seconds: _Amount = 10.0
+    """Seconds in which a header must arrive; a connection that asks for nothing is closed."""
+    idle_seconds: _Amount = 30.0
+    """Seconds after an answer until an idle connection is closed."""
+    connections: _Count = 4096
+    """How many connections a process has at once, as far as the system allows; more are refused (503)."""
+    connections_per_address: _Count = 2048
+    """How many of them one address may have; behind a proxy all have the proxy's."""
     requests: _Count = 256
     """How many requests a process works on at once; more are refused (503). Streams take up to half of them."""
     options: bool = False
@@ -174,6 +186,16 @@ class Settings(BaseModel):
     """Seconds after which a calibration is given up."""
     veils: _Count = 32
     """How many combinations of mechanism and ε a process keeps ready."""
+    warm: _Names = ()
+    """What is made before the service is ready, such as ``laplace:12`` or ``graph:4@glove-50k``: mechanism, ε and
+    space. By default the default mechanism at 4."""
+    drain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    """Seconds for which a service that is stopped (SIGTERM) still takes requests while ``/readyz`` says 503."""
+    compress: bool = True
+    """Whether longer answers are compressed for callers who accept gzip."""
+    origins: _Names = ()
+    """The sites whose pages may call from a browser (CORS), such as ``https://example.org``; ``*`` for all, with keys
+    only."""
     shutdown: _Amount = 10.0
     """Seconds that requests in progress have to finish when the service is stopped."""
     access_log: bool = False
@@ -220,6 +242,10 @@ class Settings(BaseModel):
                 f"the setting mechanisms names {', '.join(unproven)}, which may leave words unprotected: remove it, or "
                 "turn on the setting unproven."
             )
+        if not all(_ORIGIN.fullmatch(origin) for origin in self.origins):
+            raise OptionError("the setting origins must name sites as https://host or https://host:port, without path.")
+        for told in self.warm:
+            self.to_warm(told)
         if not self.spaces:
             raise OptionError("the setting spaces must name at least one space.")
         if len({Path(space).name for space in self.spaces}) < len(self.spaces):
@@ -243,12 +269,26 @@ class Settings(BaseModel):
             raise OptionError("the setting metrics_hash must be 64 hexadecimal digits.")
         if self.metrics_hash in {key.hash for key in self.keys}:
             raise OptionError("the setting metrics_hash belongs to a caller's key; make a key for the operator.")
+        if "*" in self.origins and not self.keys:
+            raise OptionError("the setting origins lets every site in: configure a key first, or name the sites.")
         if not self.is_local and not self.keys:
             raise OptionError(
                 f"{self.host} can be reached from other machines: configure a key first (`wordveil serve` makes "
                 "one), or listen on 127.0.0.1."
             )
         return self
+
+    def to_warm(self, told: str) -> tuple[str, float, str | None]:
+        """Return the mechanism, ε and space of an entry of `warm`."""
+        found = _WARM.fullmatch(told)
+        if found is None or found[1] not in self.mechanisms:
+            raise OptionError("the setting warm takes entries such as laplace:12 or graph:4@glove-50k.")
+        epsilon, space = float(found[2]), found[3]
+        if not self.smallest_epsilon <= epsilon <= self.largest_epsilon:
+            raise OptionError("the setting warm has an epsilon that the service does not allow.")
+        if space is not None and space not in {Path(path).name for path in self.spaces}:
+            raise OptionError("the setting warm has a space that the service does not have.")
+        return found[1], epsilon, space
 
     @property
     def is_local(self) -> bool:

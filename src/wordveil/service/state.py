@@ -21,6 +21,7 @@ from wordveil.service.jobs import Jobs
 from wordveil.service.keys import Keys
 from wordveil.service.metrics import BATCH
 from wordveil.service.problems import Problem, busy, fault, log_fault, problem_of
+from wordveil.service.rates import Rates
 from wordveil.service.schemas import MechanismChoice, Way
 from wordveil.service.settings import SLOW, Key, Settings, traits_of
 from wordveil.service.sticky import Sticky
@@ -174,6 +175,9 @@ class State:
         self.sticky = Sticky(folder, secret or secrets.token_bytes(32), settings.sticky_seconds, settings.sticky_bytes)
         self.jobs = Jobs(folder, settings.jobs, settings.job_timeout)
         self.is_ready = False
+        #: Done when the service is being stopped.
+        self.stopping: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.rates = Rates(folder, settings.keys)
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="wordveil-draw")
         self._paths = {Path(space).name: space for space in settings.spaces}
         self._spaces: _Kept[EuclideanSpace | PoincareSpace] = _Kept(len(self._paths))
@@ -281,19 +285,28 @@ class State:
         return price_at
 
     async def warm(self) -> None:
-        """Make what the first request will most likely need."""
+        """Make what the settings name, or what the first request will most likely need."""
         allowed = self.settings
-        way = Way(epsilon=min(max(_FIRST_EPSILON, allowed.smallest_epsilon), allowed.largest_epsilon))
-        if way.mechanism in allowed.mechanisms:
-            batcher = await self.batcher(way)
+        first = min(max(_FIRST_EPSILON, allowed.smallest_epsilon), allowed.largest_epsilon)
+        asked = [allowed.to_warm(told) for told in allowed.warm]
+        if not asked and Way.model_fields["mechanism"].default in allowed.mechanisms:
+            asked = [(Way.model_fields["mechanism"].default, first, None)]
+        for name, epsilon, space in asked:
+            batcher = await self.batcher(Way(mechanism=name, epsilon=epsilon, space=space))
             await asyncio.to_thread(batcher.veil, "Some first words, zqxj and 12.")
         self.is_ready = True
+
+    def stop(self) -> None:
+        """End streams: what they have not read yet is to be sent again."""
+        if not self.stopping.done():
+            self.stopping.set_result(None)
 
     async def close(self) -> None:
         """End what is running."""
         self.is_ready = False
         await self.jobs.close()
         self._executor.shutdown(wait=True, cancel_futures=True)
+        self.rates.close()
         self.budgets.close()
         self.sticky.close()
 

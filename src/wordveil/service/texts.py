@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from typing import Annotated, Any, NamedTuple
 
 import orjson
@@ -17,9 +16,10 @@ from starlette.types import Message, Receive, Scope, Send
 from wordveil._mechanisms import DEFAULT
 from wordveil.errors import WordveilError
 from wordveil.service.budgets import Bill
+from wordveil.service.connections import ABORT
 from wordveil.service.guard import STREAM
 from wordveil.service.metrics import count_words
-from wordveil.service.problems import PROBLEMS, Problem, fault, problem_body, problem_of
+from wordveil.service.problems import PROBLEMS, Problem, fault, problem_body, problem_of, stopping
 from wordveil.service.schemas import (
     CaseName,
     EndUser,
@@ -190,14 +190,17 @@ class _Stream(Response):
         super().__init__()
         del self.headers["content-length"]
         self.headers["Wordveil-Guarantee"] = json.dumps(batcher.veil.guarantee.to_dict())  # escaped: a header is ASCII
-        self._settings, self._budgets = state.settings, state.budgets
+        self._settings, self._budgets, self._stopping = state.settings, state.budgets, state.stopping
         self._batcher, self._key, self._bill = batcher, key, bill
         once = batcher.veil.once
         self._scopes = Scopes(None if once is None else once.scope)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's form
-        with suppress(_Done):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
             await self._answer(receive, self._in_time(send))
+        except _Done:
+            if abort := scope.get(ABORT):
+                abort()
 
     async def _answer(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -235,10 +238,7 @@ class _Stream(Response):
         until = time.monotonic() + timeout
         rest, more = b"", True
         while more:
-            try:
-                message = await asyncio.wait_for(receive(), until - time.monotonic())
-            except (asyncio.TimeoutError, TimeoutError):
-                raise Problem(503, "no whole line arrived in time; send the rest in another stream.") from None
+            message = await self._next(receive, until - time.monotonic())
             if message["type"] == "http.disconnect":
                 raise _Done
             more = message.get("more_body", False)
@@ -252,6 +252,17 @@ class _Stream(Response):
                 yield lines[start : start + _TOGETHER]
             if lines:  # from here on, since answering them took time, too
                 until = time.monotonic() + timeout
+
+    async def _next(self, receive: Receive, seconds: float) -> Message:
+        """Return what comes next, in time and before the service is stopped."""
+        coming = asyncio.ensure_future(receive())
+        await asyncio.wait({coming, self._stopping}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if coming.done():
+            return coming.result()
+        coming.cancel()
+        if self._stopping.done():
+            raise stopping()
+        raise Problem(503, "no whole line arrived in time; send the rest in another stream.", "too-slow")
 
     async def _veil(self, lines: list[bytes]) -> tuple[bytes, bool]:
         """Return the answers to some lines, and whether a budget ended before they did."""
