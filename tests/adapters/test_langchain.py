@@ -31,7 +31,7 @@ def agent_of(veil: Veil, replies: list[Any] | None = None, **options: Any) -> tu
 
     sent: list[list[Any]] = []
 
-    class Model(GenericFakeChatModel):
+    class Model(GenericFakeChatModel):  # type: ignore[misc] # LangChain is not looked at by mypy
         def _generate(self, messages: Any, *rest: Any, **more: Any) -> Any:
             sent.append([one.model_copy() for one in messages])
             return super()._generate(messages, *rest, **more)

@@ -94,7 +94,7 @@ def test_nobody_gets_what_stands_in_another_request(started: Proxied) -> None:
 
 def stream_of(pieces: list[dict[str, Any]], finish: str = "stop") -> list[bytes]:
     """Return a chat's stream, cut into small packets that respect no boundary."""
-    chunks = [{"index": 0, "delta": delta, "finish_reason": None} for delta in pieces]
+    chunks: list[Any] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in pieces]
     chunks.append({"index": 0, "delta": {}, "finish_reason": finish})
     told = [{"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [c]} for c in chunks]
     raw = b"".join(b"data: %s\r\n\r\n" % json.dumps(one).encode() for one in told) + b": beat\n\ndata: [DONE]\n\n"
@@ -135,8 +135,8 @@ def test_arguments_of_calls(started: Proxied) -> None:
         message = client.chat.completions.create(model="m", messages=asks, tools=TOOLS).choices[0].message
         called = json.loads(message.tool_calls[0].function.arguments)
         assert called == {"to": "to@example.org", "why": "https://example.org/a\\b"}
-        mine = {"id": "call_2", "type": "function", "function": {"name": "send"}}
-        mine["function"]["arguments"] = json.dumps({"to": MAIL, "why": ["the harbour", 91_000, True]})
+        made = json.dumps({"to": MAIL, "why": ["the harbour", 91_000, True]})
+        mine = {"id": "call_2", "type": "function", "function": {"name": "send", "arguments": made}}
         later = [*asks, message, {"role": "assistant", "tool_calls": [mine]}]
         client.chat.completions.create(model="m", messages=later, tools=TOOLS)
     _, first, second = started.model.asked[1].body["messages"]

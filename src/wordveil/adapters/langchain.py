@@ -30,7 +30,7 @@ _DONE = "wordveil_done"
 class _State(AgentState[Any]):  # type: ignore[misc] # LangChain is not looked at by mypy
     """What an agent knows: also, by message, a hash of what may be sent as it is."""
 
-    wordveil_done: NotRequired[Annotated[dict[str, str], PrivateStateAttr, operator.or_]]  # a reducer comes last
+    wordveil_done: NotRequired[Annotated[dict[str, str], PrivateStateAttr, operator.or_]]  # type: ignore[valid-type] # to mypy it is none; a reducer comes last
 
 
 class VeilMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc] # likewise

@@ -56,6 +56,8 @@ def proxy(
     from wordveil.errors import OptionError
     from wordveil.proxy import Settings, create_app
     from wordveil.proxy.settings import is_loopback
+    from wordveil.service import Settings as Service
+    from wordveil.service.connections import Connection, Limits
     from wordveil.text import Veil
     from wordveil.text.conversation import Policy
 
@@ -68,6 +70,7 @@ def proxy(
     check_address(host, port)
     made = never_drawing(build_mechanism(mechanism, epsilon, space, False, option), None)
     app = create_app(settings, Veil(made, select=select, once="person"))
+    app.limits = Limits(Service())  # of headers and connections, as the service has them
     typer.echo(f"wordveil: http://{host}:{port}/v1 (stop with Ctrl-C)", err=True)
     if not is_loopback(host):
         typer.echo(
@@ -75,6 +78,7 @@ def proxy(
             err=True,
         )
     uvicorn.run(
-        app, host=host, port=port, access_log=False, log_level="warning", log_config=log_config(), server_header=False,
-        date_header=False, http="h11", h11_max_incomplete_event_size=1 << 16, timeout_graceful_shutdown=10,
+        app, host=host, port=port, http=Connection, ws="none", proxy_headers=False, access_log=False,
+        log_level="info" if access_log else "warning", log_config=log_config(), server_header=False, date_header=False,
+        timeout_graceful_shutdown=10,
     )  # fmt: skip

@@ -85,6 +85,8 @@ class Proxy:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="wordveil-draw")
         self._busy = 0
         self._client: httpx.AsyncClient | None = None
+        #: Bounds on connections, for a server that looks at them.
+        self.limits: Any = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -124,8 +126,8 @@ class Proxy:
             return
         except Exception as error:  # noqa: BLE001 - its message might quote a text
             _log_fault(error)
-            refused = _Refused(500, "internal error; nothing was sent to the model.")
-            await Response(refused.body, 500, None, "application/json")(scope, receive, send)
+            body = _Refused(500, "internal error; no original text was sent to the model.").body
+            await Response(body, 500, None, "application/json")(scope, receive, send)
 
     async def _answer(self, request: Request, send: Send) -> None:
         path = self._checked(request)

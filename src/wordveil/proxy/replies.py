@@ -257,6 +257,6 @@ def _written_in(delta: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, tu
         for inner, key in (("function", "arguments"), ("custom", "input")):
             if isinstance(call.get(inner), dict) and isinstance(call[inner].get(key), str):
                 yield call[inner], key, ("tool_calls", call.get("index"), inner, key)
-    call = delta.get("function_call")
-    if isinstance(call, dict) and isinstance(call.get("arguments"), str):
-        yield call, "arguments", ("function_call",)
+    old = delta.get("function_call")
+    if isinstance(old, dict) and isinstance(old.get("arguments"), str):
+        yield old, "arguments", ("function_call",)
