@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.postgres import Cluster
 from tests.service.conftest import Answer, Service, running
 from tests.service.test_keys import price
 from wordveil.errors import OptionError
@@ -184,3 +187,15 @@ def test_periods_are_those_of_the_calendar(period: str, begun: str) -> None:
 def test_budgets_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         Key("ann", hash_key("a key"), **wrong)
+
+
+@pytest.mark.xdist_group("postgres")
+def test_services_on_several_machines_share_a_ledger(toy_file: Path, postgres: Cluster) -> None:
+    key = new_key()
+    budget = 20 * (price(toy_file) + 1e-9)
+    settings = settings_of(toy_file, Path(), Key("ann", hash_key(key), budget, user_budget=budget))
+    settings = settings.model_copy(update={"ledgers": postgres.address})
+    with running(settings) as one, running(settings) as other, ThreadPoolExecutor(6) as pool:
+        asked = pool.map(lambda number: ask((one, other)[number % 2], key, "zqa", user="jane"), range(30))
+        assert Counter(answer.status for answer in asked) == {200: 20, 403: 10}
+        assert ask(one, key, "zqa", user="john").json["has"] == pytest.approx(0.0, abs=1e-6)

@@ -134,8 +134,8 @@ def test_an_answer_that_nobody_takes_does_not_keep_its_connection(toy_file: Path
     with running(settings) as one, connect(one) as greedy:
         greedy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         body = json.dumps({"text": "zqa zqb " * 150_000, "epsilon": 2.0, "once": "record"}).encode()
-        ask = b"POST /v1/privatize HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        greedy.sendall(ask % len(body) + body)
+        ask = b"POST /v1/privatize HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        greedy.sendall(ask + b"Content-Length: %d\r\n\r\n" % len(body) + body)
         until(lambda: one.get("/metrics").body.count(b"wordveil_connections 1.0\n") == 1)
 
 

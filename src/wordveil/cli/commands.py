@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from wordveil.cli import attack, plot
+from wordveil.cli import attack, budget, plot
 from wordveil.cli.audit import audit
 from wordveil.cli.calibrate import calibrate
 from wordveil.cli.compare import compare
@@ -42,6 +42,7 @@ for command in (
 ):  # fmt: skip
     app.command()(command)
 attack.register(app)
+app.add_typer(budget.app, name="budget")
 app.add_typer(plot.app, name="plot")
 
 

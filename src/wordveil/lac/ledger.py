@@ -97,6 +97,7 @@ class Ledger:
             known = dict(run("SELECT name, value FROM about").fetchall())
         self._key = bytes(known["key"])
         if units is not None and int(known["budget"]) != units:
+            self.close()
             raise OptionError(f"this ledger has a budget of {int(known['budget']) / _UNITS:g}; open it with that.")
 
     def spend(self, user: str, epsilon: float) -> float:

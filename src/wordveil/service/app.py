@@ -20,11 +20,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from wordveil import __version__, parallel
-from wordveil.service import explore, litellm, presidio, texts
+from wordveil.service import explore, litellm, presidio, reference, tables, texts
 from wordveil.service.contracts import Contracts
 from wordveil.service.guard import Guard
 from wordveil.service.keys import Keys
-from wordveil.service.problems import add_handlers
+from wordveil.service.problems import add_handlers, header
 from wordveil.service.schemas import ProblemDetails
 from wordveil.service.settings import Settings
 from wordveil.service.state import State, check_query
@@ -52,17 +52,18 @@ def create_app(settings: Settings | None = None) -> Contracts:
         version=__version__,
         summary="Rewrites text so that every word is plausibly deniable.",
         description="Every error is a problem+json with one sentence, which never quotes what was sent.",
-        docs_url=None,  # its scripts come from another host
+        docs_url=None,  # its scripts come from another host; see the module reference
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
         lifespan=_lifespan(settings, keys),
     )
-    for router in (texts.router, explore.router):
+    for router in (texts.router, tables.router, explore.router):
         app.include_router(router, dependencies=[Depends(check_query)])
     for contract in (litellm.router, presidio.router):
         app.include_router(contract, dependencies=[Depends(check_query)])
     app.include_router(explore.operations)
+    app.include_router(reference.router)
     # Not mounted: what the API has nothing at would be looked for among the files, and a wrong method not told.
     app.router.default = _Page(directory=_PAGE, html=True)
     add_handlers(app)
@@ -136,6 +137,11 @@ def _describe(app: FastAPI, settings: Settings) -> None:
     schemas[ProblemDetails.__name__] = ProblemDetails.model_json_schema()
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
+    for operations in made["paths"].values():
+        for operation in operations.values():
+            for answer in operation["responses"].values():
+                told = answer.setdefault("headers", {})
+                told["X-Request-ID"] = header("The id of the request; a caller may give it, as hexadecimal digits.")
     if settings.keys or settings.metrics_hash:
         closed = (*(("/v1/",) if settings.keys else ()), "/metrics")
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}

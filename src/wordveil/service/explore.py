@@ -14,7 +14,7 @@ from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
 from wordveil.service.budgets import check_end_user
 from wordveil.service.metrics import exposition
-from wordveil.service.problems import PROBLEMS, Problem
+from wordveil.service.problems import PROBLEMS, Problem, header
 from wordveil.service.schemas import (
     BudgetDetails,
     CalibrationRequest,
@@ -39,11 +39,18 @@ operations = APIRouter(tags=["operations"], default_response_class=PlainTextResp
 _SpaceQuery = Annotated[str | None, Query(max_length=100)]
 
 
-def _route(tag: str, summary: str, model: Any, *problems: int) -> dict[str, Any]:
-    return {"tags": [tag], "summary": summary, "response_model": model, "responses": PROBLEMS(*problems)}
+def _route(tag: str, summary: str, model: Any, *problems: int, location: str = "") -> dict[str, Any]:
+    answers = PROBLEMS(*problems)
+    if location:
+        answers[202] = {"headers": {"Location": header(location)}}
+    return {"tags": [tag], "summary": summary, "response_model": model, "responses": answers}
 
 
-@router.get("/v1/mechanisms", **_route("catalogue", "The mechanisms allowed here", list[MechanismFacts], 422))
+@router.get(
+    "/v1/mechanisms",
+    name="list_mechanisms",
+    **_route("catalogue", "The mechanisms allowed here", list[MechanismFacts], 422),
+)
 async def mechanisms(request: Request) -> Response:
     """List the mechanisms that may be asked for, with what each guarantees and what the audit found."""
     allowed = state_of(request).settings
@@ -54,7 +61,7 @@ async def mechanisms(request: Request) -> Response:
     )
 
 
-@router.get("/v1/spaces", **_route("catalogue", "The spaces served here", list[SpaceFacts], 422))
+@router.get("/v1/spaces", name="list_spaces", **_route("catalogue", "The spaces served here", list[SpaceFacts], 422))
 async def spaces(request: Request) -> Response:
     """List the spaces that may be asked for; the first is the default."""
     state = state_of(request)
@@ -74,7 +81,9 @@ async def spaces(request: Request) -> Response:
     )
 
 
-@router.get("/v1/words/{word}", **_route("words", "What a word may become", WordFacts, 403, 404, 409, 422))
+@router.get(
+    "/v1/words/{word}", name="explain_word", **_route("words", "What a word may become", WordFacts, 403, 404, 409, 422)
+)
 async def word_by_address(
     request: Request,
     word: Annotated[str, Path(min_length=1, max_length=200, examples=["harbour"])],
@@ -93,7 +102,9 @@ async def word_by_address(
 
 
 @router.post(
-    "/v1/words", **_route("words", "What a word may become, asked in the body", WordFacts, 400, 403, 404, 409, 413, 422)
+    "/v1/words",
+    name="explain_private_word",
+    **_route("words", "What a word may become, asked in the body", WordFacts, 400, 403, 404, 409, 413, 422),
 )
 async def word_by_body(asked: WordRequest, request: Request) -> Response:
     """Give the same as GET /v1/words/{word}, for a word that no address should contain."""
@@ -103,7 +114,10 @@ async def word_by_body(asked: WordRequest, request: Request) -> Response:
 
 
 @router.post(
-    "/v1/calibrate", **_route("calibration", "Start a calibration", Job, 400, 403, 409, 413, 422), status_code=202
+    "/v1/calibrate",
+    name="start_calibration",
+    **_route("calibration", "Start a calibration", Job, 400, 403, 409, 413, 422, location="Where the job is."),
+    status_code=202,
 )
 async def begin(asked: CalibrationRequest, request: Request) -> Response:
     """Start measuring what ε means for a mechanism, or which ε meets targets; poll the job until it is done."""
@@ -119,13 +133,21 @@ async def begin(asked: CalibrationRequest, request: Request) -> Response:
     return answer
 
 
-@router.get("/v1/calibrate/{id}", **_route("calibration", "The progress of a calibration", Job, 404, 422))
+@router.get(
+    "/v1/calibrate/{id}",
+    name="get_calibration",
+    **_route("calibration", "The progress of a calibration", Job, 404, 422),
+)
 async def look(request: Request, id: Annotated[str, Path(max_length=40)]) -> Response:  # noqa: A002 - as in the path
     """Give the progress of a calibration, and its result."""
     return json_response(state_of(request).jobs.state(id))
 
 
-@router.get("/v1/tradeoffs", **_route("calibration", "The attacker's success against similarity", Tradeoff, 422))
+@router.get(
+    "/v1/tradeoffs",
+    name="get_tradeoff",
+    **_route("calibration", "The attacker's success against similarity", Tradeoff, 422),
+)
 async def tradeoff(request: Request, mechanism: MechanismName = DEFAULT, space: _SpaceQuery = None) -> Response:
     """Give the curve over ε that comes with this version, for a mechanism with default options; else start a job."""
     state = state_of(request)
@@ -141,7 +163,7 @@ async def tradeoff(request: Request, mechanism: MechanismName = DEFAULT, space: 
     return json_response({"mechanism": mechanism, "space": space or state.space_names[0], **curve, "points": points})
 
 
-@router.get("/v1/budget", **_route("texts", "What is left of the budgets", BudgetDetails, 422))
+@router.get("/v1/budget", name="get_budget", **_route("texts", "What is left of the budgets", BudgetDetails, 422))
 async def budget(
     request: Request,
     wordveil_user: Annotated[
@@ -160,14 +182,12 @@ def _text(description: str) -> dict[int | str, dict[str, Any]]:
     return {**PROBLEMS(), 200: {"description": description, "content": content}}
 
 
-@operations.head("/healthz", include_in_schema=False)
 @operations.get("/healthz", responses=_text("It is."), summary="Is it alive?")
 async def healthz() -> str:
     """Answer as long as the process runs."""
     return "ok"
 
 
-@operations.head("/readyz", include_in_schema=False)
 @operations.get("/readyz", responses=_text("It is."), summary="Is it ready?")
 async def readyz(request: Request) -> str:
     """Answer once the first request will be quick, and until the service is being stopped."""

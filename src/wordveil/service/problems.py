@@ -197,7 +197,7 @@ def add_handlers(app: FastAPI) -> None:
 
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
     """Return the methods that an address of the API supports, by its description; none if there is nothing at it."""
-    found: set[str] = {"GET"} if path == app.openapi_url else set()
+    found: set[str] = {"GET"} if path in (app.openapi_url, "/docs", "/docs.css") else set()
     for template, operations in app.openapi()["paths"].items():
         if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path):
             found |= {method.upper() for method in operations}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -31,6 +32,8 @@ from wordveil.text import Document, Once, Release, Veil
 __all__ = ["Batcher", "State", "caller", "check_query", "json_response", "state_of"]
 
 Thing = TypeVar("Thing")
+
+_LOG = logging.getLogger("wordveil.service")
 
 _THREADS = 2
 _TEXTS = 256  # drawn for together: more save little, and make the first wait for the last
@@ -292,7 +295,11 @@ class State:
         if not asked and Way.model_fields["mechanism"].default in allowed.mechanisms:
             asked = [(Way.model_fields["mechanism"].default, first, None)]
         for name, epsilon, space in asked:
-            batcher = await self.batcher(Way(mechanism=name, epsilon=epsilon, space=space))
+            try:
+                batcher = await self.batcher(Way(mechanism=name, epsilon=epsilon, space=space))
+            except (Problem, WordveilError) as error:  # requests for it will be told the same
+                _LOG.warning("%s:%g was not made before the start: %s", name, epsilon, error)
+                continue
             await asyncio.to_thread(batcher.veil, "Some first words, zqxj and 12.")
         self.is_ready = True
 

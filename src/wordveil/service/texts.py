@@ -19,7 +19,7 @@ from wordveil.service.budgets import Bill
 from wordveil.service.connections import ABORT
 from wordveil.service.guard import STREAM
 from wordveil.service.metrics import count_words
-from wordveil.service.problems import PROBLEMS, Problem, fault, problem_body, problem_of, stopping
+from wordveil.service.problems import PROBLEMS, Problem, fault, header, problem_body, problem_of, stopping
 from wordveil.service.schemas import (
     CaseName,
     EndUser,
@@ -73,7 +73,7 @@ async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
 
 @router.post(
     "/v1/price",
-    name="price",
+    name="price_texts",
     response_model=PriceDetails,
     responses=PROBLEMS(403, 409, 413, 422),
     summary="What veiling would cost",
@@ -97,11 +97,13 @@ _LINE_SCHEMA = {
 
 @router.post(
     STREAM,
+    name="privatize_stream",
     responses={
         **PROBLEMS(403, 409, 422),
         200: {
             "description": "Lines of JSON in the order of the input: id, text and replacements, or id and problem. "
-            "The header Wordveil-Guarantee has the guarantee as JSON.",
+            "If the service is stopped, or a budget ends, the last line is a problem.",
+            "headers": {"Wordveil-Guarantee": header("The guarantee, as JSON.")},
             "content": {_LINES: {"schema": {"type": "string"}}},
         },
     },
