@@ -103,11 +103,12 @@ def _stopped_gently(state: State) -> Iterator[None]:
     Load balancers look at ``/readyz`` before they send more; what they still send is answered. Ctrl-C, and a second
     SIGTERM, do not wait.
     """
-    if threading.current_thread() is not threading.main_thread():  # signals belong to the main thread
+    servers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    is_main = threading.current_thread() is threading.main_thread()  # whose alone signals are
+    if not (is_main and callable(servers[signal.SIGTERM])):  # no server that stops by them
         yield
         return
     loop = asyncio.get_running_loop()
-    servers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def stop(number: int) -> None:
         state.stop()

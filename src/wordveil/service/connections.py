@@ -79,8 +79,8 @@ class Connection(HttpToolsProtocol):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self.logger = _LOG
-        self._limits: Limits = self.app.limits  # type: ignore[attr-defined]  # our own application has them
-        self.timeout_keep_alive = self._limits.idle_seconds  # type: ignore[assignment]  # a float is as good
+        self._limits: Limits = self.app.limits  # our own application has them
+        self.timeout_keep_alive = self._limits.idle_seconds
         self._late: TimerHandle | None = None
         self._address = ""
         self._is_over = False
@@ -125,7 +125,8 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Let the application drop the connection."""
         super().on_message_begin()
-        self.scope[ABORT] = self.transport.abort  # type: ignore[typeddict-unknown-key]  # a key of ours
+        scope: dict[str, Any] = self.scope  # type: ignore[assignment]  # with a key of ours
+        scope[ABORT] = self.transport.abort
 
     def on_headers_complete(self) -> None:
         """Stop the clock: from here on the application keeps the time."""

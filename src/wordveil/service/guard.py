@@ -11,8 +11,9 @@ import re
 import secrets
 import time
 from contextlib import suppress
+from typing import Any
 
-from fastapi import FastAPI, Response
+from fastapi import Response
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -75,8 +76,9 @@ _ALWAYS = [
 class Guard:
     """Wraps the application."""
 
-    def __init__(self, app: FastAPI, settings: Settings, keys: Keys) -> None:
-        self._app, self._settings, self._keys = app, settings, keys
+    def __init__(self, app: ASGIApp, settings: Settings, keys: Keys) -> None:
+        self._app: Any = app  # a FastAPI
+        self._settings, self._keys = settings, keys
         #: What the server's connections look at.
         self.limits = Limits(settings)
         self._busy = self._streams = 0

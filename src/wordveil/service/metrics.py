@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -112,7 +113,7 @@ class _Now:
         yield from (whole, left)
         found: dict[str, Metric] = {}
         for process in self._processes:
-            for metric in ProcessCollector(pid=lambda number=process: number, registry=None).collect():
+            for metric in ProcessCollector(pid=partial(int, process), registry=None).collect():
                 merged = found.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
                 merged.samples += [one._replace(labels={"pid": str(process)}) for one in metric.samples]
         yield from found.values()

@@ -258,7 +258,8 @@ class _Stream(Response):
     async def _next(self, receive: Receive, seconds: float) -> Message:
         """Return what comes next, in time and before the service is stopped."""
         coming = asyncio.ensure_future(receive())
-        await asyncio.wait({coming, self._stopping}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        both: set[asyncio.Future[Any]] = {coming, self._stopping}
+        await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if coming.done():
             return coming.result()
         coming.cancel()
@@ -272,8 +273,8 @@ class _Stream(Response):
         releases = iter(await self._releases([one.document for one in records if isinstance(one, _Text)]))
         answers: list[tuple[bytes, Counts, Bill | None]] = []
         for one in records:
-            outcome = next(releases) if isinstance(one, _Text) else one.problem
-            if isinstance(outcome, Problem):
+            outcome = one.problem if isinstance(one, _Refused) else next(releases)
+            if isinstance(outcome, Problem) or isinstance(one, _Refused):
                 answers.append((_line({**one.named, "problem": problem_body(outcome)}), Counts(), None))
             else:
                 answers.append((_line({**one.named, **details(outcome)}), outcome.counts, one.bill))
