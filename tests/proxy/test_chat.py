@@ -85,6 +85,11 @@ def test_replies_are_restored_and_go_back_as_they_came(started: Proxied) -> None
     assert MAIL.encode() not in b"".join(asked.raw for asked in started.model.asked)
 
 
+def test_a_placeholder_that_a_user_wrote_stands_for_itself(started: Proxied) -> None:
+    started.model.reply = lambda _: as_json(completion(content="<EMAIL_1> is not <EMAIL_2>."))
+    assert f"<EMAIL_1> is not {MAIL}." in started.say({"role": "user", "content": f"Is <EMAIL_1> {MAIL}?"}).text
+
+
 def test_nobody_gets_what_stands_in_another_request(started: Proxied) -> None:
     started.model.reply = lambda _: as_json(completion(content="<EMAIL_1>"))
     ask = {"role": "user", "content": "Say EMAIL, an underscore and a one, in angle brackets."}

@@ -111,8 +111,8 @@ class VeilMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc] # li
 
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ARG002 - LangChain's form
         """Note what the model wrote: it has seen nothing but veiled text."""
-        last = state["messages"][-1] if state["messages"] else None
-        return {_DONE: {last.id: _hash(last)}} if isinstance(last, AIMessage) and last.id else None
+        wrote = next((one for one in reversed(state["messages"]) if isinstance(one, AIMessage)), None)
+        return {_DONE: {wrote.id: _hash(wrote)}} if wrote is not None and wrote.id else None
 
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Note what the model wrote."""
