@@ -137,7 +137,13 @@ class _Faults(logging.Handler):
 
 def check_problem(told: dict[str, Any]) -> None:
     """Check that a problem is one sentence of ours."""
-    assert set(told) - {"instance", "needs", "has", "epsilon_that_fits"} == {"type", "title", "status", "detail", "code"}
+    assert set(told) - {"instance", "needs", "has", "epsilon_that_fits"} == {
+        "type",
+        "title",
+        "status",
+        "detail",
+        "code",
+    }
     sentence = told["detail"]
     assert sentence.endswith(".")
     assert "\n" not in sentence

@@ -14,6 +14,7 @@ import pytest
 from tests.postgres import Cluster
 from tests.service.conftest import Answer, Service, running
 from tests.service.test_keys import price
+from wordveil.client import Client, ServiceError
 from wordveil.errors import OptionError
 from wordveil.service import Key, Settings
 from wordveil.service.budgets import since
@@ -130,6 +131,9 @@ def test_a_refusal_says_what_it_needs_what_there_is_and_what_would_fit(toy_file:
         fits = told["epsilon_that_fits"]
         assert f"ε ≤ {fits:g}" in refused.sentence
         assert 0.5 < fits < 1.3
+        with pytest.raises(ServiceError) as told_again:
+            Client(one.address, key).privatize("zqa zqb zqc zqd zqe", epsilon=2.0)
+        assert told_again.value.code == "over-budget"
         assert ask(one, key, "zqa zqb zqc zqd zqe", epsilon=fits).status == 200  # and it does fit
 
 
@@ -151,6 +155,10 @@ def test_each_end_user_has_a_budget_beside_the_keys(toy_file: Path, tmp_path: Pa
         ]
         assert all(part["since"] == since(part["period"]) for part in told["budgets"])
         assert len(one.get("/v1/budget", authorization=f"Bearer {key}").json["budgets"]) == 1
+        named = one.get(
+            "/v1/budget", authorization=f"Bearer {key}", wordveil_user="jan\u00e9".encode().decode("latin-1")
+        )
+        assert named.json["budgets"][1]["left"] == pytest.approx(4 * unit)
         lines = [{"id": number, "text": "zqa", "user": user} for number, user in enumerate(["mary", None, "jane"])]
         answer = one.post(
             "/v1/privatize/stream?epsilon=2",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -21,6 +22,7 @@ import pytest
 from tests.service.conftest import Service, running
 from tests.serving import PATIENCE, until
 from wordveil.service import Settings
+from wordveil.service.keys import hash_key, new_key
 
 QUICK = {"header_seconds": 0.3, "idle_seconds": 0.3}
 
@@ -208,6 +210,29 @@ def test_a_service_that_is_stopped_is_first_not_ready_then_ends_its_streams(tmp_
         assert rest.endswith(b"0\r\n\r\n")  # and the answer is whole
         assert process.wait(PATIENCE) == 0
         assert "Traceback" not in log.read_text()
+
+
+def test_processes_share_draws_rates_and_figures(tmp_path: Path, toy_file: Path) -> None:
+    key = new_key()
+    settings = (
+        "workers = 2",
+        f'metrics_hash = "{hash_key("m")}"',
+        "[[keys]]",
+        'name = "ann"',
+        f'hash = "{hash_key(key)}"',
+    )
+    with served(tmp_path, toy_file, *settings, "rate = 2.4") as (one, _, _):
+        body = {"text": "zqa zqb zqc zqd zqe zqf zqg zqh zqi zqj zqk zql", "epsilon": 0.5, "conversation": "c"}
+
+        def figures() -> set[str]:
+            told = one.get("/metrics", authorization="Bearer m").body.decode()
+            return set(re.findall(r'process_open_fds{pid="(\d+)"}', told))
+
+        until(lambda: len(figures()) == 2)
+        answers = [one.post("/v1/privatize", body, authorization=f"Bearer {key}") for _ in range(30)]
+        veiled = {answer.json["results"][0]["text"] for answer in answers if answer.status == 200}
+        assert len(veiled) == 1
+        assert 24 <= sum(answer.status == 200 for answer in answers) < 30  # ten seconds' worth, and what came since
 
 
 def test_requests_that_outlast_the_grace_end_without_a_traceback(tmp_path: Path, toy_file: Path) -> None:

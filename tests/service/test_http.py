@@ -198,6 +198,11 @@ def test_the_description_has_names_headers_and_a_page_without_other_hosts(plain:
     assert plain.get("/docs.css").headers["content-type"].startswith("text/css")
 
 
+def test_the_page_of_the_service_has_every_code() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "service.md").read_text(encoding="utf-8")
+    assert all(f"| `{code}` | {status} | {told} |" in page for code, (status, told) in CODES.items())
+
+
 def test_metrics_are_by_key_and_code_and_of_processes_and_hold_no_user(toy_file: Path, tmp_path: Path) -> None:
     key, operator = new_key(), new_key()
     settings = Settings(

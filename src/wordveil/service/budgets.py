@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wordveil.errors import FileError, OptionError
+from wordveil.errors import FileError, OptionError, WordveilError
 from wordveil.guarantee import Notion
 from wordveil.lac.databases import is_postgres
 from wordveil.lac.ledger import Account, Balance, Ledger, Overdrawn
@@ -18,7 +18,7 @@ from wordveil.service.problems import Problem
 from wordveil.service.settings import Key, Settings
 from wordveil.text import Veil
 
-__all__ = ["Bill", "Budgets", "check_end_user", "since"]
+__all__ = ["Bill", "Budgets", "check_end_user", "named_in_header", "since"]
 
 _SCHEMA = "wordveil_service"
 _TRIES = 4  # ε that are priced for a refusal: the price is nearly proportional to ε, so few are enough
@@ -43,6 +43,14 @@ def check_end_user(user: str | None) -> None:
     """Refuse the name of an end user that is no name."""
     if user is not None and not 0 < len(user) <= _LONGEST_USER:
         raise Problem(422, f"user must have between 1 and {_LONGEST_USER} characters.")
+
+
+def named_in_header(user: str | None) -> str | None:
+    """Return an end user that a header names, in UTF-8 as in a body: two spellings would be two accounts."""
+    try:
+        return None if user is None else user.encode("latin-1").decode()
+    except UnicodeError:
+        raise Problem(422, "the header Wordveil-User is not UTF-8.") from None
 
 
 class Bill(NamedTuple):
@@ -195,7 +203,7 @@ class Budgets:
                 tried = _down(tried * has / cost)
                 if tried <= 0:
                     return None
-                with suppress(Problem):
+                with suppress(Problem, WordveilError):
                     cost = bill.price_at(tried) * draws
                     if cost <= has:
                         return tried

@@ -12,7 +12,7 @@ from wordveil._mechanisms import DEFAULT
 from wordveil._mechanisms.attackers import named_curve
 from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
-from wordveil.service.budgets import check_end_user
+from wordveil.service.budgets import check_end_user, named_in_header
 from wordveil.service.metrics import exposition
 from wordveil.service.problems import PROBLEMS, Problem, header
 from wordveil.service.schemas import (
@@ -172,8 +172,9 @@ async def budget(
 ) -> Response:
     """Say where the budgets of the key stand, and of an end user if the header Wordveil-User names one."""
     state, key = state_of(request), caller(request)
-    check_end_user(wordveil_user)
-    accounts = [] if key is None else await asyncio.to_thread(state.budgets.balances, key, wordveil_user)
+    user = named_in_header(wordveil_user)
+    check_end_user(user)
+    accounts = [] if key is None else await asyncio.to_thread(state.budgets.balances, key, user)
     return json_response({"key": None if key is None else key.name, "budgets": accounts})
 
 

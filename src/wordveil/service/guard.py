@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Any
 
 from fastapi import Response
-from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -116,7 +115,8 @@ class Guard:
             return
         if scope["method"] == "HEAD":  # the server leaves out the body
             scope = {**scope, "method": "GET"}
-        headers = Headers(scope=scope)
+        # Once, and the first of each name: Starlette's own headers are decoded anew with every look.
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
         request = _request_id(headers)
         REQUEST_ID.set(request)
         started = time.perf_counter()
@@ -164,7 +164,7 @@ class Guard:
         if self._settings.access_log:
             _LOG.info("%s other 503", scope["method"])
 
-    async def _admit(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+    async def _admit(self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send) -> None:
         path = scope["path"]
         try:
             self._check_name(headers.get("host", ""))
@@ -240,7 +240,7 @@ class Guard:
             raise Problem(429, "this key makes too many requests; wait as long as Retry-After says.", after=wait)
         return owner
 
-    async def _check_body(self, path: str, headers: Headers, receive: Receive) -> Receive:
+    async def _check_body(self, path: str, headers: dict[str, str], receive: Receive) -> Receive:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         # Also keeps out what a form of another site's page can send.
         wanted = _KINDS.get(path, _JSON)
@@ -291,7 +291,7 @@ class _Answer:
         await self._send(message)
 
 
-def _request_id(headers: Headers) -> str:
+def _request_id(headers: dict[str, str]) -> str:
     """Return the id that a caller gave, if no word can be in it, or a new one."""
     given = headers.get("x-request-id", "")
     return given if _ID.fullmatch(given) else secrets.token_hex(16)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sqlite3
 import threading
 import time
@@ -21,6 +22,7 @@ import orjson
 
 __all__ = ["Sticky"]
 
+_LOG = logging.getLogger("wordveil.service")
 _WAIT = 30.0  # seconds for the other processes to finish
 _SHARE = 10  # one in so many goes when there is no more room
 
@@ -52,15 +54,25 @@ class Sticky:
         with self._lock:
             for digest in set(digests):
                 row = self._database.execute(
-                    "UPDATE kept SET used = ? WHERE digest = ? AND used > ? RETURNING value",
-                    (now, digest, now - self._seconds),
-                ).fetchall()
-                if row:
-                    found[digest] = orjson.loads(row[0][0])
+                    "SELECT value FROM kept WHERE digest = ? AND used > ?", (digest, now - self._seconds)
+                ).fetchone()
+                if row is not None:
+                    found[digest] = orjson.loads(row[0])
+                    self._database.execute("UPDATE kept SET used = ? WHERE digest = ?", (now, digest))
         return found
 
     def put(self, values: Mapping[bytes, dict[str, Any]]) -> dict[bytes, dict[str, Any]]:
-        """Keep values, and return those that count: where another process was first, its own."""
+        """Keep values, and return those that count: where another process was first, its own.
+
+        Those that cannot be kept count, too: they are paid for.
+        """
+        try:
+            return self._put(values)
+        except sqlite3.Error as error:
+            _LOG.error("draws of a conversation could not be kept: %s", type(error).__name__)
+            return dict(values)
+
+    def _put(self, values: Mapping[bytes, dict[str, Any]]) -> dict[bytes, dict[str, Any]]:
         now = time.time()
         settled = {}
         with self._lock:

@@ -12,6 +12,7 @@ import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from wordveil._mechanisms import DEFAULT
+from wordveil.service.budgets import named_in_header
 from wordveil.service.guard import TABLE
 from wordveil.service.problems import PROBLEMS, Problem, header
 from wordveil.service.schemas import CaseName, Epsilon, MechanismName, PolicyName, SelectionName, Way
@@ -64,7 +65,7 @@ async def table(
     rows = await asyncio.to_thread(_rows, await request.body())
     place = _place(rows[0], column)
     way = Way(mechanism=mechanism, epsilon=epsilon, space=space, select=select, oov=oov, case=case)
-    drawn = await veil_messages(request, [row[place] for row in rows[1:]], way, user=wordveil_user)
+    drawn = await veil_messages(request, [row[place] for row in rows[1:]], way, user=named_in_header(wordveil_user))
     for row, text in zip(rows[1:], drawn.texts, strict=True):
         row[place] = text
     written = io.StringIO(newline="")

@@ -164,6 +164,7 @@ class _Record(BaseModel):
     spans: list[Span] | None = None
     person: Annotated[str, Field(max_length=1000)] | None = None
     user: EndUser | None = None
+    conversation: Any = None
 
 
 class _Text(NamedTuple):
@@ -303,6 +304,8 @@ class _Stream(Response):
             )
         named = {} if record.id is None else {"id": record.id}
         try:
+            if record.conversation is not None:
+                raise Problem(422, "a stream keeps no draws for conversations; send their messages to /v1/privatize.")
             check_words([record.text], self._settings)
             bill = self._bill(record.user)
         except Problem as problem:

@@ -45,16 +45,15 @@ async def veil_messages(
     way: Way,
     *,
     conversation: str | None = None,
-    user: str | None = None,
-    words: list[str] | None = None,
-    spans: Sequence[Spans] | None = None,
-    people: Sequence[str | None] | None = None,
+    **beside: Any,
 ) -> Drawn:
     """Veil texts together; those that this caller had veiled in the same conversation before come out as they did.
 
+    `beside` takes user (an end user), words, spans and people, as a `PrivatizeRequest` does.
+
     Raises a `Problem` where the settings, the key or a budget do not allow it; then nothing was released or charged.
     """
-    order = await _ordered(request, texts, way, conversation, user, words, spans, people)
+    order = await _ordered(request, texts, way, conversation=conversation, **beside)
     state, key = state_of(request), caller(request)
     drawn = dict(zip(order.new, await order.batcher(list(order.new.values())) if order.new else [], strict=True))
     counts = sum((release.counts for release in drawn.values()), Counts())
@@ -67,7 +66,8 @@ async def veil_messages(
         made = await asyncio.to_thread(state.sticky.put, made)
     reused = len(texts) - len(drawn)
     count_words(counts, key)
-    REUSED.inc(reused)
+    if reused:
+        REUSED.inc(reused)
     found = [(order.known | made)[digest] for digest in order.digests]
     return Drawn(
         [one["result"] for one in found],
@@ -78,19 +78,9 @@ async def veil_messages(
     )
 
 
-async def price_messages(
-    request: Request,
-    texts: Sequence[str],
-    way: Way,
-    *,
-    conversation: str | None = None,
-    user: str | None = None,
-    words: list[str] | None = None,
-    spans: Sequence[Spans] | None = None,
-    people: Sequence[str | None] | None = None,
-) -> dict[str, Any]:
-    """Say what `veil_messages` would charge."""
-    order = await _ordered(request, texts, way, conversation, user, words, spans, people)
+async def price_messages(request: Request, texts: Sequence[str], way: Way, **beside: Any) -> dict[str, Any]:
+    """Say what `veil_messages`, given the same, would charge."""
+    order = await _ordered(request, texts, way, **beside)
     state, veil = state_of(request), order.batcher.veil
 
     def count() -> tuple[int, float | None]:
@@ -118,11 +108,12 @@ async def _ordered(
     request: Request,
     texts: Sequence[str],
     way: Way,
-    conversation: str | None,
-    user: str | None,
-    words: list[str] | None,
-    spans: Sequence[Spans] | None,
-    people: Sequence[str | None] | None,
+    *,
+    conversation: str | None = None,
+    user: str | None = None,
+    words: list[str] | None = None,
+    spans: Sequence[Spans] | None = None,
+    people: Sequence[str | None] | None = None,
 ) -> _Order:
     """Check a request, and find what of it must be drawn for."""
     state, key = state_of(request), caller(request)
