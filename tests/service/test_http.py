@@ -15,7 +15,7 @@ import pytest
 
 from tests.service.conftest import Service, running
 from wordveil.errors import OptionError
-from wordveil.service import Key, Settings
+from wordveil.service import Key, Settings, metrics
 from wordveil.service.keys import hash_key, new_key
 from wordveil.service.problems import CODES
 
@@ -76,6 +76,18 @@ def test_every_problem_has_a_stable_type_and_the_id_of_its_request(plain: Servic
     assert all("wordveil-code" not in answer.headers for answer in answers)
 
 
+def test_refusals_are_logged_without_what_was_sent(plain: Service, caplog: pytest.LogCaptureFixture) -> None:
+    metrics._logged.clear()  # a line a second for each code
+    with caplog.at_level("INFO"):
+        for body in ({"text": "canaryword", "epsilon": -1.0}, {"canaryword": 1}, b'{"canaryword'):
+            refused = plain.post("/v1/privatize?canaryword=1", body, x_canaryword="canaryword")
+            assert refused.status >= 400
+        plain.get("/canaryword")
+    assert "invalid-value" in caplog.text
+    assert "not-found" in caplog.text
+    assert "canaryword" not in caplog.text
+
+
 def test_a_callers_id_is_taken_if_no_word_can_be_in_it(plain: Service) -> None:
     given = "0af76519-16cd-43dd-8448-eb211c80319c"
     assert plain.get("/healthz", x_request_id=given).headers["x-request-id"] == given
@@ -106,7 +118,8 @@ def test_long_answers_are_packed_for_those_who_accept_it(plain: Service) -> None
     assert "content-encoding" not in short.headers
     for told in (packed, short):
         assert "Accept-Encoding" in told.headers["vary"]
-    assert "content-encoding" not in plain.post("/v1/privatize", many).headers
+    for coding in ("identity", "br, gzip;q=0"):
+        assert "content-encoding" not in plain.post("/v1/privatize", many, accept_encoding=coding).headers
     streamed = plain.post(
         "/v1/privatize/stream?epsilon=2",
         b'{"text": "zqa"}\n' * 3,

@@ -6,6 +6,7 @@ a connection that never finishes its header is kept for ever. The parsing stays 
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import sys
 from asyncio import Transport
@@ -60,6 +61,17 @@ class Limits:
             del self._of[address]
 
 
+def _household(address: str) -> str:
+    """Return what counts as one address: of IPv6 the network of 64 bits, since whoever has one has all in it."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:  # a socket of this machine
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed, 64), strict=False))
+    return address
+
+
 def _descriptors(wanted: int) -> int:
     """Return how many descriptors this process may have; as many as are wanted, if the system allows it."""
     if sys.platform == "win32":
@@ -90,7 +102,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Refuse a connection that is one too many; drop one that asks for nothing in time."""
         super().connection_made(transport)
-        self._address = self.client[0] if self.client else ""
+        self._address = _household(self.client[0] if self.client else "")
         if self._limits.admit(self._address):
             self._arm()
         else:

@@ -53,6 +53,7 @@ _KINDS = {STREAM: ("application/x-ndjson", "application/jsonl", "application/jso
 _PACKED = {b"application/json", b"application/problem+json", b"application/x-ndjson", b"text/csv", b"text/plain",
            b"text/html", b"text/css", b"text/javascript", b"image/svg+xml"}  # fmt: skip
 _WORTH_IT = 1024  # bytes from which on an answer is packed
+_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
 _ID = re.compile(r"[0-9a-fA-F-]{16,64}")
 _ASKED_HEADERS = ("Authorization", "Content-Type", "Content-Encoding", "Wordveil-User", "X-Request-ID")
 _TOLD_HEADERS = ("Location", "Retry-After", "Wordveil-Guarantee", "X-Request-ID")
@@ -120,7 +121,7 @@ class Guard:
         request = _request_id(headers)
         REQUEST_ID.set(request)
         started = time.perf_counter()
-        answer = _Answer(send, request, self._settings.compress and "gzip" in headers.get("accept-encoding", ""))
+        answer = _Answer(send, request, self._settings.compress and _takes_gzip(headers))
         self._busy += is_counted
         self._streams += is_stream
         IN_PROGRESS.inc()
@@ -289,6 +290,10 @@ class _Answer:
             more = message.get("more_body", False)
             message = {**message, "body": self._packer(message.get("body", b""), more)}
         await self._send(message)
+
+
+def _takes_gzip(headers: dict[str, str]) -> bool:
+    return _GZIP.search(headers.get("accept-encoding", "")) is not None
 
 
 def _request_id(headers: dict[str, str]) -> str:

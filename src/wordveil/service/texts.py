@@ -274,11 +274,11 @@ class _Stream(Response):
         releases = iter(await self._releases([one.document for one in records if isinstance(one, _Text)]))
         answers: list[tuple[bytes, Counts, Bill | None]] = []
         for one in records:
-            outcome = one.problem if isinstance(one, _Refused) else next(releases)
-            if isinstance(outcome, Problem) or isinstance(one, _Refused):
+            bill, outcome = (None, one.problem) if isinstance(one, _Refused) else (one.bill, next(releases))
+            if isinstance(outcome, Problem):
                 answers.append((_line({**one.named, "problem": problem_body(outcome)}), Counts(), None))
             else:
-                answers.append((_line({**one.named, **details(outcome)}), outcome.counts, one.bill))
+                answers.append((_line({**one.named, **details(outcome)}), outcome.counts, bill))
         paid, why = await self._charge([(bill, counts.draws) for _, counts, bill in answers])
         count_words(sum((counts for _, counts, _ in answers[:paid]), Counts()), self._key)
         written = [line for line, _, _ in answers[:paid]]
