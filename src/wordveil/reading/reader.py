@@ -246,7 +246,7 @@ class Reader:
         Parameters
         ----------
         steps : int, optional
-            How many steps at most.
+            How many steps at most; with 0 the network reads as it comes with the package.
         candidates : int, optional
             Among how many words, the likeliest ones, the original is looked for.
         device : str, optional

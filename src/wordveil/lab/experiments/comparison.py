@@ -19,7 +19,7 @@ from wordveil.extras import new_figure
 from wordveil.lab.experiments.attacker import PRIORS, Attacker, ContextAttacker, TokenAttacker, at_levels
 from wordveil.lab.experiments.run import Cell, Table, shown
 from wordveil.lab.experiments.workers import Deadline, done_in_turn
-from wordveil.lab.tasks import AveragedVectors, Outcome, Reading, Task, TaskTexts, share_of_the_way
+from wordveil.lab.tasks import NETWORKS, AveragedVectors, Outcome, Reading, Task, TaskTexts, share_of_the_way
 from wordveil.progress import Watch, ignore, within
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.stats import Estimate
@@ -201,6 +201,10 @@ def _estimate(facts: dict[str, Any]) -> Estimate:
     return Estimate(value, low, high, facts["n"])
 
 
+_LOOKED_FOR = (
+    20_000  # words, about, that an attacker with context looks for at each ε: more would not move their success
+)
+
 _Measured = tuple[list[Point], dict[str, float]]
 
 
@@ -302,7 +306,16 @@ class _Race:
         common = (contender.make, contender.space, texts.chances, name, self.draws, self.seed)
         if name in PRIORS:
             return TokenAttacker(*common)
-        return ContextAttacker(*common, texts=texts, vectors=texts.table(self.model), reading=self.reading)
+        share = min(1.0, _LOOKED_FOR / max(1, len(texts.clean.veiled)))
+        some = [task.limited(math.ceil(share * len(task)), self.seed) for task in self.tasks]
+        reader = self.reading.readers[-1] if self.reading.readers[-1] in NETWORKS else "context"
+        return ContextAttacker(
+            *common,
+            texts=TaskTexts(some, contender.space, select=self.select),
+            vectors=texts.table(self.model),
+            reading=self.reading,
+            reader=reader,
+        )
 
     def _point(
         self,

@@ -51,13 +51,15 @@ __all__ = ["challenges", "drawn", "frontier", "mechanisms", "tasks"]
 
 _CHOSEN_ON = ("trec6", "mr", "cr")
 _EVERY = 1_000_000  # examples: all of them
+_READ = 4000  # examples of each task where a network reads them
 _NAMED = 3
 _STEPS, _CANDIDATE_WORDS = 400, 8192  # of fitting a network to each of many candidates
 
 
 def _loaded(run: Run, names: Sequence[str], quick: int) -> list[Task]:
     chosen = run.pick(names, names, names[:1])
-    return [load_task(name, run.data).limited(run.pick(_EVERY, quick, 60)) for name in chosen]
+    every = _READ if run.attacker == "context" else _EVERY
+    return [load_task(name, run.data).limited(run.pick(every, quick, 60)) for name in chosen]
 
 
 def _compared(
@@ -76,7 +78,7 @@ def _compared(
     how |= {"minutes": run.minutes, "tolerance": run.pick(0.0, 0.0, 0.2)}
     how["reading"] = replace(run.reading, steps=run.reading.steps or _STEPS, candidates=_CANDIDATE_WORDS)
     if run.attacker == "context":
-        how["attackers"] = ("context",)
+        how["attackers"], full = ("context",), [level for level in full if 0.1 <= level <= 0.25]
     return compare(contenders, tasks, AveragedVectors(Reader(space)), run.pick(full, (0.25,), (0.25,)), **how)
 
 

@@ -41,17 +41,18 @@ Vectors = NDArray[np.float32]
 AS_IT_STANDS = "as it stands"
 
 #: The readers by name, from the weakest to the strongest; ``release`` is a network fitted on the release alone,
-#: ``context`` the network that comes with the package, adapted to the release.
-READERS = ("table", "population", "release", "context")
+#: ``shipped`` the network that comes with the package, ``context`` the same, adapted to the release.
+READERS = ("table", "population", "release", "shipped", "context")
 
-_KINDS = {"release": "context"}
+#: Those of them that read by a network.
+NETWORKS = ("release", "shipped", "context")
 
 
 def readers_up_to(strongest: str) -> tuple[str, ...]:
-    """Return who reads a release where `strongest` is the strongest reader; a fresh network only if it is asked for."""
+    """Return who reads a release where `strongest` is the strongest reader; of the networks only the one asked for."""
     if strongest not in READERS:
         raise OptionError(f"there is no reader {strongest!r}; choose one of {', '.join(READERS)}.")
-    weaker = [name for name in READERS[: READERS.index(strongest)] if name != "release"]
+    weaker = [name for name in READERS[: READERS.index(strongest)] if name not in NETWORKS]
     return (*weaker, strongest)
 
 
@@ -69,10 +70,11 @@ class Reading:
         """Make a reader that is still to be fitted."""
         # Given as an array the prior is the caller's own, and no table of an ε that nobody will ask for is cached.
         prior = np.exp(log_prior(mechanism.space, "frequency"))
-        kind = _KINDS.get(name, name)
+        kind = "context" if name in NETWORKS else name
         made = Reader(mechanism, kind=kind, select=select, vectors=vectors, prior=prior, effort=self.effort)
         if kind == "context":
-            made.tune(steps=self.steps, candidates=self.candidates, device=self.device, fresh=name == "release")
+            steps = 0 if name == "shipped" else self.steps
+            made.tune(steps=steps, candidates=self.candidates, device=self.device, fresh=name == "release")
         return made
 
 
