@@ -48,6 +48,7 @@ NOT_RUN = {
     "pip download": "downloads from a package index",
     "python examples/vectors_of_spacy.py": "needs a model of spaCy; tests/test_examples.py runs it on a small one",
     "wordveil privatize avis.txt -o voile.txt --space francais.vec": "needs the embedding made before",
+    "wordveil proxy ": "needs an upstream; tests/cli/test_proxy.py starts it before one",
     "wordveil plan ": "takes a minute; tests/cli/test_plan.py runs it on a small space",
     "wordveil privatize tickets.csv -o veiled.csv --column body --epsilon 3 --require ": "likewise",
 }
@@ -58,6 +59,7 @@ NEEDS = {
     "docs/spark.md": ("pyspark", "pandas"),
     "docs/csv-column.md": ("pandas",),
     "docs/adapters.md": ("pandas", "sklearn", "datasets", "presidio_anonymizer"),
+    "docs/language-models.md": ("fastapi", "uvicorn", "langchain", "presidio_anonymizer"),
     "docs/reading.md": ("sklearn",),
 }
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.conftest import PATIENCE, Service, running, until
+from tests.service.conftest import Service, running
 from tests.service.streaming import LINES, STREAM, numbered, streamed
+from tests.serving import PATIENCE, until
 from wordveil.service import Settings
 
 

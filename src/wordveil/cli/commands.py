@@ -18,6 +18,7 @@ from wordveil.cli.match import match
 from wordveil.cli.options import check_can_print
 from wordveil.cli.plan import plan
 from wordveil.cli.privatize import privatize
+from wordveil.cli.proxy import proxy
 from wordveil.cli.read import read
 from wordveil.cli.reproduce import reproduce
 from wordveil.cli.serve import serve
@@ -34,7 +35,7 @@ app = App(
 )
 for command in (
     plan, privatize, read, explain, mechanisms, spaces, calibrate, match, compare, geometry, audit, vectors, train,
-    reproduce, lac, serve, demo,
+    reproduce, lac, serve, proxy, demo,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(attack.app, name="attack")
