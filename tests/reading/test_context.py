@@ -40,12 +40,12 @@ def fitted() -> Reader:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(context.Context, "size", SMALL)
         patch.setattr(context.Context, "schedule", QUICK)
-        return Reader(MADE, kind="context", select="all").fit(release(600, 1)[0])
+        return Reader(MADE, kind="context", select="all", once=False).fit(release(600, 1)[0])
 
 
 def test_context_finds_more_words_than_one_at_a_time_and_knows_how_sure_it_may_be(fitted: Reader) -> None:
     texts, clean = release(150, 2)
-    one_at_a_time = Reader(MADE, kind="population", select="all").fit(texts)
+    one_at_a_time = Reader(MADE, kind="population", select="all", once=False).fit(texts)
     sure, right = [], []
     rates = {}
     for name, reader in (("context", fitted), ("population", one_at_a_time)):

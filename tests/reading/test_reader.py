@@ -121,7 +121,7 @@ def test_what_is_said_to_be_likely_is_so(kind: str) -> None:
     originals = generator.choice(300, count, p=rank_prior(300))
     drawn = space.vocabulary.take(made.draw(originals, Entropy(2)))
     text = " ".join(drawn)
-    reader = Reader(made, kind=kind, select="all").fit([text])
+    reader = Reader(made, kind=kind, select="all", once=False).fit([text])
     places = reader.posterior(text, top=1)
     given_ = np.array([place.probabilities[0] for place in places])
     right = np.array([space.vocabulary.id(place.words[0]) for place in places]) == originals

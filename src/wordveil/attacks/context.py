@@ -153,6 +153,7 @@ def attack_context(
     frequent: int = 5000,
     releases: int = 1,
     draws: int = 200_000,
+    once: bool = True,
     entropy: Entropy | None = None,
     watch: Watch = ignore,
     **options: Any,
@@ -184,6 +185,8 @@ def attack_context(
         How often each text is released, if they are veiled here; the evidence adds up.
     draws : int
         How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
+    once : bool
+        Whether equal words of a text are drawn once, or were, as is the default of a `Veil`.
     entropy : Entropy, optional
         The source of all randomness.
     watch : callable
@@ -209,10 +212,11 @@ def attack_context(
         raise OptionError("texts that are veiled already have been released once: leave out releases.")
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     effort = Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62)))
-    reader = Reader(mechanism, kind=kind, select=select, words=words, prior=prior, effort=effort, **options)
+    how: dict[str, Any] = {"select": select, "words": words, "prior": prior, "effort": effort, "once": once}
+    reader = Reader(mechanism, kind=kind, **how, **options)
     originals = list(texts)
     pair = (
-        veil_texts(mechanism, originals, select, veiling, words=words, releases=releases)
+        veil_texts(mechanism, originals, select, veiling, words=words, releases=releases, once=once)
         if veiled is None
         else pair_texts(reader, originals, list(veiled))
     )
@@ -227,7 +231,7 @@ def attack_context(
     if kind in (weak, "population"):
         alone = read[0][:, 0]
     else:
-        weaker = Reader(mechanism, kind=weak, select=select, words=words, prior=prior, effort=effort)
+        weaker = Reader(mechanism, kind=weak, **how)
         weaker.fit(everything, watch=within(watch, 0.9, 0.95))
         alone = weaker.likeliest(places, 1, watch=within(watch, 0.95, 1.0))[0][:, 0]
     return _counted(

@@ -20,6 +20,7 @@ from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched
 from wordveil.spaces import Space
 from wordveil.stats import Estimate, plain
+from wordveil.text import Once
 
 __all__ = ["WordAttack", "attack_words"]
 
@@ -81,6 +82,7 @@ def attack_words(
     *,
     tokens: int = 2000,
     draws: int = 200_000,
+    once: bool = True,
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> WordAttack:
@@ -98,35 +100,38 @@ def attack_words(
         How many words of the text to attack, drawn at random; all if there are fewer.
     draws : int
         How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
+    once : bool
+        Whether equal words of a record are drawn once.
     entropy : Entropy, optional
         The source of all randomness.
     watch : callable
         Told how far the work is.
     """
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
-    originals = words.ids[words.sample_targets(tokens, choosing)]
-    outputs = mechanism.draw(originals, veiling)
+    places = words.sample_targets(tokens, choosing)
+    originals, record = words.ids[places], words.records[places]
+    outputs = (
+        Once("record").words(mechanism, originals, record, (), veiling).ids
+        if once
+        else mechanism.draw(originals, veiling)
+    )
     seen, place = np.unique(outputs, return_inverse=True)
     prior = prior.including(seen)
     law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
     best, central = _guesses(law, mechanism.space, prior, seen, watch)
     guesses = {"kept": outputs, "best": best[place], "central": central[place]}
-    right = {name: _share(guess == originals) for name, guess in guesses.items()}
+    right = {name: Estimate.share_within(guess == originals, record) for name, guess in guesses.items()}
     away = _distances(mechanism.space, originals, guesses)
     return WordAttack(
         prior=prior.name,
         exact=law.exact,
         suspects=len(prior.ids),
-        beyond=_share(~np.isin(originals, prior.ids)),
-        blind=_share(originals == prior.likeliest),
+        beyond=Estimate.share_within(~np.isin(originals, prior.ids), record),
+        blind=Estimate.share_within(originals == prior.likeliest, record),
         **right,
         **{f"{name}_distance": Estimate.mean(distances) for name, distances in away.items()},
         unit=mechanism.space.unit,
     )
-
-
-def _share(hits: NDArray[np.bool_]) -> Estimate:
-    return Estimate.share(int(hits.sum()), len(hits))
 
 
 def _guesses(

@@ -246,7 +246,7 @@ class Bench:
 
         sentences = self._sentences(made, part(0.0, 0.5))
         utility, score = self._reading(made, part(0.5, 1.0))
-        floor, found = self._floor.stretches, sentences.stretches
+        floor, found = self._floor.records, sentences.records
         attacks = [
             Attack(name, right, before.value, gain_within(found[:, place], floor[:, place], found[:, 0]))
             for name, right, before, place in (

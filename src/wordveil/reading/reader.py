@@ -84,6 +84,9 @@ class Reader:
         A vector for every word; those of the space if not given.
     effort : Effort, optional
         How much to draw for a mechanism whose probabilities are not known exactly.
+    once : bool
+        Whether equal words of a text were drawn once, as a `Veil` does unless it is told otherwise: equal outputs of a
+        text are then taken for one draw of one word, and what is around them is put together.
     **options
         What only one kind has. For ``language``: `model`, which is ``trigram`` (the default), ``smollm2`` or the path
         of a public reference text; and for ``smollm2`` the width of its `beam`, and a `preamble` of public text.
@@ -123,6 +126,7 @@ class Reader:
         case: str = "sentence",
         vectors: NDArray[np.floating[Any]] | None = None,
         effort: Effort | None = None,
+        once: bool = True,
         **options: Any,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
@@ -143,6 +147,7 @@ class Reader:
             vectors=points if own is None else own,
             points=points,
             is_public=self._prior is not None and words is None,
+            once=once,
         )
         try:
             self._kind: Kind = chosen(self._basis, **options)
@@ -185,9 +190,6 @@ class Reader:
     ) -> Reader:
         """Make a reader from what a release says of itself.
 
-        Where equal words were drawn once (``once`` in the report), a reader still takes each place by itself: it does
-        not use that equal outputs of a record most likely are one word with one draw.
-
         Parameters
         ----------
         report : mapping, str or Path
@@ -217,7 +219,8 @@ class Reader:
                 )
             options["stop_words"] = function_words(facts["language"])
         made = mechanism_of(facts, space)
-        return cls(made, select=selection, **{"case": facts.get("case", "sentence"), **options})
+        told = {"case": facts.get("case", "sentence"), "once": facts.get("once") is not None}
+        return cls(made, select=selection, **{**told, **options})
 
     def fit(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Reader:  # noqa: ARG002
         """Learn from the veiled texts of a release what its kind can learn; a table learns nothing.
@@ -432,6 +435,7 @@ class Reader:
             "words": None if self._words is None else list(self._words),
             "stop_words": None if self._stop_words is None else list(self._stop_words),
             "case": self._case,
+            "once": self._basis.once,
             "prior": self._prior,
             "effort": self._basis.law.effort.to_dict(),
         }
@@ -469,7 +473,7 @@ class Reader:
             header = json.loads(arrays["reader"].tobytes().decode("utf-8", "surrogatepass"))
             if header["layout"] != _LAYOUT:
                 raise KeyError("layout")
-            options = {name: header[name] for name in ("kind", "select", "words", "stop_words", "case")}
+            options = {name: header[name] for name in ("kind", "select", "words", "stop_words", "case", "once")}
             effort, release = Effort(**header["effort"]), header["release"]
             prior = header["prior"] or arrays["prior"]
         except FileNotFoundError:

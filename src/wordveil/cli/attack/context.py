@@ -96,6 +96,13 @@ def context(
     releases: Annotated[
         int, typer.Option("--releases", min=1, max=100, help="How often each text is released, without --veiled.")
     ] = 1,
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once/--each-time",
+            help="Equal words of a text are drawn once, as privatize does, or each time; a --report says it by itself.",
+        ),
+    ] = True,
     draws: Draws = 200_000,
     seed: Seed = None,
     figure: Figure = None,
@@ -136,7 +143,7 @@ def context(
             make = maker_of(mechanism or "graph", space or "glove-50k", normalise, option)[1]
             chosen = select or "content"
         else:
-            rates, chosen, make = _told(report, epsilon, mechanism, option, space, normalise, select)
+            rates, chosen, once, make = _told(report, epsilon, mechanism, option, space, normalise, select)
         originals = read_texts(text, column, format_name)
         released = None if veiled is None else read_texts(veiled, column, format_name)
         found = [
@@ -151,6 +158,7 @@ def context(
                 frequent=frequent,
                 releases=releases,
                 draws=draws,
+                once=once,
                 entropy=Entropy(seed),
                 watch=progress.watch,
                 **more,
@@ -176,8 +184,8 @@ def _told(
     space: str | None,
     normalise: bool,
     select: str | None,
-) -> tuple[list[float], str, Callable[[float], Mechanism[Any]]]:
-    """Return the ε, the selection and the mechanism of a release from its report."""
+) -> tuple[list[float], str, bool, Callable[[float], Mechanism[Any]]]:
+    """Return the ε, the selection, whether words were drawn once, and the mechanism of a release from its report."""
     from wordveil.errors import InputError
     from wordveil.reading.released import mechanism_of, read_report
     from wordveil.spaces import load_space
@@ -191,7 +199,7 @@ def _told(
         raise InputError("the settings of the release are unknown: its report does not say which words it veiled.")
     made = mechanism_of(facts, None if space is None else load_space(space, normalise=normalise))
     check_select(chosen)
-    return [made.epsilon], chosen, lambda _: made
+    return [made.epsilon], chosen, facts.get("once") is not None, lambda _: made
 
 
 def _show(rates: Sequence[float], found: Sequence[ContextAttack]) -> None:

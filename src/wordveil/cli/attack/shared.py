@@ -14,6 +14,9 @@ from wordveil.cli.options import check_epsilon, parse_options, stdout
 from wordveil.errors import InputError, OptionError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from wordveil._mechanisms import Mechanism
     from wordveil.attacks import Prior, Words
     from wordveil.lab.attacks import Corpus
@@ -54,6 +57,7 @@ __all__ = [
     "read_texts",
     "reader_options",
     "rows_of",
+    "sentences_at",
     "tell",
     "veiling",
     "words_at",
@@ -162,17 +166,26 @@ def read_texts(path: Path, column: str | None, format_name: str | None = None) -
 
 def read_sentences(path: Path, column: str | None, format_name: str | None = None) -> list[str]:
     """Return the sentences of a file or folder."""
+    return sentences_at(path, column, format_name)[0]
+
+
+def sentences_at(path: Path, column: str | None, format_name: str | None = None) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the sentences of a file or folder, and of which text each is."""
+    import numpy as np
+
     from wordveil.attacks import sentences_of
 
-    return [sentence for text in read_texts(path, column, format_name) for sentence in sentences_of(text)]
+    cut = [sentences_of(text) for text in read_texts(path, column, format_name)]
+    return [one for some in cut for one in some], np.repeat(np.arange(len(cut)), [len(some) for some in cut])
 
 
 def words_at(path: Path, column: str | None, space: Space, select: str, format_name: str | None = None) -> Words:
-    """Return the words of a file or folder as a veil sees them, a text for each sentence."""
+    """Return the words of a file or folder as a veil sees them: a text for each sentence, a record for each text."""
     from wordveil.attacks import words_of
 
     check_select(select)
-    return words_of(read_sentences(path, column, format_name), space.vocabulary, select)
+    sentences, records = sentences_at(path, column, format_name)
+    return words_of(sentences, space.vocabulary, select).in_records(records)
 
 
 def reader_options(reader: str, model: str | None, beam: int | None, preamble: Path | None) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from wordveil.cli.attack.shared import (
     print_table,
     prior_of,
     read_sentences,
+    sentences_at,
     rows_of,
     tell,
     words_at,
@@ -174,7 +175,8 @@ def sentence(
     with ProgressBar("attacking", quiet=quiet) as progress:
         opened, make = maker_of(mechanism, space, normalise, option)
         lexicon = Lexicon(opened.vocabulary)
-        words = lexicon.words_of(read_sentences(text, column, format_name), opened.vocabulary, select)
+        sentences, records = sentences_at(text, column, format_name)
+        words = lexicon.words_of(sentences, opened.vocabulary, select).in_records(records)
         if reference is None:
             believed = Prior.named("frequency", opened, suspects, select=select)
             model = public_trigrams(lexicon, np.exp(log_prior(opened, "frequency")))
