@@ -86,8 +86,8 @@ def attack_sentences(
     """Veil records and guess the words of each stretch of them together.
 
     Words that the veil leaves alone are known to the attacker, as context. A word outside the vocabulary ends a
-    stretch. Where equal words of a record are drawn once, the attacker knows which are equal, as the promise has it: such
-    a word has one draw, and all that is around its places.
+    stretch. Where equal words of a record are drawn once, the attacker knows which are equal, as the promise has it:
+    such a word has one draw, and all that is around its places.
 
     Parameters
     ----------

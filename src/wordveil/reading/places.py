@@ -211,6 +211,12 @@ class Words:
         """Return the same words as records of their owners, of whom the number is given for each text."""
         return Words(self.ids, self.hidden, owners[self.text])
 
+    def distinct(self) -> Words:
+        """Return each word of a text once."""
+        same = np.column_stack([self.text, self.ids])[self.targets]
+        first = np.sort(self.targets[np.unique(same, axis=0, return_index=True)[1]])
+        return Words(self.ids[first], self.hidden[first], self.text[first])
+
     def in_records(self, records: NDArray[np.int64]) -> Words:
         """Return the same words, with the number of the record that each text belongs to."""
         return Words(self.ids, self.hidden, self.text, records[self.text])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms.laws import Effort
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
+from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore
 from wordveil.reading.kinds import Basis, Kind, kind_named
 from wordveil.reading.places import LEFT_ALONE, VEILED, Cutter, Places, check_case
@@ -30,7 +32,9 @@ Vectors = NDArray[np.float32]
 Text = str | Document
 
 _BATCH = 1 << 19  # characters that are read at once
-_LAYOUT = 2  # of a saved reader
+_LAYOUT = 3  # of a saved reader
+_LOOKED_AT = 500  # draws that tell whether texts were veiled
+_CLEAR = 4.0  # standard errors
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, BadZipFile)
 
 
@@ -274,6 +278,34 @@ class Reader:
         """
         self._kind.train(self._cutter.cut(_texts(texts)), watch)
         return self
+
+    def looks_veiled(self, texts: Iterable[Text]) -> bool | None:
+        """Tell by their words whether texts were veiled by this mechanism: likely, hardly, or None for who knows.
+
+        Outputs are spread over the neighbours of the words that people use: ``Σπ(w)·Pr[M(w)=y]``. Text that was never
+        veiled has the words themselves, by ``π(y)``. Some draws are compared under both.
+
+        Parameters
+        ----------
+        texts : iterable of str or Document
+            What is said to be a release, or a part of it.
+        """
+        places, prior = self._cutter.cut(_texts(texts)), self._basis.prior
+        shown = places.outputs[np.unique(places.draws, return_index=True)[1], 0]
+        shown = shown[prior[shown] > 0][:: max(1, len(shown) // _LOOKED_AT)]
+        if len(shown) < _LOOKED_AT // 10:
+            return None
+        words = np.flatnonzero(prior)
+        logs = np.log(prior[words])
+        drawn = np.concatenate(
+            [
+                np.logaddexp.reduce(self._basis.law.log_columns(shown[part], words, prior=prior[words]) + logs, axis=1)
+                for part in blocks(len(shown), 100)
+            ]
+        )
+        ratio = np.log(prior[shown]) - drawn
+        error = float(ratio.std() / math.sqrt(len(ratio)))
+        return None if abs(ratio.mean()) < _CLEAR * error else bool(ratio.mean() < 0)
 
     def fit_places(self, places: Places, *, watch: Watch = ignore) -> Reader:
         """Learn from veiled texts that are cut already; see `fit`."""

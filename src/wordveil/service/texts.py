@@ -22,7 +22,11 @@ from wordveil.service.problems import PROBLEMS, Problem, fault, problem_body, pr
 from wordveil.service.schemas import (
     CaseName,
     Epsilon,
+    IdentifiersName,
+    LanguageName,
+    MarkupName,
     MechanismName,
+    NumbersName,
     PolicyName,
     PrivatizeRequest,
     PrivatizeResponse,
@@ -121,6 +125,11 @@ async def stream(
     oov: PolicyName = "replace",
     case: CaseName = "sentence",
     once: StreamScope = "record",
+    identifiers: IdentifiersName = "placeholder",
+    numbered: bool = False,
+    numbers: NumbersName = "placeholder",
+    markup: MarkupName = "keep",
+    language: LanguageName = "en",
 ) -> Response:
     """Veil one text per line, as the lines come in; read the answers while you write.
 
@@ -138,6 +147,11 @@ async def stream(
         oov=oov,
         case=case,
         once=None if once == "none" else once,
+        identifiers=identifiers,
+        numbered=numbered,
+        numbers=numbers,
+        markup=markup,
+        language=language,
     )
     batcher = await state.batcher(way)
     state.keys.check(caller(request), batcher.veil.guarantee, case)

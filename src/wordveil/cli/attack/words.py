@@ -29,8 +29,8 @@ from wordveil.cli.attack.shared import (
     print_table,
     prior_of,
     read_sentences,
-    sentences_at,
     rows_of,
+    sentences_at,
     tell,
     words_at,
 )
