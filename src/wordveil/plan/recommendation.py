@@ -330,7 +330,7 @@ def _notes(found: Survey, trial: Trial | None, *, is_fast: bool) -> list[Advice]
             )
         )  # fmt: skip
     if found.skipped:
-        said.append(Advice("note", "skipped", f"{found.skipped:,} files of the folder are not read."))
+        said.append(Advice("note", "skipped", f"Files of the folder that are not read: {found.skipped:,}."))
     return said
 
 

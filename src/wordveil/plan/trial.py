@@ -44,7 +44,7 @@ ALONE = "one word at a time, knowing how frequent words are in such texts"
 RECORDS = "trigrams, knowing other records of this kind in clear"
 CONTEXT = "a network fitted on the release alone"
 
-_TARGETS = 1000  # veiled words that are looked for
+_TARGETS = 2000  # veiled words that are looked for, in whole records
 _AGAIN = 200  # words that recur that are looked for
 _TIMES = (1, 10)
 _SUSPECTS = 10_000
