@@ -322,7 +322,7 @@ def test_the_options_of_a_veil_reach_every_task(local: SparkSession, tmp_path: P
     first, second = found.split(", ")
     assert second.startswith(first)
     assert len(first) == len("<EMAIL_123456789>")
-    assert all("2021" not in told for told in veiled("metric", numbers="metric", numbers_epsilon=0.01))
+    assert all("<DATE>" not in told for told in veiled("metric", numbers="metric", numbers_epsilon=0.01))
     listed = veiled("words", select="words", words=["river"])
     assert listed == {"<EMAIL>, <EMAIL> or <EMAIL> on 3 May 2021"}
     for wrong in ({"colour": "red"}, {"numbers": "metric"}, {"language": "xx"}, {"block": ["!"]}):

@@ -67,7 +67,7 @@ def remarks(veil: Veil, counts: Counts) -> list[str]:
     said = told_before(veil)
     if not counts.words:
         return [*said, "There was no word to veil: check that this is the column or file that you meant."]
-    if not counts.veiled:
+    if not veil.has_veiled(counts):
         return [
             *said,
             f"None of the {counts.words:,} words was veiled, so the text was released as it is: check the selection "

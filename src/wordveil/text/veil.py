@@ -236,6 +236,11 @@ class Veil:
         """
         return self.mechanism.largest_loss if self.guarantee.notion is Notion.METRIC else math.inf
 
+    def has_veiled(self, counts: Counts) -> bool:
+        """Whether anything was veiled that was selected; identifiers that are replaced anyway tell nothing of that."""
+        anyway = self.selection.is_narrow and self.nonwords.identifiers != "selected"
+        return counts.veiled > (counts.identifiers if anyway else 0)
+
     def describe(self) -> dict[str, Any]:
         """Say how texts are veiled, in plain values. A list of words may be private, so only its use is mentioned."""
         return {

@@ -155,7 +155,7 @@ def veiling(mechanism: Mechanism[Any], select: str, seed: int | None) -> Callabl
     """Return a function that veils texts with a mechanism, from one stream of draws."""
     from wordveil.text import Veil
 
-    veil = Veil(mechanism, select=select, once=None, seed=seed, unproven=True)
+    veil = Veil(mechanism, select=select, seed=seed, unproven=True)
     return lambda texts: [release.text for release in veil.many(texts)]
 
 
