@@ -135,9 +135,9 @@ def test_the_contexts_of_a_word_that_is_drawn_once_add_up() -> None:
     made, model = Table(space, 0.2 * np.eye(20) + 0.8 / 20), NgramModel(reference, len(space))
     records = private.in_records(np.arange(300) // 5)
 
-    def found(some: Words, **how: bool) -> SentenceAttack:
+    def found(some: Words, *, once: bool = True) -> SentenceAttack:
         prior = Prior.of(reference, space)
-        return attack_sentences(made, some, model, prior, order=2, tokens=1500, entropy=Entropy(3), **how)
+        return attack_sentences(made, some, model, prior, order=2, tokens=1500, once=once, entropy=Entropy(3))
 
     together, apart = found(records), found(records, once=False)
     assert together.in_context.value > apart.in_context.value + 0.05

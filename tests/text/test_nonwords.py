@@ -89,7 +89,7 @@ def test_markup_is_kept_by_name_or_dropped() -> None:
 
 def test_selected_spans_and_words_reach_into_identifiers() -> None:
     text = "Ask ann@home.net or bob@home.net"
-    some = {"identifiers": "selected"}
+    some: dict[str, Any] = {"identifiers": "selected"}
     assert Veil(GRAPH, select="words", words=["ann"], **some)(text).text == "Ask <EMAIL> or bob@home.net"
     assert Veil(GRAPH, select="spans", **some)(text, spans=((5, 6),)).text == "Ask <EMAIL> or bob@home.net"
     assert Veil(GRAPH, select="marked", **some)("Ask [[ann]]@home.net").text == "Ask <EMAIL>"

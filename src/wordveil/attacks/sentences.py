@@ -135,9 +135,9 @@ def attack_sentences(
     law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
     table = law.log_columns(seen, prior.ids, prior=weights, watch=watch)
     table = np.exp(table - table.max(axis=1, keepdims=True))
-    decoder, trials, held = BigramDecoder(model), [], []
+    decoder, done, held = BigramDecoder(model), 0, []
     hits: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in ("kept", "alone", "in_context", "as_a_whole")}
-    shared = _Shared(draw.ravel(), places_of, np.log(model.unigram))
+    shared = _Shared(draw.ravel(), places_of, np.log(np.maximum(model.unigram, np.finfo(float).tiny)))
     for number, part in enumerate(stretches):
         watch("decoding", number / len(stretches))
         known, places = np.flatnonzero(~words.hidden[part]), np.flatnonzero(words.hidden[part])
@@ -153,14 +153,14 @@ def attack_sentences(
         guesses = (shown[places], alone, decoded.likeliest[places], decoded.path[places])
         for counted, guess in zip(hits.values(), guesses, strict=True):
             counted.append(guess == originals)
-        shared.add(sum(trials), decoded.belief[places], rows[places])
-        trials.append(len(places))
+        shared.add(done, decoded.belief[places], rows[places])
+        done += len(places)
         held.append(decoded.held[places])
     whole = np.array([right.all() for right in hits["as_a_whole"] if len(right) > 1])
     right = {name: np.concatenate(found) for name, found in hits.items()}
     for place, guess in shared.guesses.items():
         right["in_context"][place] = guess == words.ids[hidden[place]]
-    number = np.unique(record, return_inverse=True)[1].ravel()
+    owner = np.unique(record, return_inverse=True)[1].ravel()
     return SentenceAttack(
         order=order,
         exact=law.exact,
@@ -169,7 +169,7 @@ def attack_sentences(
         whole_stretches=Estimate.share(int(whole.sum()), len(whole)),
         held=Estimate.mean(np.concatenate(held)),
         records=np.column_stack(
-            [np.bincount(number), *(np.bincount(number, right[name]) for name in ("alone", "in_context"))]
+            [np.bincount(owner), *(np.bincount(owner, right[name]) for name in ("alone", "in_context"))]
         ).astype(np.int64),
     )
 

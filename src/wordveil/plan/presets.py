@@ -43,6 +43,7 @@ _AROUND = (0.5, 0.75, 1.1, 1.6)  # times the ε at which 2% of all words stay
 _LOWER = (0.5, 0.25)  # times the least of these, where even that gives too much away
 _BACK = 0.8  # from one try to the next, where the network finds more than the others
 _TRIES = 4
+_BELOW, _STEPS = 0.85, 3  # between the last ε that will do and the first that will not
 
 
 def bound_of(protect: str) -> Protection:
@@ -108,12 +109,19 @@ def choose(bench: Bench, bound: Protection, epsilons: Sequence[float], watch: Wa
 
 
 def _between(bench: Bench, low: Trial, high: Trial, bound: Protection, watch: Watch) -> Trial:
-    """Try where a straight line between two trials meets the bound; below that, stay with the lower one."""
+    """Try between an ε that will do and one that will not; where nothing does, stay with the lower one.
+
+    The first try is a little below where a straight line between the two meets the bound, the next ones halfway.
+    """
     ends = ((low.gain.high, high.gain.high, bound.gain), (low.most, high.most, bound.attacker))
     shares = [(most - start) / max(1e-9, end - start) for start, end, most in ends if end > most]
-    share = min(1.0, max(0.0, min(shares, default=1.0)))
-    epsilon = round_down(low.epsilon + share * (high.epsilon - low.epsilon), 2)
-    if epsilon <= low.epsilon:
-        return low
-    found = bench.trial(epsilon, watch)
-    return found if bound.allows(found) else low
+    share = _BELOW * min(1.0, max(0.0, min(shares, default=1.0)))
+    for number in range(_STEPS):
+        epsilon = round_down(low.epsilon + share * (high.epsilon - low.epsilon), 2)
+        if epsilon <= low.epsilon:
+            break
+        found = bench.trial(epsilon, within(watch, number / _STEPS, (number + 1) / _STEPS))
+        if bound.allows(found):
+            return found
+        high, share = found, 0.5
+    return low

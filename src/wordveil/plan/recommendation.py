@@ -263,7 +263,7 @@ def _first(found: Survey) -> list[Advice]:
     said = []
     if found.untouched:
         names = _named(*(column.name for column in found.untouched))
-        said.append(Advice("first", "untouched", f"Veil {names} too, or drop it: it is text and would stay as it is."))
+        said.append(Advice("first", "untouched", f"Veil or drop {names}: that is text and would stay as it is."))
     if found.personal:
         told = ", ".join(f"{listed([column.name])} ({column.kind})" for column in found.personal)
         said.append(

@@ -49,7 +49,7 @@ _AGAIN = 200  # words that recur that are looked for
 _TIMES = (1, 10)
 _SUSPECTS = 10_000
 _READ, _LONGEST = 9000, 200  # words of the records that are read to see what is kept, and characters of each
-_NETWORK = 600  # texts that the network is fitted on
+_NETWORK, _NETWORK_WORDS = 600, 50_000  # texts that the network is fitted on, and about how many words of them
 _FAINT = 1e-3  # the ε of a release that says nothing
 _FOLDS = 3
 _TELLS = 0.05  # more of the labels must be told right from clean text than without words, or it tells nothing
@@ -312,9 +312,14 @@ class Bench:
 
     # ------------------------------------------------------------------------------------------------ in context
 
+    @cached_property
+    def _to_attack(self) -> int:
+        """How many records the network is fitted on and looks at."""
+        return max(LEAST // 2, min(_NETWORK, _how_many(self._texts, _NETWORK_WORDS)))
+
     def _network(self, made: Mechanism[Any], watch: Watch) -> Attack:
         found = attack_context(
-            made, self._texts[:_NETWORK], select=self._select, tokens=_TARGETS, once=self._once is not None,
+            made, self._texts[: self._to_attack], select=self._select, tokens=_TARGETS, once=self._once is not None,
             entropy=self._entropy(), watch=watch,
         )  # fmt: skip
         # What it would guess without the draws is not known. It is at least what is guessed without context.
@@ -326,8 +331,7 @@ class Bench:
     @cached_property
     def _to_read(self) -> int:
         """How many records are read."""
-        words = np.cumsum([len(text) / 6 for text in self._documents])
-        return max(LEAST // 2, min(len(words), int(np.searchsorted(words, _READ))))
+        return max(LEAST // 2, _how_many(self._documents, _READ))
 
     @cached_property
     def _documents(self) -> list[str]:
@@ -371,6 +375,11 @@ class Bench:
         used = np.flatnonzero(np.bincount(words.ids[known], minlength=len(space)))
         sums = counted[:, used] @ space.points(used).astype(np.float64)
         return np.asarray(sums / np.maximum(1.0, counted.sum(axis=1))[:, None])
+
+
+def _how_many(texts: Sequence[str], words: int) -> int:
+    """Return how many texts, from the first on, have about so many words."""
+    return int(np.searchsorted(np.cumsum([len(text) / 6 for text in texts]), words))
 
 
 def _accepts(make: Callable[[float], Any], epsilon: float) -> bool:
