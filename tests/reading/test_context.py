@@ -123,6 +123,12 @@ def test_weights_that_come_with_the_package_read_without_a_fit(sample_csv: Path)
         places, originals = cut(veiled), cut(clean).ids
         found[kind] = np.mean(reader._kind.best(places) == originals[places.veiled])
     assert found["context"] > 1.2 * found["table"]
+    # Equal outputs of a text are one draw of one word, with what stands around both places; drawn each time, two.
+    text = "The doctor spoke to the patient. Later the river rose, and the doctor left."
+    shared, apart = (Reader(made, kind="context", once=once).posterior(text) for once in (True, False))
+    assert shared[0].probabilities == pytest.approx(shared[-2].probabilities)
+    assert apart[0].probabilities != pytest.approx(apart[-2].probabilities)
+    assert shared[1].probabilities == pytest.approx(apart[1].probabilities, rel=1e-3)
 
 
 def test_public_texts_are_learnt_from_before_any_release(monkeypatch: pytest.MonkeyPatch) -> None:

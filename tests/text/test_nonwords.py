@@ -123,6 +123,11 @@ def test_identifiers_are_numbered_within_the_scope() -> None:
     assert len({first, second, other}) == 3
     assert again == second
     assert numbers("person", ["y", "x", "x"], veil)[2] == [first]  # in any order, and in another batch
+    resumed = Veil(GRAPH, numbered=True, once="person")
+    assert resumed.once is not None
+    assert veil.once is not None
+    resumed.once.go_on_with(veil.once.secret)  # as a worker, a task of Spark or a resumed job does
+    assert numbers("person", ["x", "x", "y"], resumed) == [[first, second], [second], [other]]
     (first, _), _, (again,) = numbers("file", [None] * 3)
     assert again == first
     assert first not in numbers("file", [None] * 3)[0]  # another job, another secret
