@@ -14,37 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
-from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.knowledge import Guesses, Prior
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched
+from wordveil.reading.places import Words
 from wordveil.spaces import Space
-from wordveil.stats import Estimate, plain
+from wordveil.stats import Estimate
 from wordveil.text import Once
-
-__all__ = ["WordAttack", "attack_words"]
 
 _CELLS = 1 << 21
 _COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
 
 
 @dataclass(frozen=True)
-class WordAttack:
-    """How well words are guessed one at a time, without context.
+class WordAttack(Guesses):
+    """How well words are guessed one at a time, without context; the first figures are those of all `Guesses`.
 
     Attributes
     ----------
-    prior : str
-        What the attacker knew about words beforehand.
-    exact : bool
-        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
-    suspects : int
-        Among how many words the original was looked for.
-    beyond : Estimate
-        The share of the words that are not among the suspects, so that no guess can be right: more suspects can gain
-        no more than this.
-    blind : Estimate
-        How often the likeliest word of the prior is right, without seeing anything.
     kept : Estimate
         How often the output is the original.
     best : Estimate
@@ -57,11 +45,6 @@ class WordAttack:
         One unit of the distance.
     """
 
-    prior: str
-    exact: bool
-    suspects: int
-    beyond: Estimate
-    blind: Estimate
     kept: Estimate
     best: Estimate
     central: Estimate
@@ -69,10 +52,6 @@ class WordAttack:
     best_distance: Estimate
     central_distance: Estimate
     unit: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return plain(vars(self))
 
 
 def attack_words(
@@ -86,26 +65,9 @@ def attack_words(
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> WordAttack:
-    """Veil words of a text and guess each of them from its replacement.
+    """Veil words of a text, equal ones of a record `once`, and guess each of them from its replacement.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What veils.
-    words : Words
-        The words of the text.
-    prior : Prior
-        What the attacker knows about words. The outputs that they see join the suspects.
-    tokens : int
-        How many words of the text to attack, drawn at random; all if there are fewer.
-    draws : int
-        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
-    once : bool
-        Whether equal words of a record are drawn once.
-    entropy : Entropy, optional
-        The source of all randomness.
-    watch : callable
-        Told how far the work is.
+    `wordveil.attacks` says what else is given.
     """
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     places = words.sample_targets(tokens, choosing)
