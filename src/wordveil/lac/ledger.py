@@ -21,8 +21,6 @@ from typing import NamedTuple
 from wordveil.errors import BudgetError, OptionError
 from wordveil.lac.databases import Run, open_database
 
-__all__ = ["Account", "Balance", "Ledger", "Overdrawn"]
-
 _UNITS = 10**9
 _MOST = 2**62  # what a database's integers hold, sums included
 

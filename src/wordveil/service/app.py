@@ -20,7 +20,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from wordveil import __version__, parallel
-from wordveil.service import explore, reference, tables, texts
+from wordveil.service import explore, litellm, presidio, reference, tables, texts
+from wordveil.service.contracts import Contracts
 from wordveil.service.guard import Guard
 from wordveil.service.keys import Keys
 from wordveil.service.problems import add_handlers, header
@@ -42,7 +43,7 @@ _HANDED_ON = 0.0005
 _PAGE = Path(__file__).parent / "page"
 
 
-def create_app(settings: Settings | None = None) -> Guard:
+def create_app(settings: Settings | None = None) -> Contracts:
     """Make the application, with the settings of the environment if none are given."""
     settings = settings or Settings.load()
     keys = Keys(settings)
@@ -59,16 +60,19 @@ def create_app(settings: Settings | None = None) -> Guard:
     )
     for router in (texts.router, tables.router, explore.router):
         app.include_router(router, dependencies=[Depends(check_query)])
+    for contract in (litellm.router, presidio.router):
+        app.include_router(contract, dependencies=[Depends(check_query)])
     app.include_router(explore.operations)
     app.include_router(reference.router)
     # Not mounted: what the API has nothing at would be looked for among the files, and a wrong method not told.
     app.router.default = _Page(directory=_PAGE, html=True)
     add_handlers(app)
     _describe(app, settings)
-    return Guard(app, settings, keys)
+    spoken = {litellm.PATH: litellm.blocked, **dict.fromkeys(presidio.PATHS, presidio.told)}
+    return Contracts(Guard(app, settings, keys), spoken)
 
 
-def from_environment() -> Guard:
+def from_environment() -> Contracts:
     """Make the application in a process that the server has started."""
     settings = Settings.load()
     sys.setswitchinterval(_HANDED_ON)

@@ -34,14 +34,15 @@ from wordveil.service.problems import (
 )
 from wordveil.service.settings import Settings
 
-__all__ = ["CHARGED", "STREAM", "TABLE", "Guard"]
+__all__ = ["API", "CHARGED", "STREAM", "TABLE", "Guard"]
 
 _LOG = logging.getLogger("wordveil.service")
 
 STREAM = "/v1/privatize/stream"
 #: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
-_API = "/v1/"
+#: What needs a key where there are any; the last two are contracts of others.
+API = ("/v1/", "/beta/", "/anonymize")
 _METRICS = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
@@ -107,7 +108,7 @@ class Guard:
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        is_counted, is_stream = path.startswith(_API), path == STREAM  # monitoring and the page are not turned away
+        is_counted, is_stream = path.startswith(API), path == STREAM  # monitoring and the page are not turned away
         if is_counted and (
             self._busy >= self._settings.requests or (is_stream and self._streams >= self._most_streams)
         ):
@@ -173,7 +174,7 @@ class Guard:
                 return
             if path == _METRICS and not self._keys.may_see_metrics(headers.get("authorization")):
                 raise Problem(401, "the metrics need the operator's key; see the setting metrics_hash.")
-            if path.startswith(_API):
+            if path.startswith(API):
                 scope["wordveil.key"] = self._owner(headers.get("authorization"))
                 if scope["method"] == "POST":
                     receive = await self._check_body(path, headers, receive)
@@ -197,7 +198,7 @@ class Guard:
             await asyncio.wait_for(_drain(receive), self._settings.timeout)
 
     async def _in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == STREAM or not scope["path"].startswith(_API):  # as long as it takes
+        if scope["path"] == STREAM or not scope["path"].startswith(API):  # as long as it takes
             await self._app(scope, receive, send)
             return
         begun = False

@@ -21,10 +21,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from wordveil._mechanisms import MECHANISMS, mechanism
+from wordveil._mechanisms import DEFAULT, MECHANISMS, mechanism
 from wordveil.errors import FileError, OptionError, WordveilError
 from wordveil.service.problems import what_is_wrong
 from wordveil.spaces import BUNDLED, EuclideanSpace, PoincareSpace, Space, Vocabulary
+from wordveil.text.conversation import CHOICES, Policy
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -207,6 +208,16 @@ class Settings(BaseModel):
     """For how long a message's draw is kept for its conversation, from its last use on."""
     sticky_bytes: Annotated[int, Field(ge=1 << 16)] = 256 << 20
     """How much disk such draws take at most; the longest unused go first."""
+    chat_mechanism: str = DEFAULT
+    """The mechanism of conversations with a language model, whatever a client asks for."""
+    chat_epsilon: _Amount = 4.0
+    """Their ε; a client may ask for less, and gets no more."""
+    chat_system: str = CHOICES["system"][0]
+    """What becomes of system messages: leave, veil or refuse."""
+    chat_assistant: str = CHOICES["assistant"][0]
+    """What becomes of earlier replies of the model: veil or leave."""
+    chat_results: str = CHOICES["results"][0]
+    """What becomes of the answers of tools: veil, leave or refuse."""
     metrics_hash: Annotated[str, Field(repr=False)] = ""
     """The SHA-256 of the operator's key for ``/metrics``; with keys and without this, nobody may read the metrics."""
 
@@ -239,6 +250,11 @@ class Settings(BaseModel):
             raise OptionError("the setting spaces must name at least one space.")
         if len({Path(space).name for space in self.spaces}) < len(self.spaces):
             raise OptionError("the setting spaces has two files of the same name; rename one.")
+        if "chat_mechanism" in self.model_fields_set and self.chat_mechanism not in self.allowed:
+            raise OptionError(f"the setting chat_mechanism must be one of {', '.join(self.allowed)}.")
+        for part in ("system", "assistant", "results"):
+            if getattr(self, f"chat_{part}") not in CHOICES[part]:
+                raise OptionError(f"the setting chat_{part} must be one of {', '.join(CHOICES[part])}.")
         return self
 
     @model_validator(mode="after")
@@ -283,6 +299,11 @@ class Settings(BaseModel):
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def chat_policy(self) -> Policy:
+        """What is veiled of a conversation."""
+        return Policy(self.chat_system, self.chat_assistant, self.chat_results)
 
     @property
     def allowed(self) -> list[str]:
