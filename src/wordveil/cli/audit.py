@@ -26,8 +26,6 @@ from wordveil.errors import OptionError
 if TYPE_CHECKING:
     from wordveil.audit import Claim, Finding, Target, Verdict
 
-__all__ = ["audit"]
-
 
 def audit(
     epsilon: options.Epsilon = None,
