@@ -27,7 +27,7 @@ def test_the_exit_code_is_the_verdict_and_a_finding_is_replayed(
     capfd: pytest.CaptureFixture[str], table: Path, tmp_path: Path
 ) -> None:
     found = tmp_path / "found.json"
-    claim = ("--table", table, "--draws", "1500", *QUICK)
+    claim: tuple[str | Path, ...] = ("--table", table, "--draws", "1500", *QUICK)
     code, out, _ = run(capfd, *CALL, "--epsilon", "0.8", *claim, "--json")
     assert (code, json.loads(out)["verdict"]) == (0, "holds as far as seen")
     code, out, _ = run(capfd, *CALL, "--epsilon", "0.1", *claim, "-o", found)
