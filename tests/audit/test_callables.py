@@ -81,8 +81,9 @@ def test_what_each_check_finds_is_said() -> None:
     assert {"restarts", "forks", "sessions"} <= set(found.unchecked)
 
 
-def test_a_mechanism_of_ours_keeps_its_own_claim_and_no_smaller_one() -> None:
-    made = mechanism("exponential", SPACE, epsilon=2 * EPSILON)
+@pytest.mark.parametrize("name", ["exponential", "gaussian"])  # one for all pairs, one for near ones with a δ
+def test_a_mechanism_of_ours_keeps_its_own_claim_and_no_smaller_one(name: str) -> None:
+    made = mechanism(name, SPACE, epsilon=2 * EPSILON)
 
     def veil(words: list[str]) -> list[str]:
         ids = np.array([SPACE.vocabulary.ids.get(word, 0) for word in words])
@@ -127,6 +128,11 @@ def test_what_draws_cannot_show_is_not_acquitted() -> None:
 def test_what_does_not_work_is_not_acquitted(function: Any) -> None:
     for takes in ("word", "texts"):
         assert audit_callable(function, LOCAL, takes=takes, draws=100).verdict == "cannot tell"
+
+
+def test_a_claim_that_covers_no_pair_cannot_be_told() -> None:
+    claim = Claim.of(mechanism("gaussian", SPACE, epsilon=1.0, reach=1e-6))
+    assert audit_callable(str, claim, takes="word", draws=100).verdict == "cannot tell"
 
 
 def test_an_audit_without_time_cannot_tell() -> None:
