@@ -140,7 +140,10 @@ def test_compiled_draws_are_those_of_numpy_on_any_graph(
     is_blocked = generator.uniform(size=words) < 0.7 if blocked else None
     if is_blocked is not None:
         is_blocked[generator.integers(words)] = False
-    one, each = generator.integers(0, 2**32, 8, dtype=np.uint32), generator.integers(0, 2**32, (starts[-1], 8))
+    one, each = (
+        generator.integers(0, 2**32, 8, dtype=np.uint32),
+        generator.integers(0, 2**32, (starts[-1], 8), dtype=np.uint32),
+    )
     drawn = []
     for code in ("", "off"):
         monkeypatch.setenv("WORDVEIL_KERNELS", code)
