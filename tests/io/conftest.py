@@ -21,7 +21,7 @@ def graph() -> Mechanism[Any]:
 
 @pytest.fixture(scope="session")
 def idle(graph: Mechanism[Any]) -> Veils:
-    return Veils(lambda seed: Veil(graph, select="words", words=["qzwordqz"], seed=seed))
+    return Veils(lambda seed: Veil(graph, select="words", words=["qzwordqz"], identifiers="selected", seed=seed))
 
 
 @pytest.fixture(scope="session")
