@@ -22,7 +22,7 @@ import regex
 from wordveil.text.forms import INSIDE, SPELLS
 from wordveil.text.markup import MARKS, is_markup
 
-__all__ = ["KINDS", "VALUES", "Identifier", "find_identifiers", "is_placeholder", "placeholder"]
+__all__ = ["HINTS", "KINDS", "VALUES", "Identifier", "find_identifiers", "is_placeholder", "placeholder"]
 
 #: What has a value that can be moved a little: what `numbers` of a veil is about.
 VALUES = ("AMOUNT", "DATE", "NUMBER", "TIME")
@@ -137,7 +137,8 @@ _MASTER = regex.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.
 _VALUE = regex.compile(_FORMS["NUMBER"])
 # Whatever is found here has one of these in it, at most one stretch without spaces after its start. Most texts have
 # few of them, so most places are never tried.
-_HINT = regex.compile(r"[@<&/\\:#_\p{N}]|\.[a-z]|[\[({][ \t]?(?i:at)\b")
+HINTS = r"@<&/\\:#_\p{N}"  # for a class of a regular expression
+_HINT = regex.compile(rf"[{HINTS}]|\.[a-z]|[\[({{][ \t]?(?i:at)\b")
 _BEFORE = regex.compile(r"(?r)(?:\S{0,256}\s{1,3})?\S{0,256}")
 _STRETCH = regex.compile(r"\S*+")
 _START = regex.compile(rf"{_B}[{SPELLS}]|[@<&#/\\~.+(:_%'’\p{{Sc}}\-−]|(?<=\d)T")
