@@ -227,7 +227,7 @@ def _through(path: Path, out: Path, form: str, reading: Reading) -> list[list[st
             writer.append(reader.preamble)
             for number, block in enumerate(reader.blocks()):
                 records += block.records
-                writer.append(block.render(_idle().veil(block, "", number)))
+                writer.append(_idle().veil(block, "", number).content)
             writer.finish(out)
         finally:
             writer.close()

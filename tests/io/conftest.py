@@ -40,7 +40,7 @@ def through() -> Through:
         with format_named(format_name).open_reader(path, Reading(**how), start) as reader:
             out = b"" if start else reader.preamble
             for number, block in enumerate(reader.blocks()):
-                out += block.render(veils.veil(block, "", number))
+                out += veils.veil(block, "", number).content
             return out
 
     return run

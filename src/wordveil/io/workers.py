@@ -15,6 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import wordveil
@@ -22,7 +24,8 @@ from wordveil import parallel
 from wordveil.errors import InputError, OptionError, WordveilError
 from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import Block, Position
-from wordveil.text import Document, Once, Release, Veil
+from wordveil.text import Document, Once, Veil
+from wordveil.text.flow import Flow, counts_of
 
 __all__ = ["Crew", "Done", "Veils"]
 
@@ -39,6 +42,7 @@ class Veils:
     def __init__(self, make: Callable[[int | None], Veil], seed: int | None = None) -> None:
         self._make, self._seed = make, seed
         self.whole = make(seed)
+        self._flow = Flow(self.whole)
 
     def identity(self) -> list[object]:
         """Return what must be the same for a job to go on."""
@@ -49,13 +53,22 @@ class Veils:
         if self.whole.once is not None:
             self.whole.once.go_on_with(secret)
 
-    def veil(self, block: Block, name: str, number: int) -> list[Release]:
+    def veil(self, block: Block, name: str, number: int) -> Done:
         """Veil a block of the input of this name."""
         veil = self._for(name, number)
+        tally = Tally(runs=0)
         try:
-            return veil.together(_scoped(veil.once, block, name))
+            if veil.selection.kind == "spans":  # what was replaced is asked for by its place
+                releases = veil.together(_scoped(veil.once, block, name))
+                counts, content = counts_of(releases), block.render(releases)
+            else:
+                rewritten = self._flow.rewrite(veil, block.together(), *_groups(veil.once, block, name))
+                counts, content = rewritten.counts, block.render_together(rewritten.texts)
         except WordveilError as error:
             reason = str(error)
+        else:
+            tally.add(counts, block.sizes)
+            return Done(block.end, content, tally)
         raise InputError(f"{_culprit(veil, block)}: {reason}")
 
     def _for(self, name: str, number: int) -> Veil:
@@ -84,6 +97,17 @@ def _scoped(once: Once | None, block: Block, name: str) -> Iterator[str | Docume
                 yield document._replace(scope=f"record {number} of {name}")
             else:
                 yield document._replace(scope=f"person {document.scope}")
+
+
+def _groups(once: Once | None, block: Block, name: str) -> tuple[NDArray[np.int64], dict[int, str]]:
+    """Return the numbers of the scopes of a block's texts, in which equal words are drawn once, and their names."""
+    if once is None or once.scope == "record":
+        groups = np.repeat(np.arange(len(block.sizes)), block.sizes)
+        return groups, dict.fromkeys(range(len(block.sizes)), "")  # the names of records go into no draw
+    scopes = [str(document.scope) for document in _scoped(once, block, name) if isinstance(document, Document)]
+    numbers = {scope: number for number, scope in enumerate(dict.fromkeys(scopes))}
+    groups = np.fromiter((numbers[scope] for scope in scopes), np.int64, len(scopes))
+    return groups, {number: scope for scope, number in numbers.items()}
 
 
 def _culprit(veil: Veil, block: Block) -> str:
@@ -131,7 +155,7 @@ class Crew:
         numbered = enumerate(blocks, first)
         if self._workers == 1:
             for number, block in numbered:
-                yield _veil(self._veils, block, name, number)
+                yield self._veils.veil(block, name, number)
             return
         under_way: deque[Future[Done]] = deque()
         try:
@@ -159,13 +183,6 @@ class Crew:
             self._pool = None
 
 
-def _veil(veils: Veils, block: Block, name: str, number: int) -> Done:
-    releases = veils.veil(block, name, number)
-    tally = Tally(runs=0)
-    tally.add(block, releases)
-    return Done(block.end, block.render(releases), tally)
-
-
 _OURS: list[Veils] = []
 
 
@@ -186,4 +203,4 @@ def _leave_with(parent: int) -> None:
 
 
 def _work(block: Block, name: str, number: int) -> Done:
-    return _veil(_OURS[0], block, name, number)
+    return _OURS[0].veil(block, name, number)

@@ -40,12 +40,12 @@ from wordveil.spaces import Vocabulary
 from wordveil.text.draft import Draft, Wanted, draw
 from wordveil.text.forms import INSIDE, SPELLS, form_of, gap_of
 from wordveil.text.identifiers import HINTS, VALUES
-from wordveil.text.release import Counts
+from wordveil.text.release import Counts, Release
 from wordveil.text.selection import Document
 from wordveil.text.tokens import APOSTROPHES, cut_words, is_number, lookup_key, set_apart, visible_key
 from wordveil.text.veil import Veil
 
-__all__ = ["Flow", "Rewritten", "Texts"]
+__all__ = ["Flow", "Rewritten", "Texts", "counts_of"]
 
 _COUNTED = [one.name for one in fields(Counts)]
 _REMEMBERED = 1 << 18  # spellings of words, then all are forgotten
@@ -75,7 +75,11 @@ class Texts:
         return len(self.starts)
 
     def __iter__(self) -> Iterator[str]:
-        return map(self.text, range(len(self)))
+        bounds = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        if self.data.isascii():
+            whole = self.data.decode("ascii")
+            return (whole[start:end] for start, end in bounds)
+        return (self.data[start:end].decode("utf-8", "surrogatepass") for start, end in bounds)
 
     @property
     def parts(self) -> tuple[bytes, Int64, Int64]:
@@ -92,6 +96,12 @@ class Rewritten(NamedTuple):
 
     texts: Texts
     counts: Int64
+
+
+def counts_of(releases: Sequence[Release]) -> Int64:
+    """Return what was counted in releases: a row for each, a column for every field of `Counts`."""
+    rows = [[getattr(release.counts, name) for name in _COUNTED] for release in releases]
+    return np.array(rows, dtype=np.int64).reshape(-1, len(_COUNTED))
 
 
 def _encoded(text: str) -> bytes:
@@ -157,7 +167,7 @@ class Flow:
         releases = [draft.write(veil, words, int(drawn.repeated[number])) for number, draft in drafts.items()]
         counts = found.counts()
         counts[:, _COUNTED.index("repeated")] = drawn.repeated
-        counts[strange] = [[getattr(release.counts, name) for name in _COUNTED] for release in releases] or 0
+        counts[strange] = counts_of(releases)
         beside = [_encoded(release.text) for release in releases]
         if native is None or not is_plain:
             return Rewritten(_between(texts, beside), counts)

@@ -142,6 +142,9 @@ _HINT = regex.compile(rf"[{HINTS}]|\.[a-z]|[\[({{][ \t]?(?i:at)\b")
 _BEFORE = regex.compile(r"(?r)(?:\S{0,256}\s{1,3})?\S{0,256}")
 _STRETCH = regex.compile(r"\S*+")
 _START = regex.compile(rf"{_B}[{SPELLS}]|[@<&#/\\~.+(:_%'’\p{{Sc}}\-−]|(?<=\d)T")
+# A word of plain letters with one of these behind it begins nothing: but a month, a currency, two capitals (as in NY
+# 10001) and an address in several words ("ann (at) home") may. Most starts are such words, and this is soon seen.
+_DULL = regex.compile(rf"(?!(?:{_MONTH}|{_CURRENCY}|[A-Z]{{2}}){_E})[A-Za-z]++(?=[\n,;]| (?![\[({{]))")
 _TRAILING = ".,;:!?'’\"”)]}>*_…"
 _GROUP = regex.compile(r"\d+")
 _ALL_HEX = regex.compile(rf"{_HEXA}{{8,}}")
@@ -176,6 +179,8 @@ def find_identifiers(text: str) -> list[Identifier]:
 def _first(text: str, start: int, end: int) -> Identifier | None:
     """Return what begins first among what begins between two places."""
     for begin in _START.finditer(text, start, end):
+        if _DULL.match(text, begin.start()):
+            continue
         match = _MASTER.match(text, begin.start())
         one = None if match is None else _classified(text, match)
         if one is not None:
