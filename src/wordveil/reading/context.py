@@ -60,8 +60,8 @@ class Schedule(NamedTuple):
         About how many words a step looks at.
     rate, tuning_rate : float
         The largest learning rate from scratch, and of weights that were trained before.
-    decay : float
-        The weight decay.
+    decay, dropout : float
+        The weight decay, and the share of inner values that is left out at random.
     looks, patience : int
         How often to look at texts that are kept aside, and how many looks may pass without a gain.
     seconds : float
@@ -77,6 +77,7 @@ class Schedule(NamedTuple):
     rate: float = 1e-3
     tuning_rate: float = 3e-4
     decay: float = 0.1
+    dropout: float = 0.1
     looks: int = 20
     patience: int = 5
     seconds: float = math.inf
@@ -196,6 +197,7 @@ class Context(Population):
         largest, begun, done = optimiser.param_groups[0]["lr"], time.monotonic(), 0.0
         best, kept_weights, since = math.inf, None, 0
         queue: list[_Part] = []
+        self._network.leave_out(plan.dropout)
         with torch.random.fork_rng(devices=[] if self._device == "cpu" else None):
             torch.manual_seed(0)
             for step in range(steps):
@@ -364,9 +366,8 @@ class Context(Population):
         if "learnt" in state:
             kind._learn(Population.from_state(basis, {"learnt": state["learnt"]}).prior)
             try:
-                given = zip(Size(), state["size"].tolist(), strict=True)
                 weights = {name.partition(".")[2]: part for name, part in state.items() if name.startswith("weights.")}
-                kind._restore(Size._make(type(usual)(value) for usual, value in given), weights)
+                kind._restore(Size._make(int(one) for one in state["size"].tolist()), weights)
                 kind._trust = float(state["trust"])
             except (KeyError, RuntimeError, TypeError, ValueError):
                 raise FileError("the saved network is damaged; fit and save the reader again.") from None
