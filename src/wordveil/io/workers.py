@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 import wordveil
 from wordveil import parallel
@@ -26,6 +22,9 @@ from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import Block, Position
 from wordveil.text import Document, Once, Veil
 from wordveil.text.flow import Flow, counts_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 __all__ = ["Crew", "Done", "Veils"]
 
@@ -145,7 +144,7 @@ class Crew:
 
     def __init__(self, veils: Veils, workers: int = 1) -> None:
         parallel.check_workers(workers)
-        if workers > 1 and "fork" not in multiprocessing.get_all_start_methods():
+        if workers > 1 and not hasattr(os, "fork"):
             raise OptionError("this system cannot fork processes, which several workers need; set `workers` to 1.")
         self._veils, self._workers = veils, workers
         self._pool: ProcessPoolExecutor | None = None
@@ -157,6 +156,8 @@ class Crew:
             for number, block in numbered:
                 yield self._veils.veil(block, name, number)
             return
+        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - one process needs none of it
+
         under_way: deque[Future[Done]] = deque()
         try:
             for number, block in islice(numbered, 2 * self._workers):
@@ -171,6 +172,9 @@ class Crew:
 
     def _submit(self, block: Block, name: str, number: int) -> Future[Done]:
         if self._pool is None:
+            import multiprocessing  # noqa: PLC0415 - slow
+            from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
             context = multiprocessing.get_context("fork")
             threads = max(1, parallel.cores() // self._workers)
             self._pool = ProcessPoolExecutor(self._workers, context, _begin, (self._veils, threads, os.getpid()))
@@ -189,6 +193,8 @@ _OURS: list[Veils] = []
 def _begin(veils: Veils, threads: int, parent: int) -> None:
     """Make a forked process a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the job and lets the workers go
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - of a worker alone
+
     parallel.use(threads)
     threadpool_limits(limits=threads)
     _OURS.append(veils)

@@ -15,6 +15,7 @@ possessive, and what fails has been read once.
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 import regex
@@ -133,7 +134,6 @@ _FORMS: dict[str, str] = {
     "digits": rf"(?:(?<![{INSIDE}+])\(?\+?\(?|{_B})\d(?:{_S}?[().\-/]?{_S}?[().]?\d){{5,22}}{_E}",
     "NUMBER": rf"(?<![{INSIDE}])(?:(?<![^\s(\[{{<=>~≈])[+\-−])?{_NUMBER}(?:(?:st|nd|rd|th)?{_E})",
 }
-_MASTER = regex.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()))
 _VALUE = regex.compile(_FORMS["NUMBER"])
 # Whatever is found here has one of these in it, at most one stretch without spaces after its start. Most texts have
 # few of them, so most places are never tried.
@@ -149,6 +149,12 @@ _TRAILING = ".,;:!?'’\"”)]}>*_…"
 _GROUP = regex.compile(r"\d+")
 _ALL_HEX = regex.compile(rf"{_HEXA}{{8,}}")
 _PLACEHOLDER = regex.compile(_FORMS["placeholder"])
+
+
+@lru_cache(maxsize=1)
+def _master() -> regex.Pattern[str]:
+    """Return all forms as one; to compile it takes a while, and a text without any hint never needs it."""
+    return regex.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()))
 
 
 def find_identifiers(text: str) -> list[Identifier]:
@@ -181,7 +187,7 @@ def _first(text: str, start: int, end: int) -> Identifier | None:
     for begin in _START.finditer(text, start, end):
         if _DULL.match(text, begin.start()):
             continue
-        match = _MASTER.match(text, begin.start())
+        match = _master().match(text, begin.start())
         one = None if match is None else _classified(text, match)
         if one is not None:
             return one

@@ -10,9 +10,9 @@ from wordveil.cli.attack.vectors import vectors
 from wordveil.cli.attack.words import bayes, sentence
 from wordveil.cli.help import App
 
-__all__ = ["register"]
+__all__ = ["app"]
 
-_app = App(
+app = App(
     help="Attack veiled text as someone who knows the mechanism would, and see how often they succeed. Prints rates "
     "with 95% intervals, never words of the texts.",
 )
@@ -25,9 +25,4 @@ for _name, _command in (
     ("membership", membership),
     ("vectors", vectors),
 ):
-    _app.command(_name)(_command)
-
-
-def register(app: App) -> None:
-    """Add the command."""
-    app.add_typer(_app, name="attack")
+    app.command(_name)(_command)
