@@ -30,6 +30,7 @@ from wordveil._mechanisms import MECHANISMS, Mechanism, mechanism
 from wordveil.cli.options import build_mechanism, parse_options
 from wordveil.errors import WordveilError
 from wordveil.io import Destination, FileJob, Reading, Veils, format_named, make_plan
+from wordveil.io.workers import Task
 from wordveil.lab.training import WordNet, read_pairs
 from wordveil.noise import Entropy
 from wordveil.service.schemas import Job, PrivatizeResponse, WordFacts
@@ -227,7 +228,7 @@ def _through(path: Path, out: Path, form: str, reading: Reading) -> list[list[st
             writer.append(reader.preamble)
             for number, block in enumerate(reader.blocks()):
                 records += block.records
-                writer.append(_idle().veil(block, "", number).content)
+                writer.append(_idle().veil([Task(block, "", number)])[0].content)
             writer.finish(out)
         finally:
             writer.close()

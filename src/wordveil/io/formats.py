@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "PLAIN_WRITER",
     "Block",
     "Format",
     "Position",
@@ -38,6 +39,8 @@ __all__ = [
     "of_person",
 ]
 
+#: What writes a format whose blocks are written one behind the other.
+PLAIN_WRITER = "wordveil.io.output.FileWriter"
 _BYTES_PER_WORD = 6  # English text, with the space after the word
 _SHOWN_NAMES = 20
 _SHOWN_LETTERS = 40
@@ -168,7 +171,7 @@ class Format:
     name: str
     extensions: tuple[str, ...]
     reader: str
-    writer: str = "wordveil.io.output.FileWriter"
+    writer: str = PLAIN_WRITER
     streams: bool = True  # whether it can be read from and written to a pipe, and packed
     title: str = ""  # what it is called, to begin a sentence with
     is_encoded: bool = True  # whether its text may be in another encoding than UTF-8, which it does not say

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,9 @@ from wordveil.files import Lock, file_errors, name_before, sync_folder
 from wordveil.io.inputs import Piece, Plan
 from wordveil.io.streams import packer_for
 
-__all__ = ["Destination", "FileWriter", "Writer", "before_whole"]
+__all__ = ["Destination", "FileWriter", "HeldWriter", "Writer", "before_whole", "sync_all"]
+
+_MANY = 8  # files, from which on it is faster to sync everything
 
 
 class Writer:
@@ -33,10 +36,14 @@ class Writer:
             self._file.write(data)
         self._size += len(data)
 
-    def sync(self) -> int:
-        """Hand on all that was written, as safely as can be, and return how many bytes that is."""
+    def flush(self) -> None:
+        """Hand on all that was written."""
         with file_errors(*self._told):
             self._file.flush()
+
+    def sync(self) -> int:
+        """Hand on all that was written, as safely as can be, and return how many bytes that is."""
+        self.flush()
         return self._size
 
 
@@ -105,6 +112,18 @@ class FileWriter(Writer):
         """Stop writing, and keep what was written."""
         with suppress(OSError):  # what matters was synced, and what could not be written was told
             self._file.close()
+
+
+def sync_all(paths: Sequence[Path]) -> None:
+    """Make sure that files, and their names, outlive a crash."""
+    if len(paths) > _MANY and sys.platform == "linux":
+        os.sync()  # all at once; then a file by itself has nothing left to write, but can still tell of an error
+    for path in paths:
+        with file_errors("write", path), path.open("rb") as file:
+            os.fsync(file.fileno())
+    for folder in {path.parent for path in paths}:
+        with file_errors("write", folder):
+            sync_folder(folder)
 
 
 def before_whole(part: Path) -> Path:

@@ -42,7 +42,7 @@ from wordveil.text.forms import INSIDE, SPELLS, form_of, gap_of
 from wordveil.text.identifiers import HINTS, VALUES
 from wordveil.text.release import Counts, Release
 from wordveil.text.selection import Document
-from wordveil.text.tokens import APOSTROPHES, cut_words, is_number, lookup_key, set_apart, visible_key
+from wordveil.text.tokens import APOSTROPHES, Tokens, cut_words, is_number, lookup_key, set_apart, visible_key
 from wordveil.text.veil import Veil
 
 __all__ = ["Flow", "Rewritten", "Texts", "counts_of"]
@@ -71,6 +71,16 @@ class Texts:
         ends = np.cumsum([len(one) for one in encoded], dtype=np.int64)
         return cls(b"".join(encoded), np.concatenate([[0], ends])[:-1], ends)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Texts]) -> Texts:
+        """Put some texts, with what lies between them, behind others."""
+        before = np.concatenate([[0], np.cumsum([len(part.data) for part in parts], dtype=np.int64)]).tolist()
+        starts, ends = (
+            np.concatenate([bounds(part) + at for part, at in zip(parts, before, strict=False)])
+            for bounds in (lambda part: part.starts, lambda part: part.ends)
+        )
+        return cls(b"".join(part.data for part in parts), starts, ends)
+
     def __len__(self) -> int:
         return len(self.starts)
 
@@ -96,6 +106,21 @@ class Rewritten(NamedTuple):
 
     texts: Texts
     counts: Int64
+
+    def split(self, parts: Sequence[Texts]) -> list[Rewritten]:
+        """Take apart what was made of texts that were `joined`."""
+        found, first, at = [], 0, 0
+        for part in parts:
+            last = first + len(part)
+            # What lies behind the last text of a part has the length that it had.
+            if last > first:
+                end = int(self.texts.ends[last - 1] + len(part.data) - part.ends[-1])
+            else:
+                end = at + len(part.data)
+            bounds = (self.texts.starts[first:last] - at, self.texts.ends[first:last] - at)
+            found.append(Rewritten(Texts(self.texts.data[at:end], *bounds), self.counts[first:last]))
+            first, at = last, end
+        return found
 
 
 def counts_of(releases: Sequence[Release]) -> Int64:
@@ -350,14 +375,15 @@ class _Known:
         return self._words.add(list(words)) & self._gaps.add(list(gaps))
 
     def _learn_word(self, run: str) -> None:
-        pieces, keys = cut_words(run)
+        pieces, keys = Tokens(["", run, ""], [lookup_key(run)]) if run.isascii() and run.isalnum() else cut_words(run)
         for word, gap, key in zip(pieces[1::2], pieces[2::2], keys, strict=True):
             form = form_of(word) | (FORM.FUNCTION if key in self._left_alone else 0)
             form |= FORM.ALNUM if word[-1:].isalnum() else 0
             code = self._lookup.id(word, key)
             if code is None:
                 code = NUMBER if is_number(word) else self._outside(visible_key(lookup_key(word)))
-            self._parts.extend((len(_encoded(word)), len(_encoded(gap)), code, form, gap_of(gap)))
+            behind = gap_of(gap) if gap else self.empty
+            self._parts.extend((len(_encoded(word)), len(_encoded(gap)), code, form, behind))
         self._first_parts.append(len(self._parts) // 5)
 
     def _outside(self, key: str) -> int:
