@@ -16,7 +16,7 @@ from wordveil.files import Lock, digest_of, file_errors, write_whole
 from wordveil.io.checkpoint import Checkpoint, Identity, Tally
 from wordveil.io.formats import PLAIN_WRITER, Block, Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan
-from wordveil.io.output import Destination, HeldWriter, Writer, sync_all
+from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer
 from wordveil.io.streams import packing_of
 from wordveil.io.workers import Crew, Task, Veils
 from wordveil.noise import Entropy
@@ -326,10 +326,7 @@ class FileJob(_Job):
         may_be = self._destination.is_folder and self._keeps and not veils.is_seeded
 
         def is_small(piece: Piece) -> bool:
-            is_plain = piece.format.writer == PLAIN_WRITER and not piece.is_stream
-            return (
-                self._destination.is_folder and self._keeps and not veils.is_seeded and is_plain and piece.size < most
-            )
+            return may_be and piece.format.writer == PLAIN_WRITER and not piece.is_stream and piece.size < most
 
         for small, some in groupby(pieces, is_small):
             if small:
@@ -357,34 +354,37 @@ class FileJob(_Job):
                 waiting.append(read)
                 yield load
 
-        for done in run.crew.veil(loads()):
-            left = iter(done)
-            written = []
-            for piece, preamble, count in waiting.popleft():
-                whole = self._destination.whole_of(piece)
-                with file_errors("write", whole):
-                    whole.parent.mkdir(parents=True, exist_ok=True)
-                writer = piece.format.open_writer(whole, 0, piece.source, whole)
-                try:
-                    writer.append(preamble)
-                    for one in islice(left, count):
-                        writer.append(one.content)
-                        state.tally.merge(one.tally)
-                    writer.flush()
-                finally:
-                    writer.close()
-                written.append(whole)
-                state.tally.files += 1
-                state.next_piece(_done(state.done, piece))
-                run.bytes_before += piece.size
-            if state.piece == len(self._plan.pieces) and self._is_bare(state.tally):
-                self._has_kept = False
-                raise _bare(state.tally)
-            state.tally.seconds = time.perf_counter() - clock
-            sync_all(written)
-            run.keep()
-            if run.watch:
-                run.watch(state.tally, run.bytes_before)
+        safe = SyncedFiles(self._destination.part)
+        try:
+            for done in run.crew.veil(loads()):
+                left = iter(done)
+                for piece, preamble, count in waiting.popleft():
+                    whole = self._destination.whole_of(piece)
+                    with file_errors("write", whole):
+                        whole.parent.mkdir(parents=True, exist_ok=True)
+                    writer = piece.format.open_writer(whole, 0, piece.source, whole)
+                    try:
+                        writer.append(preamble)
+                        for one in islice(left, count):
+                            writer.append(one.content)
+                            state.tally.merge(one.tally)
+                        writer.flush()
+                    finally:
+                        writer.close()
+                    safe.add(whole)
+                    state.tally.files += 1
+                    state.next_piece(_done(state.done, piece))
+                    run.bytes_before += piece.size
+                if state.piece == len(self._plan.pieces) and self._is_bare(state.tally):
+                    self._has_kept = False
+                    raise _bare(state.tally)
+                state.tally.seconds = time.perf_counter() - clock
+                safe.sync()
+                run.keep()
+                if run.watch:
+                    run.watch(state.tally, run.bytes_before)
+        finally:
+            safe.close()
 
     def _do(self, piece: Piece, run: _Run) -> None:
         """Take one input through the veil into its file."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +18,7 @@ from wordveil.files import Lock, file_errors, name_before, sync_folder
 from wordveil.io.inputs import Piece, Plan
 from wordveil.io.streams import packer_for
 
-__all__ = ["Destination", "FileWriter", "HeldWriter", "Writer", "before_whole", "sync_all"]
-
-_MANY = 8  # files, from which on it is faster to sync everything
+__all__ = ["Destination", "FileWriter", "HeldWriter", "SyncedFiles", "Writer", "before_whole"]
 
 
 class Writer:
@@ -114,16 +114,40 @@ class FileWriter(Writer):
             self._file.close()
 
 
-def sync_all(paths: Sequence[Path]) -> None:
-    """Make sure that files, and their names, outlive a crash."""
-    if len(paths) > _MANY and sys.platform == "linux":
-        os.sync()  # all at once; then a file by itself has nothing left to write, but can still tell of an error
-    for path in paths:
-        with file_errors("write", path), path.open("rb") as file:
-            os.fsync(file.fileno())
-    for folder in {path.parent for path in paths}:
+class SyncedFiles:
+    """Many small files below a folder, made safe together: to sync them one by one takes far longer than to write them.
+
+    Where the system can sync a whole file system and tell of what failed since the folder was opened (Linux), it does.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._written = folder, list[Path]()
+        self._syncfs = getattr(ctypes.CDLL(None), "syncfs", None) if sys.platform == "linux" else None
         with file_errors("write", folder):
-            sync_folder(folder)
+            self._handle = None if self._syncfs is None else os.open(folder, os.O_RDONLY)
+
+    def add(self, path: Path) -> None:
+        """Take in a file that was written."""
+        self._written.append(path)
+
+    def sync(self) -> None:
+        """Make sure that all that was written would outlive a crash, names included."""
+        with file_errors("write", self._folder):
+            if self._syncfs is not None:
+                if self._syncfs(self._handle):
+                    raise OSError(errno.EIO, os.strerror(errno.EIO))
+            else:
+                for path in self._written:
+                    with path.open("rb") as file:
+                        os.fsync(file.fileno())
+                for folder in {path.parent for path in self._written}:
+                    sync_folder(folder)
+        self._written.clear()
+
+    def close(self) -> None:
+        """Close the folder."""
+        if self._handle is not None:
+            os.close(self._handle)
 
 
 def before_whole(part: Path) -> Path:
