@@ -300,7 +300,7 @@ def test_small_files_are_veiled_together_and_go_on_where_they_stopped(
     for number in range(24):
         first, second = (out / f"{number:02}.txt").read_bytes().split(b"\r\n")
         assert first.endswith(b" the " + first.rsplit(b" ", 1)[1])
-        assert second.startswith(b"The ")
+        assert second.startswith(b"the ")
         assert b"<NUMBER>" in first
         head, blank, row, _ = (out / "sub" / f"{number:02}.csv").read_text().split("\n")
         assert (head, blank, row.rsplit(",")[-1]) == ("text,id", "", str(number))

@@ -244,6 +244,7 @@ class FileJob(_Job):
         done, left = self._plan.pieces[: state.piece], self._plan.pieces[state.piece :]
         run = _Run(crew, state, watch, lambda: self._keep(state), sum(piece.size for piece in done))
         lock = self._begin(state)
+        clock = time.perf_counter() - state.tally.seconds
         try:
             for is_small, some in self._grouped(left, state, veils):
                 if is_small:
@@ -252,6 +253,7 @@ class FileJob(_Job):
                     self._do(some[0], run)
                     run.bytes_before += some[0].size
             self._destination.finish()
+            state.tally.seconds = time.perf_counter() - clock  # with what it took to make all files safe
             return state.tally
         except WordveilError as error:
             if not self._leave():

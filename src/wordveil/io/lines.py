@@ -255,7 +255,7 @@ class TextBlock(Block):
         return texts.data
 
     @cached_property
-    def records(self) -> list[list[str | Document]]:  # type: ignore[override] - made when it is asked for
+    def records(self) -> list[list[str | Document]]:  # type: ignore[override] # made when it is asked for
         """The lines, one a record."""
         return [[text] for text in self.together()]
 

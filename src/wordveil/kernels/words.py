@@ -106,7 +106,7 @@ class Strings(NamedTuple):
     """Strings one behind the other: where they start, one place more than there are, and their bytes."""
 
     starts: Int64
-    bytes: bytes
+    letters: bytes
 
     @classmethod
     def of(cls, strings: Sequence[bytes]) -> Strings:
@@ -116,7 +116,7 @@ class Strings(NamedTuple):
     @property
     def native(self) -> tuple[Any, ...]:
         """The strings as compiled code takes them."""
-        return (self.starts, len(self.starts) - 1, self.bytes, len(self.bytes))
+        return (self.starts, len(self.starts) - 1, self.letters, len(self.letters))
 
 
 class Spans(NamedTuple):
@@ -158,7 +158,8 @@ def cut_texts(
     A text with something that compiled code cannot know is strange, like those given as such, and has no edits.
     """
     texts, room = len(starts), len(data) // 2 + 64
-    edits = [np.empty(room, dtype=kind) for kind in (np.int32, np.int32, np.int32, np.uint8)]
+    at, to, codes = (np.empty(room, dtype=np.int32) for _ in range(3))
+    flags = np.empty(room, dtype=np.uint8)
     states, counts = np.zeros(texts, dtype=np.uint8), np.zeros((texts, 3), dtype=np.int32)
     stops, misses = np.zeros(texts, dtype=np.int64), np.empty((_MISSES, 3), dtype=np.int32)
     starts, ends = plain(starts, np.int64), plain(ends, np.int64)
@@ -167,7 +168,7 @@ def cut_texts(
     while True:
         reached, done, missing = native.cut_texts(
             data, len(data), starts, ends, texts, begin, kinds, (*spans, len(spans.starts)), tables.words,
-            tables.gaps, by_position, tables.empty, tables.space, (*edits, room, used),
+            tables.gaps, by_position, tables.empty, tables.space, (at, to, codes, flags, room, used),
             (states, counts, stops, misses, _MISSES),
         )  # fmt: skip
         waiting = begin + np.flatnonzero(states[begin:reached] > STRANGE)
@@ -177,7 +178,7 @@ def cut_texts(
             states[waiting] = STRANGE  # no room, or more of a text than is asked for at once
         begin = int(waiting[0]) if waiting.size else reached
         used = int(stops[begin - 1]) if begin else 0
-    return Cut(*(one[:done] for one in edits), counts, stops, states)
+    return Cut(at[:done], to[:done], codes[:done], flags[:done], counts, stops, states)
 
 
 def write_texts(

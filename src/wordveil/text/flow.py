@@ -75,10 +75,8 @@ class Texts:
     def joined(cls, parts: Sequence[Texts]) -> Texts:
         """Put some texts, with what lies between them, behind others."""
         before = np.concatenate([[0], np.cumsum([len(part.data) for part in parts], dtype=np.int64)]).tolist()
-        starts, ends = (
-            np.concatenate([bounds(part) + at for part, at in zip(parts, before, strict=False)])
-            for bounds in (lambda part: part.starts, lambda part: part.ends)
-        )
+        starts = np.concatenate([part.starts + at for part, at in zip(parts, before, strict=False)])
+        ends = np.concatenate([part.ends + at for part, at in zip(parts, before, strict=False)])
         return cls(b"".join(part.data for part in parts), starts, ends)
 
     def __len__(self) -> int:
@@ -321,7 +319,7 @@ def _between(texts: Texts, new: list[bytes]) -> Texts:
     """Put new texts in the place of all texts."""
     before = np.concatenate([[0], texts.ends]).tolist()
     starts = texts.starts.tolist()
-    parts, at = [], 0
+    parts, at = list[bytes](), 0
     bounds = np.empty((2, len(new)), dtype=np.int64)
     for number, text in enumerate(new):
         gap = texts.data[before[number] : starts[number]]
@@ -398,7 +396,8 @@ def _spelt(vocabulary: Vocabulary) -> tuple[Strings, Strings, NDArray[np.uint8]]
     words = list(vocabulary)
     capital = [word[:1].upper() + word[1:] for word in words]
     alnum = np.array([[one[-1:].isalnum() for one in both] for both in (words, capital)], dtype=np.uint8)
-    return (*(Strings.of(list(map(_encoded, spelt))) for spelt in (words, capital)), np.ascontiguousarray(alnum.T))
+    as_listed, as_capital = (Strings.of(list(map(_encoded, spelt))) for spelt in (words, capital))
+    return as_listed, as_capital, np.ascontiguousarray(alnum.T)
 
 
 @lru_cache(maxsize=1)
