@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 from wordveil.errors import InputError
 from wordveil.io.formats import Block, Position, Reading, Written, check_columns, of_person
@@ -20,7 +19,7 @@ __all__ = ["CsvReader", "TsvReader"]
 _LONGEST_HEADER = 1000  # lines
 _SEPARATOR_LINE = re.compile(rb'sep=[\x09\x20-\x7e]\r?|"sep=[\x09\x20-\x7e]"\r?', re.IGNORECASE)
 _LONGEST_SEPARATOR_LINE = 9
-_ROW_END = "\r\n"  # the csv writer quotes the characters of its row ending; each row then gets back its own
+_QUOTE, _TWO = '"', '""'
 
 
 @dataclass
@@ -35,19 +34,16 @@ class TableBlock(Block):
 
     def render(self, releases: Sequence[Written]) -> bytes:
         """Return the rows with the new texts in their fields; a field is quoted where it must be."""
-        texts = iter(releases)
-        written: list[str] = []
-        writer = csv.writer(SimpleNamespace(write=written.append), delimiter=self.delimiter, lineterminator=_ROW_END)
-        for row in self.rows:
-            if row:
-                fields = list(row)
-                for place in self.places:
-                    fields[place] = next(texts).text
-                writer.writerow(fields)
-            else:
-                written.append(_ROW_END)
-        cut = -len(_ROW_END)
-        return "".join([row[:cut] + end for row, end in zip(written, self.endings, strict=True)]).encode("utf-8")
+        # As csv.writer does it, which looks at every letter of every field by itself.
+        needs_quotes = re.compile(f'[{re.escape(self.delimiter)}"\r\n]').search
+        texts, written = iter(releases), list[str]()
+        for row, end in zip(self.rows, self.endings, strict=True):
+            fields = list(row)
+            for place in self.places if row else ():
+                fields[place] = next(texts).text
+            quoted = [f'"{field.replace(_QUOTE, _TWO)}"' if needs_quotes(field) else field for field in fields]
+            written += ('""' if quoted == [""] else self.delimiter.join(quoted), end)
+        return "".join(written).encode("utf-8")
 
 
 class TableReader(InLines):
