@@ -17,6 +17,8 @@ pytest.importorskip("torch")
 from wordveil.reading import context
 from wordveil.reading.network import Size
 
+pytestmark = pytest.mark.xdist_group("context")  # one network for all
+
 WORDS = 40
 SPACE = make_space(WORDS, 6, seed=3)
 NAMES = names(WORDS)
@@ -127,7 +129,7 @@ def test_weights_that_come_with_the_package_read_without_a_fit(sample_csv: Path)
 
 def test_public_texts_are_learnt_from_before_any_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context.Context, "size", SMALL)
-    monkeypatch.setattr(context.Context, "schedule", QUICK._replace(least=300, most=300))
+    monkeypatch.setattr(context.Context, "schedule", QUICK._replace(least=200, most=200))
     sentences = np.random.default_rng(0).integers(0, WORDS, (6, 8))
     public = [" ".join(NAMES[word] for word in sentences[number % 6]) for number in range(300)]
     reader = Reader(MADE, kind="context", select="all").pretrain(public)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from tests.text.test_identifiers import FOUND
 from wordveil import Veil, load_space
-from wordveil._mechanisms import Graph
+from wordveil._mechanisms.graph import Graph
 from wordveil._mechanisms.priors import log_prior
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy

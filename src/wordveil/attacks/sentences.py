@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Mechanism
-from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.knowledge import Prior
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore
 from wordveil.reading.ngrams import BigramDecoder, NgramModel, decode_trigrams
+from wordveil.reading.places import Words
 from wordveil.stats import Estimate, plain
-
-__all__ = ["SentenceAttack", "attack_sentences"]
 
 _LONGEST = 64  # words of a stretch that are decoded together; a longer one is cut
 
@@ -83,31 +82,17 @@ def attack_sentences(
     """Veil stretches of a text and guess their words together.
 
     Words that the veil leaves alone are known to the attacker, as context. A word outside the vocabulary ends a
-    stretch.
+    stretch. `wordveil.attacks` says what else is given; the probabilities of `prior` are those of the guess without
+    context.
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What veils.
-    words : Words
-        The words of the text.
     model : NgramModel
         What the attacker knows about the language.
-    prior : Prior
-        The suspects: hidden words are looked for among them and the outputs that are seen. Its probabilities are used
-        for the guess without context.
     order : {2, 3}
         Bigrams, over the whole vocabulary, or trigrams, among candidates.
-    tokens : int
-        About how many hidden words to attack, in whole stretches drawn at random.
     candidates : int
         How many candidates each place has with trigrams.
-    draws : int
-        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
-    entropy : Entropy, optional
-        The source of all randomness.
-    watch : callable
-        Told how far the work is.
     """
     if order not in (2, 3):
         raise OptionError("order must be 2 (bigrams) or 3 (trigrams).")

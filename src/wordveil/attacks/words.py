@@ -14,36 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
-from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.knowledge import Guesses, Prior
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched
+from wordveil.reading.places import Words
 from wordveil.spaces import Space
-from wordveil.stats import Estimate, plain
-
-__all__ = ["WordAttack", "attack_words"]
+from wordveil.stats import Estimate
 
 _CELLS = 1 << 21
 _COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
 
 
 @dataclass(frozen=True)
-class WordAttack:
-    """How well words are guessed one at a time, without context.
+class WordAttack(Guesses):
+    """How well words are guessed one at a time, without context; the first figures are those of all `Guesses`.
 
     Attributes
     ----------
-    prior : str
-        What the attacker knew about words beforehand.
-    exact : bool
-        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
-    suspects : int
-        Among how many words the original was looked for.
-    beyond : Estimate
-        The share of the words that are not among the suspects, so that no guess can be right: more suspects can gain
-        no more than this.
-    blind : Estimate
-        How often the likeliest word of the prior is right, without seeing anything.
     kept : Estimate
         How often the output is the original.
     best : Estimate
@@ -56,11 +44,6 @@ class WordAttack:
         One unit of the distance.
     """
 
-    prior: str
-    exact: bool
-    suspects: int
-    beyond: Estimate
-    blind: Estimate
     kept: Estimate
     best: Estimate
     central: Estimate
@@ -68,10 +51,6 @@ class WordAttack:
     best_distance: Estimate
     central_distance: Estimate
     unit: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return plain(vars(self))
 
 
 def attack_words(
@@ -84,25 +63,7 @@ def attack_words(
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> WordAttack:
-    """Veil words of a text and guess each of them from its replacement.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What veils.
-    words : Words
-        The words of the text.
-    prior : Prior
-        What the attacker knows about words. The outputs that they see join the suspects.
-    tokens : int
-        How many words of the text to attack, drawn at random; all if there are fewer.
-    draws : int
-        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
-    entropy : Entropy, optional
-        The source of all randomness.
-    watch : callable
-        Told how far the work is.
-    """
+    """Veil words of a text and guess each of them from its replacement; `wordveil.attacks` says what is given."""
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     originals = words.ids[words.sample_targets(tokens, choosing)]
     outputs = mechanism.draw(originals, veiling)

@@ -10,13 +10,12 @@ import typer
 from wordveil.cli.help import App
 from wordveil.cli.options import check_can_print
 
-__all__ = ["app_with"]
-
 _COMMANDS = (
     "plan", "privatize", "read", "explain", "mechanisms", "spaces", "calibrate", "match", "compare", "geometry",
     "audit", "vectors", "train", "reproduce", "lac", "serve", "demo",
 )  # fmt: skip
 _GROUPS = ("attack", "plot")
+_ELSEWHERE = {"mechanisms": "lists", "spaces": "lists"}  # in a module of another name
 
 
 def app_with(asked: str | None) -> App:
@@ -32,7 +31,7 @@ def app_with(asked: str | None) -> App:
     is_one = asked in (*_COMMANDS, *_GROUPS)
     for name in _COMMANDS:
         if not is_one or name == asked:
-            app.command()(getattr(import_module(f"wordveil.cli.{name}"), name))
+            app.command()(getattr(import_module(f"wordveil.cli.{_ELSEWHERE.get(name, name)}"), name))
     for name in _GROUPS:
         if not is_one or name == asked:
             app.add_typer(import_module(f"wordveil.cli.{name}").app, name=name)

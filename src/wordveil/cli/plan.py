@@ -15,9 +15,8 @@ from typer import Argument, Option
 
 from wordveil.cli import options
 from wordveil.cli.attack.shared import maker_of
-from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import check_epsilon, print_facts, print_table, stdout
+from wordveil.cli.options import Quiet, check_epsilon, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 from wordveil.extras import needs
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from wordveil.plan import Gate, ReleasePlan, Verdict
     from wordveil.spaces import Space
     from wordveil.stats import Estimate
-
-__all__ = ["NOT_MET", "Fast", "Protect", "Require", "check_before", "gates_of", "plan"]
 
 #: The exit status where a requirement is not met.
 NOT_MET = 3

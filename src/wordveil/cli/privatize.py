@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from wordveil.plan import Gate
     from wordveil.text import RareWords, Veil
 
-__all__ = ["privatize"]
-
 _STREAM = "-"
 _SCOPES = ("record", "person", "file", "none")  # those of wordveil.text, which takes long to load, and none
 _BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
@@ -293,7 +291,7 @@ def privatize(
                 plan, reading, make, opened, epsilon=epsilon, protect=protect, gates=gates, quiet=quiet, select=select,
                 fast=fast_checks, once=scope is not None, person=person, seed=seed or 0,
             )  # fmt: skip
-        made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index)
+        made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index, quiet=quiet)
         made = never_drawing(made, None if block is None else _words(block))
         if not unproven:
             _check_protects(made)

@@ -20,8 +20,6 @@ from wordveil.extras import needs
 if TYPE_CHECKING:
     from wordveil.service import Settings
 
-__all__ = ["serve"]
-
 
 def serve(
     config: Annotated[

@@ -18,8 +18,6 @@ from pathlib import Path
 
 from wordveil.errors import BudgetError, FileError, OptionError
 
-__all__ = ["Ledger"]
-
 _UNITS = 10**9
 _WAIT = 60.0  # seconds for other writers to finish
 

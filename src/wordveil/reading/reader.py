@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms.laws import Effort
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
+from wordveil.files import whole_file
 from wordveil.progress import Watch, ignore
-from wordveil.reading.kinds import Basis, Kind, kind_named
+from wordveil.reading.context import Context
+from wordveil.reading.kinds import Basis, Kind, Population, Table
+from wordveil.reading.language import Language
 from wordveil.reading.places import LEFT_ALONE, VEILED, Cutter, Places, check_case
 from wordveil.reading.priors import NAMED, PriorLike, make_prior
 from wordveil.reading.released import mechanism_of, read_report
@@ -29,6 +32,7 @@ __all__ = ["Place", "Reader"]
 Vectors = NDArray[np.float32]
 Text = str | Document
 
+_KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population, Context, Language)}
 _BATCH = 1 << 19  # characters that are read at once
 _LAYOUT = 2  # of a saved reader
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, BadZipFile)
@@ -58,6 +62,10 @@ class Reader:
 
     Both know how words were replaced, so they need not take the drawn words as they stand. Whatever is computed from a
     release alone costs no privacy.
+
+    Throughout, `texts` are the veiled texts, each a str or a `Document`, and `others` are further draws of the same
+    text, or of each text, if it was released more than once: the evidence adds up. `watch` is told how far long work
+    is, and `space` is the embedding of the release, if it is not a bundled one.
 
     Parameters
     ----------
@@ -129,7 +137,7 @@ class Reader:
             raise OptionError(
                 "a reader needs the mechanism of the release, from wordveil.mechanism or from its report."
             )
-        chosen = kind_named(kind)
+        chosen = _kind(kind)
         self.mechanism, self._words, self._stop_words = mechanism, words, stop_words
         self._cutter = Cutter(mechanism.space.vocabulary, select, words, stop_words)
         self._case = check_case(case)
@@ -192,8 +200,6 @@ class Reader:
         ----------
         report : mapping, str or Path
             The report of the release, as `Veil.report` gives it or ``wordveil privatize`` writes it.
-        space : Space, str or Path, optional
-            The embedding of the release, if it is not a bundled one.
         select : str, optional
             Which words are veiled, where the report's own selection cannot be told from a text: ``spans``.
         **options
@@ -222,14 +228,7 @@ class Reader:
     def fit(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Reader:  # noqa: ARG002
         """Learn from the veiled texts of a release what its kind can learn; a table learns nothing.
 
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        y : ignored
-            There for scikit-learn's interface.
-        watch : callable, optional
-            Told how far it is.
+        `y` is there for scikit-learn's interface, and ignored.
         """
         return self.fit_places(self._cutter.cut(_texts(texts)), watch=watch)
 
@@ -246,7 +245,7 @@ class Reader:
         Parameters
         ----------
         steps : int, optional
-            How many steps at most.
+            How many steps at most; with 0 the network reads as it comes with the package.
         candidates : int, optional
             Among how many words, the likeliest ones, the original is looked for.
         device : str, optional
@@ -260,14 +259,8 @@ class Reader:
     def pretrain(self, texts: Iterable[Text], *, watch: Watch = ignore) -> Reader:
         """Let a context reader learn the language from clean public texts, before it is fitted on a release.
 
+        The texts should be like those of the release, and are veiled here as it was.
         On the bundled embedding it begins with weights that have learnt from public text already.
-
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            Texts as they are, like those of the release. They are veiled here as the release was.
-        watch : callable, optional
-            Told how far it is.
         """
         self._kind.train(self._cutter.cut(_texts(texts)), watch)
         return self
@@ -296,15 +289,6 @@ class Reader:
 
         A word left alone counts with its own vector, one outside the vocabulary not at all. A text without words has
         the vector 0.
-
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        others : sequence of sequences, optional
-            For each text, further draws of it: what else was released of the same original.
-        watch : callable, optional
-            Told how far long work is.
         """
         given = _texts(texts)
         if others is not None:
@@ -328,14 +312,8 @@ class Reader:
 
         Parameters
         ----------
-        text : str or Document
-            The veiled text.
         top : int
             How many words to name for each place.
-        others : sequence of str or Document
-            Further draws of the same text, if it was released more than once; the evidence adds up.
-        watch : callable, optional
-            Told how far long work is.
         """
         if top < 1:
             raise OptionError("top must be 1 or more.")
@@ -348,17 +326,7 @@ class Reader:
         ]
 
     def best(self, text: Text, *, others: Sequence[Text] = (), watch: Watch = ignore) -> str:
-        """Return a text with the likeliest word in each veiled place: a guess at the original, and not the original.
-
-        Parameters
-        ----------
-        text : str or Document
-            The veiled text.
-        others : sequence of str or Document
-            Further draws of the same text, if it was released more than once; the evidence adds up.
-        watch : callable, optional
-            Told how far long work is.
-        """
+        """Return a text with the likeliest word in each veiled place: a guess at the original, and not the original."""
         return self._written(self._cut([text], others, keep=True), watch)[0].text
 
     def rewrite(self, texts: Iterable[Text], *, watch: Watch = ignore) -> Iterator[Release]:
@@ -366,27 +334,12 @@ class Reader:
 
         Whatever is made of a release keeps its guarantee, so each comes as a `Release` again, which also says where
         words were replaced.
-
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        watch : callable, optional
-            Told how far long work is.
         """
         for part in _batches(_texts(texts)):
             yield from self._written(self._cutter.cut(part, keep=True), watch)
 
     def cut(self, texts: Iterable[Text], others: Sequence[Sequence[Text]] | None = None) -> Places:
-        """Return the words of veiled texts as this reader sees them, for `likeliest`.
-
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        others : sequence of sequences, optional
-            For each text further draws of it, as many for each.
-        """
+        """Return the words of veiled texts as this reader sees them, for `likeliest`; each has as many `others`."""
         given = _texts(texts)
         if others is None:
             return self._cutter.cut(given, keep=self._keeps_text)
@@ -401,12 +354,8 @@ class Reader:
 
         Parameters
         ----------
-        places : Places
-            The texts, as `cut` gives them.
         top : int
             How many words for each veiled place, likeliest first.
-        watch : callable, optional
-            Told how far long work is.
         """
         if top < 1:
             raise OptionError("top must be 1 or more.")
@@ -414,15 +363,10 @@ class Reader:
         return words, np.asarray(chances, dtype=np.float64)
 
     def save(self, path: str | Path) -> None:
-        """Write the reader, with what it has learnt, to one file; `load` reads it.
+        """Write the reader, with what it has learnt, to one file, usually an ``.npz``; `load` reads it.
 
         The file holds no text of the release, but its word frequencies, and the list of words or the public preamble
         where one was given.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file, which usually ends in ``.npz``; one that is there is replaced.
         """
         header = {
             "layout": _LAYOUT,
@@ -441,28 +385,12 @@ class Reader:
         if self._prior is None:
             arrays["prior"] = self._basis.prior
         told = np.frombuffer(json.dumps(header).encode("utf-8", "surrogatepass"), dtype=np.uint8)
-        target = Path(path)
-        fresh = target.with_name(f".{target.name}.wordveil-new")
-        try:
-            with fresh.open("wb") as file:
-                np.savez(file, reader=told, **arrays)  # type: ignore[arg-type]
-            fresh.replace(target)
-        except OSError as error:
-            raise FileError(f"cannot write {target}: {error.strerror or type(error).__name__}.") from None
-        finally:
-            fresh.unlink(missing_ok=True)
+        with whole_file(Path(path)) as file:
+            np.savez(file, reader=told, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path, *, space: Space | str | Path | None = None) -> Reader:
-        """Read a reader that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        space : Space, str or Path, optional
-            The embedding of the release, if it is not a bundled one.
-        """
+        """Read a reader that `save` wrote."""
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as found:
                 arrays = dict(found)
@@ -483,7 +411,7 @@ class Reader:
         reader = cls(made, prior=prior, vectors=arrays.get("vectors"), effort=effort, **options)
         state = {name.removeprefix("state_"): array for name, array in arrays.items() if name.startswith("state_")}
         try:
-            reader._kind = kind_named(kind).from_state(reader._basis, state)
+            reader._kind = _kind(kind).from_state(reader._basis, state)
         except (KeyError, ValueError, TypeError) as error:
             if isinstance(error, FileError):
                 raise
@@ -498,7 +426,7 @@ class Reader:
 
     @property
     def _keeps_text(self) -> bool:
-        return bool(getattr(self._kind, "needs_text", False))
+        return self._kind.needs_text
 
     def _written(self, places: Places, watch: Watch) -> list[Release]:
         words = self.mechanism.space.vocabulary.take(self._kind.best(places, watch))
@@ -511,6 +439,12 @@ class Reader:
         sums += _sums(places, left_alone, places.ids, self._basis.vectors)
         counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | veiled)])[places.starts])
         return sums / np.maximum(counts, 1).astype(np.float32)[:, None]
+
+
+def _kind(name: str) -> type[Kind]:
+    if name not in _KINDS:
+        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(_KINDS)}.")
+    return _KINDS[name]
 
 
 def _sums(places: Places, which: NDArray[np.bool_], ids: NDArray[np.int64] | None, vectors: Vectors) -> Vectors:
