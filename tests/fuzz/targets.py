@@ -37,6 +37,7 @@ from wordveil.service.schemas import Job, PrivatizeResponse, WordFacts
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary
 from wordveil.spaces.files import read_vectors
 from wordveil.text import SELECTIONS, Document, Veil, tokenise
+from wordveil.text.flow import Flow, Texts
 from wordveil.text.identifiers import find_identifiers, is_placeholder
 from wordveil.text.markup import markup_kept
 from wordveil.text.replacing import CASES, POLICIES
@@ -121,6 +122,10 @@ def veil(data: bytes) -> None:
     except WordveilError as error:
         _one_sentence(error)
         return
+    if select in ("content", "all"):  # what compiled code does over bytes
+        same = [Veil(_drawing(), select=select, oov=oov, case=case, seed=1) for _ in range(2)]
+        flow = Flow(same[0], small=0).rewrite(same[0], Texts.of([text]), np.zeros(1, dtype=np.int64), {0: None})
+        assert list(flow.texts) == [same[1](text).text]
     counts = release.counts
     parts = counts.left_alone, counts.drawn, counts.outside, counts.numbers, counts.dropped, counts.kept_raw
     assert counts.words == sum(parts) + counts.identifiers

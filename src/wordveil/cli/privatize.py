@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
@@ -547,6 +548,7 @@ def _check_report(report: str | None, plan: Plan, output: str | None, *, replace
 
 
 def _run(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int, quiet: bool) -> Tally:
+    gc.freeze()  # the space and all that was loaded stay to the end: no need to look through them, here or in a worker
     try:
         with ProgressBar("veiling", plan.size, quiet=quiet) as bar:
 
