@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numpy as np  # noqa: E402
 
+from tests.postgres import Cluster, cluster  # noqa: E402
 from wordveil._mechanisms import MECHANISMS  # noqa: E402
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_space  # noqa: E402
 
@@ -118,3 +119,10 @@ def sample_csv() -> Path:
     import wordveil
 
     return Path(wordveil.__file__).parent / "data" / "sotu" / "addresses.csv"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A PostgreSQL of our own, for tests of one group (xdist): it takes seconds to start."""
+    with cluster() as one:
+        yield one

@@ -18,7 +18,8 @@ import pytest
 from scipy.stats import chisquare
 
 from tests.conftest import make_space, names
-from tests.service.conftest import PATIENCE, Service, running, until, write_space
+from tests.service.conftest import Service, running, write_space
+from tests.serving import PATIENCE, until
 from wordveil import mechanism
 from wordveil._mechanisms import MECHANISMS, Mechanism
 from wordveil.guarantee import Guarantee, Notion

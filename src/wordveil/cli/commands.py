@@ -12,9 +12,9 @@ from wordveil.cli.options import check_can_print
 
 _COMMANDS = (
     "plan", "privatize", "read", "explain", "mechanisms", "spaces", "calibrate", "match", "compare", "geometry",
-    "audit", "vectors", "train", "reproduce", "lac", "serve", "demo",
+    "audit", "vectors", "train", "reproduce", "lac", "serve", "proxy", "demo",
 )  # fmt: skip
-_GROUPS = ("attack", "plot")
+_GROUPS = ("attack", "budget", "plot")
 _ELSEWHERE = {"mechanisms": "lists", "spaces": "lists"}  # in a module of another name
 
 

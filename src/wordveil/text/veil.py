@@ -254,7 +254,7 @@ class Veil:
         """Veil one text; `spans` and `scope` are those of `Document`."""
         return self.together([Document(text, spans, scope)])[0]
 
-    def shape(self, text: str) -> Shape:
+    def shape(self, text: str | Document) -> Shape:
         """Return what of a text would be released as it is; nothing is drawn.
 
         Examples
@@ -266,7 +266,7 @@ class Veil:
         >>> veil.shape("The ship left.") == veil.shape("Her ship left.")
         False
         """
-        return Draft(self, Document(text)).shape(self)
+        return Draft(self, Document(text) if isinstance(text, str) else text).shape(self)
 
     def together(self, texts: Iterable[str | Document]) -> list[Release]:
         """Veil some texts all at once: the fastest way if they fit into memory."""
