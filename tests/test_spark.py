@@ -311,3 +311,25 @@ def test_a_killed_executor_releases_nothing_twice(local: SparkSession, tmp_path:
         is_over.set()
         killer.join()
         cluster.stop()
+
+
+def test_the_options_of_a_veil_reach_every_task(local: SparkSession, tmp_path: Path) -> None:
+    text = "river to ann@home.net, ann@home.net or bob@home.net on 3 May 2021"
+    data = local.createDataFrame([("ann", text)] * 4, ["who", "text"]).repartition(2)
+
+    def veiled(name: str, **how: Any) -> set[str]:
+        out = engine.privatize(data, ["text"], epsilon=1.0, store=str(tmp_path / name), **how)
+        return {row.text.partition(" to ")[2] for row in out.collect()}
+
+    assert veiled("record", numbered=True, numbers="drop") == {"<EMAIL_1>, <EMAIL_1> or <EMAIL_2> on"}
+    (found,) = veiled("person", numbered=True, once="person", person="who")  # the same in every task
+    first, second = found.split(", ")
+    assert second.startswith(first)
+    assert len(first) == len("<EMAIL_123456789>")
+    assert all("<DATE>" not in told for told in veiled("metric", numbers="metric", numbers_epsilon=0.01))
+    listed = veiled("words", select="words", words=["river"])
+    assert listed == {"<EMAIL>, <EMAIL> or <EMAIL> on 3 May 2021"}
+    for wrong in ({"colour": "red"}, {"numbers": "metric"}, {"language": "xx"}, {"block": ["!"]}):
+        with pytest.raises(OptionError):
+            engine.privatize(data, ["text"], epsilon=1.0, store=str(tmp_path / "never"), **wrong)
+    assert not (tmp_path / "never").exists()

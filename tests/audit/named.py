@@ -56,5 +56,6 @@ not_callable = 3
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        done = {"raw": str, "honest": honest, "twice": "{0}\n{0}".format}[sys.argv[1]](line.rstrip("\n"))
+        text = line.rstrip("\n")
+        done = {"raw": text, "honest": honest(text), "twice": f"{text}\n{text}"}[sys.argv[1]]
         sys.stdout.write(f"{done}\n")

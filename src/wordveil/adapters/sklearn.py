@@ -16,6 +16,7 @@ needs("sklearn", "sklearn", "wordveil.adapters.sklearn")
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from wordveil._mechanisms import blocked_words
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.adapters._cells import check_texts, veil_rows
 from wordveil.reading import Reader
@@ -88,6 +89,20 @@ class VeilText(_OfTexts):
         How replacements are capitalised.
     once : {"record", "file"} or None
         Draw equal words of a row, or of all rows that are ever transformed, once; see `wordveil.Veil`.
+    language : str
+        The language of the texts, whose function words stay.
+    stop_words : collection of str, optional
+        The words that stay instead.
+    identifiers, numbers, markup : str
+        What becomes of e-mail addresses and the like, of numbers and dates, and of HTML; see `wordveil.Veil`.
+    numbers_epsilon : float, optional
+        The loss per step, for ``numbers="metric"``.
+    date_order : {"dmy", "mdy"}
+        How dates are read, for ``numbers="metric"``.
+    numbered : bool
+        Number the placeholders of identifiers within the scope of `once`.
+    block : collection of str, optional
+        Words never to be drawn, in place of the bundled slurs and obscenities.
     random_state : int, optional
         A seed, for experiments; leaves no guarantee.
     unproven : bool
@@ -125,6 +140,15 @@ class VeilText(_OfTexts):
         oov: str = "replace",
         case: str = "sentence",
         once: str | None = "record",
+        language: str = "en",
+        stop_words: Any = None,
+        identifiers: str = "placeholder",
+        numbers: str = "placeholder",
+        numbers_epsilon: float | None = None,
+        date_order: str = "dmy",
+        numbered: bool = False,
+        markup: str = "keep",
+        block: Any = None,
         random_state: int | None = None,
         unproven: bool = False,
     ) -> None:
@@ -137,6 +161,15 @@ class VeilText(_OfTexts):
         self.oov = oov
         self.case = case
         self.once = once
+        self.language = language
+        self.stop_words = stop_words
+        self.identifiers = identifiers
+        self.numbers = numbers
+        self.numbers_epsilon = numbers_epsilon
+        self.date_order = date_order
+        self.numbered = numbered
+        self.markup = markup
+        self.block = block
         self.random_state = random_state
         self.unproven = unproven
 
@@ -153,6 +186,15 @@ class VeilText(_OfTexts):
             oov=self.oov,
             case=self.case,
             once=self.once,
+            language=self.language,
+            stop_words=self.stop_words,
+            identifiers=self.identifiers,
+            numbers=self.numbers,
+            numbers_epsilon=self.numbers_epsilon,
+            date_order=self.date_order,
+            numbered=self.numbered,
+            markup=self.markup,
+            block=blocked_words() if self.block is None else self.block,
             seed=self.random_state,
             unproven=self.unproven,
         )

@@ -141,6 +141,7 @@ def attack_context(
     frequent: int = 5000,
     releases: int = 1,
     draws: int = 200_000,
+    once: bool = True,
     entropy: Entropy | None = None,
     watch: Watch = ignore,
     **options: Any,
@@ -164,6 +165,8 @@ def attack_context(
         How many of the most frequent words of the space do not count as rare.
     releases : int
         How often each text is released, if they are veiled here; the evidence adds up.
+    once : bool
+        Whether equal words of a text are drawn once, or were, as is the default of a `Veil`.
     **options
         What else the kind of reader takes.
 
@@ -185,10 +188,11 @@ def attack_context(
         raise OptionError("texts that are veiled already have been released once: leave out releases.")
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     effort = Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62)))
-    reader = Reader(mechanism, kind=kind, select=select, words=words, prior=prior, effort=effort, **options)
+    how: dict[str, Any] = {"select": select, "words": words, "prior": prior, "effort": effort, "once": once}
+    reader = Reader(mechanism, kind=kind, **how, **options)
     originals = list(texts)
     pair = (
-        veil_texts(mechanism, originals, select, veiling, words=words, releases=releases)
+        veil_texts(mechanism, originals, select, veiling, words=words, releases=releases, once=once)
         if veiled is None
         else pair_texts(reader, originals, list(veiled))
     )
@@ -203,7 +207,7 @@ def attack_context(
     if kind in (weak, "population"):
         alone = read[0][:, 0]
     else:
-        weaker = Reader(mechanism, kind=weak, select=select, words=words, prior=prior, effort=effort)
+        weaker = Reader(mechanism, kind=weak, **how)
         weaker.fit(everything, watch=within(watch, 0.9, 0.95))
         alone = weaker.likeliest(places, 1, watch=within(watch, 0.95, 1.0))[0][:, 0]
     return _counted(

@@ -59,13 +59,14 @@ def veil_texts(
     *,
     words: Collection[str] | None = None,
     releases: int = 1,
+    once: bool = True,
 ) -> Pair:
     """Veil originals, once or several times."""
     if releases < 1:
         raise OptionError("releases must be at least 1.")
     cutter = Cutter(mechanism.space.vocabulary, select, words)
     seed = int(entropy.generator.integers(1 << 62))
-    veil = Veil(mechanism, select=select, words=words, once=None, seed=seed, unproven=True)
+    veil = Veil(mechanism, select=select, words=words, once="record" if once else None, seed=seed, unproven=True)
     drawn = [list(veil.many(texts)) for _ in range(releases)]
     if not cutter.needs_spans:
         return _paired(cutter, texts, [[one.text for one in release] for release in drawn])

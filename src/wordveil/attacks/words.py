@@ -21,6 +21,7 @@ from wordveil.progress import Watch, ignore, run_watched
 from wordveil.reading.places import Words
 from wordveil.spaces import Space
 from wordveil.stats import Estimate
+from wordveil.text import Once
 
 _CELLS = 1 << 21
 _COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
@@ -60,34 +61,39 @@ def attack_words(
     *,
     tokens: int = 2000,
     draws: int = 200_000,
+    once: bool = True,
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> WordAttack:
-    """Veil words of a text and guess each of them from its replacement; `wordveil.attacks` says what is given."""
+    """Veil words of a text, equal ones of a record `once`, and guess each of them from its replacement.
+
+    `wordveil.attacks` says what else is given.
+    """
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
-    originals = words.ids[words.sample_targets(tokens, choosing)]
-    outputs = mechanism.draw(originals, veiling)
+    places = words.sample_targets(tokens, choosing)
+    originals, record = words.ids[places], words.records[places]
+    outputs = (
+        Once("record").words(mechanism, originals, record, (), veiling).ids
+        if once
+        else mechanism.draw(originals, veiling)
+    )
     seen, place = np.unique(outputs, return_inverse=True)
     prior = prior.including(seen)
     law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
     best, central = _guesses(law, mechanism.space, prior, seen, watch)
     guesses = {"kept": outputs, "best": best[place], "central": central[place]}
-    right = {name: _share(guess == originals) for name, guess in guesses.items()}
+    right = {name: Estimate.share_within(guess == originals, record) for name, guess in guesses.items()}
     away = _distances(mechanism.space, originals, guesses)
     return WordAttack(
         prior=prior.name,
         exact=law.exact,
         suspects=len(prior.ids),
-        beyond=_share(~np.isin(originals, prior.ids)),
-        blind=_share(originals == prior.likeliest),
+        beyond=Estimate.share_within(~np.isin(originals, prior.ids), record),
+        blind=Estimate.share_within(originals == prior.likeliest, record),
         **right,
         **{f"{name}_distance": Estimate.mean(distances) for name, distances in away.items()},
         unit=mechanism.space.unit,
     )
-
-
-def _share(hits: NDArray[np.bool_]) -> Estimate:
-    return Estimate.share(int(hits.sum()), len(hits))
 
 
 def _guesses(

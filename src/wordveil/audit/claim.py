@@ -147,8 +147,7 @@ class Claim:
             return math.inf
         if self.local:
             return self.epsilon
-        largest = self.mechanism.largest_loss if self.mechanism else math.inf
-        return largest if math.isfinite(largest) else self.epsilon * float(self.space.diameter)
+        return self.mechanism.largest_loss if self.mechanism else self.epsilon * float(self.space.diameter)
 
     def allowed(self, left: Ids, right: Ids) -> NDArray[np.float64]:
         """Return the loss that is allowed between the words of each pair; infinite where nothing is claimed."""
@@ -157,7 +156,12 @@ class Claim:
         # the distances are computed, so they are off by the space's precision, and so is what was made of them
         rounding = 3.0 * self.epsilon * self.space.precision
         if self.mechanism:
-            return self.mechanism.allowed_loss(left, right) + rounding
+            loss = self.mechanism.allowed_loss(left, right) + rounding
+            if self.mechanism.guarantee.notion is not Notion.APPROXIMATE:
+                return loss
+            pairs = self.mechanism.covered_pairs(np.unique([left, right])).tolist()  # it promises nothing for others
+            covered = {(one, other) for pair in pairs for one, other in (pair, pair[::-1])}
+            return np.where([pair in covered for pair in zip(left.tolist(), right.tolist(), strict=True)], loss, np.inf)
         words, row = np.unique(left, return_inverse=True)
         return np.asarray(self.epsilon * self.space.distances(words)[row, right] + rounding, dtype=np.float64)
 
@@ -171,7 +175,7 @@ class Claim:
         if self.mechanism:
             much = f"what {self.mechanism.name} guarantees at ε = {self.epsilon:g}"
         slack = f", but for a probability of {self.delta:g}" if self.delta else ""
-        words = "" if self.known_only else ", words that the space does not have included"
+        words = "" if math.isinf(self.unknown) else ", words that the space does not have included"
         return f"exchanging one word for another changes the odds of any output by at most {much}{slack}{words}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -229,6 +229,8 @@ class _Audit:
     def _find_near(self) -> None:
         """Find the two words that may lose least, and two words beside them."""
         rows = np.where(np.eye(len(self.words), dtype=bool), math.inf, self.allowed)
+        if not np.isfinite(rows).any():
+            self.reasons.append("the claim covers no two of the words looked at")
         self.near = tuple(int(one) for one in np.unravel_index(rows.argmin(), rows.shape))
         self.beside = next((i for i in range(len(self.words)) if i not in self.near), self.near[0])
 

@@ -136,8 +136,7 @@ class Program(Target):
         self.has_sessions = self.is_together
         self._python = str(python or sys.executable)
         self._process: subprocess.Popen[bytes] | None = None
-        self._rest, self._each = b"", 16
-        self._start()
+        self._rest, self._each = b"", 16  # the process starts with the first call
 
     def _start(self) -> None:
         worker = Path(__file__).with_name("worker.py")

@@ -139,11 +139,11 @@ def audit(
     if call or command or url:
         if everything or pairs is not None:
             raise OptionError("--all and --pairs are for mechanisms of wordveil; leave them out.")
-        named = {"call": call, "command": command, "url": url}
-        claimed = (epsilon, mechanism, space, normalise, option)
+        asked = {"call": call, "command": command, "url": url}
+        claimed = {"mechanism": mechanism, "space": space, "normalise": normalise, "option": option}
         how = {"draws": draws, "words": words, "seconds": seconds, "error": error, "skip": skip}
         how = {"seed": seed, "repeat": repeat, **{name: value for name, value in how.items() if value is not None}}
-        _audit_callable(named, claimed, how, foreign, as_json)
+        _audit_callable(asked, epsilon, how, {**foreign, **claimed}, as_json)
         return
     if given := [name for name, value in foreign.items() if value not in (None, False)]:
         raise OptionError(f"--{given[0]} is for callables: add --call, --command or --url.")
@@ -238,24 +238,18 @@ def _target(call: str | None, command: str | None, url: str | None, given: dict[
     return Endpoint(url or "", headers={name.strip(): value.strip() for name, _, value in headers}, **how, **more)
 
 
-def _claim(
-    epsilon: float,
-    mechanism: str | None,
-    space: str | None,
-    normalise: bool,
-    option: list[str] | None,
-    given: dict[str, Any],
-) -> Claim:
+def _claim(epsilon: float, given: dict[str, Any]) -> Claim:
     """Return what is claimed, its distances being those of a table, of a mechanism or of a space."""
     from wordveil.audit import Claim, TableSpace
     from wordveil.spaces import BUNDLED, Space, load_space
 
+    mechanism, space, normalise = given["mechanism"], given["space"], given["normalise"]
     if mechanism is not None:
         if given["table"] or given["local"] or given["delta"]:
             raise OptionError("--mechanism is a claim of its own; leave out --table, --local and --delta.")
-        made = build_mechanism(mechanism, epsilon, space or BUNDLED[0], normalise, option)
+        made = build_mechanism(mechanism, epsilon, space or BUNDLED[0], normalise, given["option"])
         return Claim.of(made, known_only=given["known-words-only"])
-    if option:
+    if given["option"]:
         raise OptionError("--option needs --mechanism.")
     if given["table"] and (space or normalise):
         raise OptionError("give distances by --table or by --space.")
@@ -267,18 +261,18 @@ def _claim(
 
 
 def _audit_callable(
-    named: dict[str, str | None], claimed: Any, how: dict[str, Any], given: dict[str, Any], as_json: bool
+    asked: dict[str, str | None], epsilon: float | None, how: dict[str, Any], given: dict[str, Any], as_json: bool
 ) -> None:
     """Audit a callable, print and keep what was found, and exit with 3 unless the claim holds as far as seen."""
     from wordveil.audit import audit_callable
     from wordveil.audit.report import HOLDS
 
-    target, output = _target(**named, given=given), given["output"]
+    target, output = _target(**asked, given=given), given["output"]
     if given["replay"] is not None:
         _replay(target, given["replay"], given["seconds"], as_json)
         return
-    check_writable(output, inputs=[given["table"], claimed[2]], overwrite=given["overwrite"])
-    claim = _claim(check_epsilon(claimed[0]), *claimed[1:], given)
+    check_writable(output, inputs=[given["table"], given["space"]], overwrite=given["overwrite"])
+    claim = _claim(check_epsilon(epsilon), given)
     with ProgressBar("auditing", quiet=as_json) as bar:
         report = audit_callable(target, claim, watch=bar.watch, **how)
     if output is not None:
@@ -301,7 +295,7 @@ def _replay(target: Target, path: Path, seconds: float | None, as_json: bool) ->
     from wordveil.audit import replay
 
     with while_at_work("measuring again…"):
-        then, now = replay(path, target, **({} if seconds is None else {"seconds": seconds}))
+        then, now = replay(path, target, seconds=seconds or 600.0)
     if as_json:
         print_facts({"then": then.to_dict(), "now": now.to_dict()})
     else:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _GUESS = "The text is a guess at the original, word by word, and not the original: do not quote it as such."
 _NO_TABLE = "the records of the input have no common columns and types; write vectors to .npz instead."
+_LOOKED_AT = 500  # texts that tell whether they were veiled
 _VECTORS = (".npz", ".parquet", ".pq")
 
 
@@ -129,8 +130,16 @@ def read(
         made = _reader(report, mechanism, epsilon, space, normalise, option, select, kind=reader, prior=prior)
         if made.kind != "table":
             made.fit((text for block in _blocks(piece, reading) for text in block.texts()), watch=progress.watch)
+        looks_veiled = made.looks_veiled(_first_texts(piece, reading))
         write = _write_vectors if vectors else _write_text
         facts = {**write(made, piece, reading, output, progress), "reader": made.kind, **made.mechanism.describe()}
+    facts["looks_veiled"] = looks_veiled
+    if looks_veiled is False:  # said whatever else is: the result would be nonsense, and the file may be an original
+        typer.echo(
+            f"wordveil: warning: {source} does not look veiled in this way: its words are as frequent as in ordinary "
+            "text. If it is an original, what was read of it means nothing, and it must not be passed on.",
+            err=True,
+        )
     if as_json:
         print_facts({**facts, "select": made.select, "guess": not vectors})
     if not quiet:
@@ -206,6 +215,16 @@ def _blocks(piece: Piece, reading: Reading) -> Iterator[Block]:
     with piece.format.open_reader(piece.source, reading) as reader:
         yield from reader.blocks()
         reader.check_unchanged()
+
+
+def _first_texts(piece: Piece, reading: Reading) -> list[str | Document]:
+    """Return the texts of the first records, as many as tell whether they were veiled."""
+    found: list[str | Document] = []
+    for block in _blocks(piece, reading):
+        found += block.texts()
+        if len(found) >= _LOOKED_AT:
+            break
+    return found[:_LOOKED_AT]
 
 
 def _write_text(made: Reader, piece: Piece, reading: Reading, output: Path, progress: ProgressBar) -> dict[str, Any]:

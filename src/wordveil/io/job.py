@@ -96,9 +96,9 @@ class _Job:
                 reader.check_unchanged()
             before += piece.size
 
-    def _is_bare(self, tally: Tally) -> bool:
+    def _is_bare(self, veils: Veils, tally: Tally) -> bool:
         """Whether nothing was veiled that should have been."""
-        return not self._unveiled and tally.counts.words > 0 and tally.counts.veiled == 0
+        return not self._unveiled and tally.counts.words > 0 and not veils.whole.has_veiled(tally.counts)
 
     def _open(self, piece: Piece, start: Position | None = None) -> Reader:
         reading = self._reading
@@ -163,7 +163,7 @@ class StreamJob(_Job):
 
         def keep() -> None:
             # One block waits for a veiled word; more would take memory, and a stream takes nothing back.
-            if state.batch > 1 or not self._is_bare(state.tally):
+            if state.batch > 1 or not self._is_bare(veils, state.tally):
                 writer.release()
 
         try:
@@ -171,7 +171,7 @@ class StreamJob(_Job):
                 self._veil(piece, reader, writer, _Run(crew, state, watch, keep))
         finally:
             crew.close()
-        if self._is_bare(state.tally):
+        if self._is_bare(veils, state.tally):
             raise _bare(state.tally, "what was written is the input itself" if writer.is_released else "")
         writer.release()
         writer.sync()
@@ -248,9 +248,9 @@ class FileJob(_Job):
         try:
             for is_small, some in self._grouped(left, state, veils):
                 if is_small:
-                    self._do_small(some, run)
+                    self._do_small(some, run, veils)
                 else:
-                    self._do(some[0], run)
+                    self._do(some[0], run, veils)
                     run.bytes_before += some[0].size
             self._destination.finish()
             state.tally.seconds = time.perf_counter() - clock  # with what it took to make all files safe
@@ -336,7 +336,7 @@ class FileJob(_Job):
             else:
                 yield from ((False, [piece]) for piece in some)
 
-    def _do_small(self, pieces: Sequence[Piece], run: _Run) -> None:
+    def _do_small(self, pieces: Sequence[Piece], run: _Run, veils: Veils) -> None:
         """Take small inputs through the veil, many at a time, with one checkpoint for all of them.
 
         Until then they are written under their names in the unfinished folder, where a resume writes them again.
@@ -377,7 +377,7 @@ class FileJob(_Job):
                     state.tally.files += 1
                     state.next_piece(_done(state.done, piece))
                     run.bytes_before += piece.size
-                if state.piece == len(self._plan.pieces) and self._is_bare(state.tally):
+                if state.piece == len(self._plan.pieces) and self._is_bare(veils, state.tally):
                     self._has_kept = False
                     raise _bare(state.tally)
                 state.tally.seconds = time.perf_counter() - clock
@@ -388,7 +388,7 @@ class FileJob(_Job):
         finally:
             safe.close()
 
-    def _do(self, piece: Piece, run: _Run) -> None:
+    def _do(self, piece: Piece, run: _Run, veils: Veils) -> None:
         """Take one input through the veil into its file."""
         state, destination = run.state, self._destination
         part, whole = destination.part_of(piece), destination.whole_of(piece)
@@ -403,7 +403,7 @@ class FileJob(_Job):
                         self._veil(piece, reader, writer, run)
                         state.is_read = True
                         run.keep()
-                    if piece is self._plan.pieces[-1] and self._is_bare(state.tally):
+                    if piece is self._plan.pieces[-1] and self._is_bare(veils, state.tally):
                         self._has_kept = False  # to go on would change nothing, so nothing is left for it
                         raise _bare(state.tally)
                     writer.finish(whole)

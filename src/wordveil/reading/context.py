@@ -297,6 +297,7 @@ class Context(Population):
         torch = self._torch
         seen = self.prepare(places, count=self.schedule.read_candidates)
         rank = np.cumsum(places.kinds == VEILED) - 1
+        draws = places.draws if self.basis.once else None
         runs = _runs(seen.windows, np.arange(len(seen.windows.starts)), _READ_WORDS)
         self._network.eval()
         with torch.no_grad():
@@ -304,8 +305,15 @@ class Context(Population):
             for number, part in enumerate(runs):
                 with self._halved():
                     answers, which = self._answers(seen, seen.windows.take(part))
-                logits = self._trust * (answers.float() @ words.T) + seen.log_prior
-                logits += seen.evidence(which)
+                logits = self._trust * (answers.float() @ words.T)
+                if draws is not None:
+                    # One draw behind several places: what is around each of them is put together. It is not added up,
+                    # since the answers for places of one text rest on much the same words; that would be too sure.
+                    shown = np.unique(draws[rank[which.cpu().numpy()]], return_inverse=True)[1].ravel()
+                    shared = torch.as_tensor(shown, device=logits.device)
+                    logits = torch.zeros_like(logits).index_add_(0, shared, logits)[shared]
+                    logits /= torch.bincount(shared)[shared][:, None]
+                logits += seen.log_prior + seen.evidence(which)
                 yield rank[which.cpu().numpy()], seen.candidates, torch.softmax(logits, dim=1)
                 watch("reading", (number + 1) / len(runs))
 

@@ -44,6 +44,7 @@ class Basis:
     vectors: Vectors  # the vector of every word
     points: Vectors  # those of the space itself, by which a network knows words; the same if the space has none
     is_public: bool  # whether the prior says nothing of any text, so that what follows from it may be cached
+    once: bool = True  # whether equal words of a text were drawn once, so that equal outputs of it are one draw
 
 
 class Kind(ABC):
@@ -213,7 +214,10 @@ class Population(Table):
         Each half of the outputs, cut at random, says how far the other half may be followed; otherwise the estimate
         would explain the chance of these very draws, and what is read from them would look surer than it is.
         """
-        drawn = places.outputs.ravel()
+        drawn = places.outputs
+        if self.basis.once:  # one draw tells as much as one, at however many places it stands
+            drawn = drawn[np.unique(places.draws, return_index=True)[1]]
+        drawn = drawn.ravel()
         if not drawn.size:
             raise InputError("there is nothing to learn from: no text has a veiled word.")
         counts = np.bincount(drawn, minlength=len(self.basis.prior))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms.laws import Effort
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
 from wordveil.files import whole_file
+from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore
 from wordveil.reading.context import Context
 from wordveil.reading.kinds import Basis, Kind, Population, Table
@@ -34,7 +36,9 @@ Text = str | Document
 
 _KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population, Context, Language)}
 _BATCH = 1 << 19  # characters that are read at once
-_LAYOUT = 2  # of a saved reader
+_LAYOUT = 3  # of a saved reader
+_LOOKED_AT = 500  # draws that tell whether texts were veiled
+_CLEAR = 4.0  # standard errors
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, BadZipFile)
 
 
@@ -92,6 +96,9 @@ class Reader:
         A vector for every word; those of the space if not given.
     effort : Effort, optional
         How much to draw for a mechanism whose probabilities are not known exactly.
+    once : bool
+        Whether equal words of a text were drawn once, as a `Veil` does unless it is told otherwise: equal outputs of a
+        text are then taken for one draw of one word, and what is around them is put together.
     **options
         What only one kind has. For ``language``: `model`, which is ``trigram`` (the default), ``smollm2`` or the path
         of a public reference text; and for ``smollm2`` the width of its `beam`, and a `preamble` of public text.
@@ -131,6 +138,7 @@ class Reader:
         case: str = "sentence",
         vectors: NDArray[np.floating[Any]] | None = None,
         effort: Effort | None = None,
+        once: bool = True,
         **options: Any,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
@@ -151,6 +159,7 @@ class Reader:
             vectors=points if own is None else own,
             points=points,
             is_public=self._prior is not None and words is None,
+            once=once,
         )
         try:
             self._kind: Kind = chosen(self._basis, **options)
@@ -193,9 +202,6 @@ class Reader:
     ) -> Reader:
         """Make a reader from what a release says of itself.
 
-        Where equal words were drawn once (``once`` in the report), a reader still takes each place by itself: it does
-        not use that equal outputs of a record most likely are one word with one draw.
-
         Parameters
         ----------
         report : mapping, str or Path
@@ -223,7 +229,8 @@ class Reader:
                 )
             options["stop_words"] = function_words(facts["language"])
         made = mechanism_of(facts, space)
-        return cls(made, select=selection, **{"case": facts.get("case", "sentence"), **options})
+        told = {"case": facts.get("case", "sentence"), "once": facts.get("once") is not None}
+        return cls(made, select=selection, **{**told, **options})
 
     def fit(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Reader:  # noqa: ARG002
         """Learn from the veiled texts of a release what its kind can learn; a table learns nothing.
@@ -264,6 +271,34 @@ class Reader:
         """
         self._kind.train(self._cutter.cut(_texts(texts)), watch)
         return self
+
+    def looks_veiled(self, texts: Iterable[Text]) -> bool | None:
+        """Tell by their words whether texts were veiled by this mechanism: likely, hardly, or None for who knows.
+
+        Outputs are spread over the neighbours of the words that people use: ``Σπ(w)·Pr[M(w)=y]``. Text that was never
+        veiled has the words themselves, by ``π(y)``. Some draws are compared under both.
+
+        Parameters
+        ----------
+        texts : iterable of str or Document
+            What is said to be a release, or a part of it.
+        """
+        places, prior = self._cutter.cut(_texts(texts)), self._basis.prior
+        shown = places.outputs[np.unique(places.draws, return_index=True)[1], 0]
+        shown = shown[prior[shown] > 0][:: max(1, len(shown) // _LOOKED_AT)]
+        if len(shown) < _LOOKED_AT // 10:
+            return None
+        words = np.flatnonzero(prior)
+        logs = np.log(prior[words])
+        drawn = np.concatenate(
+            [
+                np.logaddexp.reduce(self._basis.law.log_columns(shown[part], words, prior=prior[words]) + logs, axis=1)
+                for part in blocks(len(shown), 100)
+            ]
+        )
+        ratio = np.log(prior[shown]) - drawn
+        error = float(ratio.std() / math.sqrt(len(ratio)))
+        return None if abs(ratio.mean()) < _CLEAR * error else bool(ratio.mean() < 0)
 
     def fit_places(self, places: Places, *, watch: Watch = ignore) -> Reader:
         """Learn from veiled texts that are cut already; see `fit`."""
@@ -376,6 +411,7 @@ class Reader:
             "words": None if self._words is None else list(self._words),
             "stop_words": None if self._stop_words is None else list(self._stop_words),
             "case": self._case,
+            "once": self._basis.once,
             "prior": self._prior,
             "effort": self._basis.law.effort.to_dict(),
         }
@@ -397,7 +433,7 @@ class Reader:
             header = json.loads(arrays["reader"].tobytes().decode("utf-8", "surrogatepass"))
             if header["layout"] != _LAYOUT:
                 raise KeyError("layout")
-            options = {name: header[name] for name in ("kind", "select", "words", "stop_words", "case")}
+            options = {name: header[name] for name in ("kind", "select", "words", "stop_words", "case", "once")}
             effort, release = Effort(**header["effort"]), header["release"]
             prior = header["prior"] or arrays["prior"]
         except FileNotFoundError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wordveil.kernels.words import first_uses
 from wordveil.spaces import Vocabulary
 from wordveil.text.identifiers import VALUES, placeholder
-from wordveil.text.nonwords import drop
+from wordveil.text.nonwords import Numbering, Numbers, drop
 from wordveil.text.release import Counts, Release, Shape
 from wordveil.text.replacing import WRITERS, capitals_of, random_digits
 from wordveil.text.selection import Document, choose_whole
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Draft", "Drawn", "Wanted", "draw"]
 
 _MARKUP = placeholder("MARKUP")
+_STAY = frozenset((_MARKUP, *map(placeholder, VALUES)))  # where they are not selected
 
 
 class Words(NamedTuple):
@@ -79,6 +80,8 @@ class Drawn(NamedTuple):
     digits: list[str]
     moved: list[str | None]
     repeated: NDArray[np.int64]
+    #: Returns for each text what numbers its identifiers.
+    numbering: Callable[[], list[Numbers]]
 
     def words(self, vocabulary: Vocabulary) -> Words:
         """Return what is to be written."""
@@ -102,13 +105,20 @@ def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[
     """
     ids, once = wanted.ids, veil.once
     repeated = np.zeros(len(groups), dtype=np.int64)
+
+    def numbering() -> list[Numbers]:
+        if once is None or not veil.nonwords.numbered:
+            return [Numbering() for _ in groups]
+        return list(once.numbering(groups.tolist(), digests))
+
+    digests: list[bytes] = []
     if once is None:
         count = len(wanted.outside)
         taken = np.concatenate([ids, veil.outside_words.draw(count, veil.entropy)]) if count else ids
         both = veil.mechanism.draw(taken, veil.entropy) if taken.size else taken
         digits = random_digits(list(map(len, wanted.numbers)), veil.entropy) if wanted.numbers else []
         moved = veil.nonwords.move(wanted.values, veil.entropy)
-        return Drawn(both[: len(ids)], both[len(ids) :], digits, moved, repeated)
+        return Drawn(both[: len(ids)], both[len(ids) :], digits, moved, repeated, numbering)
     digests = once.digests([scopes[number] for number in range(len(scopes))])
     drawn, outside, digits, moved = ids, ids[:0], list[str](), list[str | None]()
     if ids.size:
@@ -127,7 +137,7 @@ def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[
     if wanted.values:
         there = groups[wanted.values_of].tolist()
         moved = once.values(veil.nonwords.move, wanted.values, there, digests, veil.entropy)
-    return Drawn(drawn, outside, digits, moved, repeated)
+    return Drawn(drawn, outside, digits, moved, repeated, numbering)
 
 
 class Draft:
@@ -150,9 +160,11 @@ class Draft:
         place = -1
         selected = veil.selection.choose(tokens, document.spans)
         if veil.nonwords.identifiers == "veil":
-            selected = choose_whole(
-                document.text, tokens, selected, always=veil.selection.kind in ("content", "all", "rare")
-            )
+            selected = choose_whole(document.text, tokens, selected)
+        elif veil.nonwords.identifiers != "selected" and veil.selection.is_narrow:
+            selected = [
+                chosen or (key[:1] == "<" and key not in _STAY) for chosen, key in zip(selected, keys, strict=True)
+            ]
         for key, chosen in zip(keys, selected, strict=True):
             place += 2
             if chosen and key[:1] == "<":
@@ -207,7 +219,7 @@ class Draft:
             said.append("equal " + " ".join(str(number[word]) for word in words))
         return said
 
-    def write(self, veil: Veil, words: Words, repeated: int) -> Release:
+    def write(self, veil: Veil, words: Words, repeated: int, number: Numbers) -> Release:
         """Put the drawn words in their places, of which so many took the draw of another."""
         pieces = self.pieces
         before = list(map(len, pieces))
@@ -226,7 +238,7 @@ class Draft:
             drop(pieces, strangers)
         else:
             kept = len(strangers)
-        values, identifiers = self._write_apart(veil, words.moved)
+        values, identifiers = self._write_apart(veil, words.moved, number)
         replaced = veil.oov == "replace"
         touched = self.places + (strangers if replaced else []) + values + identifiers
         touched += strangers if dropped else []
@@ -249,12 +261,12 @@ class Draft:
         after = list(map(len, pieces))
         return Release("".join(pieces), veil.guarantee, counts, touched, (before, after))
 
-    def _write_apart(self, veil: Veil, moved: Iterator[str | None]) -> tuple[list[int], list[int]]:
+    def _write_apart(self, veil: Veil, moved: Iterator[str | None], number: Numbers) -> tuple[list[int], list[int]]:
         """Replace what is not a word; return where values and where identifiers stood."""
         if not self.apart:
             return [], []
         pieces = self.pieces
-        written = veil.nonwords.write([(kind, pieces[place]) for place, kind in self.apart], moved)
+        written = veil.nonwords.write([(kind, pieces[place]) for place, kind in self.apart], moved, number)
         for (place, _), new in zip(self.apart, written, strict=True):
             pieces[place] = new
         drop(pieces, [place for place, _ in self.apart if not pieces[place]])

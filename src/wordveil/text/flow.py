@@ -40,6 +40,7 @@ from wordveil.spaces import Vocabulary
 from wordveil.text.draft import Draft, Wanted, draw
 from wordveil.text.forms import INSIDE, SPELLS, form_of, gap_of
 from wordveil.text.identifiers import HINTS, VALUES
+from wordveil.text.nonwords import Numbering
 from wordveil.text.release import Counts, Release
 from wordveil.text.selection import Document
 from wordveil.text.tokens import APOSTROPHES, Tokens, cut_words, is_number, lookup_key, set_apart, visible_key
@@ -187,7 +188,10 @@ class Flow:
         codes[is_outside] = outside[: is_outside.sum()]
         left = drawn._replace(ids=inside[is_inside.sum() :], outside=outside[is_outside.sum() :])
         words = left.words(veil.mechanism.space.vocabulary)
-        releases = [draft.write(veil, words, int(drawn.repeated[number])) for number, draft in drafts.items()]
+        named = drawn.numbering() if drafts else []
+        releases = [
+            draft.write(veil, words, int(drawn.repeated[number]), named[number]) for number, draft in drafts.items()
+        ]
         counts = found.counts()
         counts[:, _COUNTED.index("repeated")] = drawn.repeated
         counts[strange] = counts_of(releases)
@@ -240,7 +244,9 @@ class Flow:
             return None  # more words are chosen than by their own spelling
         if not found:
             return []
-        new = nonwords.write([(one.kind, text[one.start : one.end]) for one in found], iter(()))
+        if nonwords.numbered:
+            return None  # texts of one scope count theirs together
+        new = nonwords.write([(one.kind, text[one.start : one.end]) for one in found], iter(()), Numbering())
         if not all(new):
             return None  # what is left out takes the space before it along
         is_ascii = text.isascii()

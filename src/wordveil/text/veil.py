@@ -72,9 +72,11 @@ class Veil:
     oov : {"replace", "drop", "keep"}
         What becomes of a selected word outside the vocabulary: replaced by a draw that does not depend on it, left
         out, or kept, which leaves no guarantee.
-    identifiers : {"placeholder", "drop", "veil"}
-        What becomes of e-mail addresses, links, handles, phones, cards and other identifiers: a placeholder of their
-        kind (``<EMAIL>``), left out, or veiled word by word, with random digits.
+    identifiers : {"placeholder", "drop", "veil", "selected"}
+        What becomes of e-mail addresses, links, handles, phones, cards and other identifiers, wherever they stand: a
+        placeholder of their kind (``<EMAIL>``), left out, or veiled word by word, with random digits. With
+        ``selected`` only those that are selected (``spans``, ``marked``, ``words``) get a placeholder, and the others
+        are released as they are.
     numbers : {"placeholder", "metric", "digits", "drop"}
         What becomes of numbers, amounts, dates and times: a placeholder (``<AMOUNT>``), moved a little with a promise
         of their own, as many random digits (unless the vocabulary has them), or left out.
@@ -83,7 +85,8 @@ class Veil:
     date_order : {"dmy", "mdy"}
         How dates such as 3/4/2021 are read, for ``numbers="metric"``.
     numbered : bool
-        Number the placeholders of identifiers within each text, the same for the same identifier (``<EMAIL_1>``).
+        Number the placeholders of identifiers, the same for the same identifier (``<EMAIL_1>``), within the scope of
+        `once`. Beyond a record the numbers are no counts but long and random, since texts may come in any order.
     markup : {"keep", "drop"}
         What becomes of HTML's tags, of which only the name is ever kept, of entities and of the headers of mails.
     block : collection of str, optional
@@ -165,6 +168,8 @@ class Veil:
         self.nonwords = NonWords(
             identifiers, numbers, markup, numbers_epsilon=numbers_epsilon, date_order=date_order, numbered=numbered
         )
+        if identifiers == "selected" and not self.selection.is_narrow:
+            raise OptionError("identifiers='selected' belongs to select='spans', 'marked' or 'words'.")
         self.once = Once(once, seed=seed) if isinstance(once, str) else once
         self.entropy = Entropy(seed)
         self.mechanism = _made(mechanism, epsilon, space, block)
@@ -226,6 +231,11 @@ class Veil:
         Losses of independent draws add up, so this times the number of draws bounds the loss of a text.
         """
         return self.mechanism.largest_loss if self.guarantee.notion is Notion.METRIC else math.inf
+
+    def has_veiled(self, counts: Counts) -> bool:
+        """Whether anything was veiled that was selected; identifiers that are replaced anyway tell nothing of that."""
+        anyway = self.selection.is_narrow and self.nonwords.identifiers != "selected"
+        return counts.veiled > (counts.identifiers if anyway else 0)
 
     def describe(self) -> dict[str, Any]:
         """Say how texts are veiled, in plain values. A list of words may be private, so only its use is mentioned."""
@@ -329,8 +339,8 @@ class Veil:
         groups = list(range(len(drafts))) if self.once is None else self.once.groups(scopes)
         wanted = Wanted.of(self, dict(enumerate(drafts)))
         drawn = draw(self, wanted, np.array(groups, dtype=np.int64), dict(zip(groups, scopes, strict=True)))
-        words, repeated = drawn.words(self._vocabulary), drawn.repeated.tolist()
-        return [draft.write(self, words, number) for draft, number in zip(drafts, repeated, strict=True)]
+        words, named = drawn.words(self._vocabulary), zip(drawn.repeated.tolist(), drawn.numbering(), strict=True)
+        return [draft.write(self, words, *own) for draft, own in zip(drafts, named, strict=True)]
 
 
 def _documents(texts: Iterable[str | Document]) -> Iterator[Document]:

@@ -55,6 +55,13 @@ def context(
     tokens: Annotated[int, Option(min=1, help="About how many veiled words to look for.")] = 5000,
     frequent: Annotated[int, Option(min=0, help="How many of the most frequent words do not count as rare.")] = 5000,
     releases: Annotated[int, Option(min=1, max=100, help="How often each text is released, without --veiled.")] = 1,
+    once: Annotated[
+        bool,
+        Option(
+            "--once/--each-time",
+            help="Equal words of a text are drawn once, as privatize does, or each time; a --report says it by itself.",
+        ),
+    ] = True,
     draws: shared.Draws = 200_000,
     told: Plotted = Plotted(),
 ) -> None:
@@ -90,13 +97,13 @@ def context(
         if report is None:
             make = Made(mechanism or "graph", space or "glove-50k", normalise, option).maker()[1]
         else:
-            rates, chosen, make = _of_report(report, epsilon, mechanism, option, space, normalise, select)
+            rates, chosen, once, make = _of_report(report, epsilon, mechanism, option, space, normalise, select)
         originals = shared.read_texts(text, column, format_name)
         released = None if veiled is None else shared.read_texts(veiled, column, format_name)
         found = [
             attack_context(make(rate), originals, released, kind=reading.reader, select=chosen, prior=prior,
-                           tokens=tokens, frequent=frequent, releases=releases, draws=draws, entropy=told.entropy,
-                           watch=progress.watch, **more)
+                           tokens=tokens, frequent=frequent, releases=releases, draws=draws, once=once,
+                           entropy=told.entropy, watch=progress.watch, **more)
             for rate in rates
         ]  # fmt: skip
     if told.figure is not None:
@@ -118,8 +125,8 @@ def _of_report(
     space: str | None,
     normalise: bool,
     select: str | None,
-) -> tuple[list[float], str, Callable[[float], Mechanism[Any]]]:
-    """Return the ε, the selection and the mechanism of a release from its report."""
+) -> tuple[list[float], str, bool, Callable[[float], Mechanism[Any]]]:
+    """Return the ε, the selection, whether words were drawn once, and the mechanism of a release from its report."""
     from wordveil.errors import InputError
     from wordveil.reading.released import mechanism_of, read_report
     from wordveil.spaces import load_space
@@ -131,7 +138,7 @@ def _of_report(
         raise InputError("the settings of the release are unknown: its report does not say which words it veiled.")
     made = mechanism_of(facts, None if space is None else load_space(space, normalise=normalise))
     shared.check_select(chosen)
-    return [made.epsilon], chosen, lambda _: made
+    return [made.epsilon], chosen, facts.get("once") is not None, lambda _: made
 
 
 def _show(rates: Sequence[float], found: Sequence[ContextAttack]) -> None:

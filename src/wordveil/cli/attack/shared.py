@@ -27,6 +27,9 @@ from wordveil.cli.progress import ProgressBar
 from wordveil.errors import InputError, OptionError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from wordveil._mechanisms import Mechanism
     from wordveil.attacks import Prior, Words
     from wordveil.lab.attacks import Corpus
@@ -76,18 +79,21 @@ class Source:
     select: Select = "content"
 
     def words(self, path: Path, space: Space) -> Words:
-        """Return the words of a file or folder as a veil sees them, a text for each sentence."""
+        """Return the words of a file or folder as a veil sees them: sentences are texts, and texts are records."""
         from wordveil.attacks import words_of
 
         check_select(self.select)
-        return words_of(self.sentences(path), space.vocabulary, self.select)
+        sentences, records = self.sentences(path)
+        return words_of(sentences, space.vocabulary, self.select).in_records(records)
 
-    def sentences(self, path: Path) -> list[str]:
-        """Return the sentences of a file or folder."""
+    def sentences(self, path: Path) -> tuple[list[str], NDArray[np.int64]]:
+        """Return the sentences of a file or folder, and of which text each is."""
+        import numpy as np
+
         from wordveil.attacks import sentences_of
 
-        texts = read_texts(path, self.column, self.format_name)
-        return [sentence for text in texts for sentence in sentences_of(text)]
+        cut = [sentences_of(text) for text in read_texts(path, self.column, self.format_name)]
+        return [one for some in cut for one in some], np.repeat(np.arange(len(cut)), [len(some) for some in cut])
 
 
 @dataclass(frozen=True)
@@ -219,7 +225,7 @@ def veiling(mechanism: Mechanism[Any], select: str, seed: int | None) -> Callabl
     """Return a function that veils texts with a mechanism, from one stream of draws."""
     from wordveil.text import Veil
 
-    veil = Veil(mechanism, select=select, once=None, seed=seed, unproven=True)
+    veil = Veil(mechanism, select=select, seed=seed, unproven=True)
     return lambda texts: [release.text for release in veil.many(texts)]
 
 

@@ -121,12 +121,13 @@ def sentence(
     with told.bar() as progress:
         opened, make = attacked.maker()
         lexicon = Lexicon(opened.vocabulary)
-        words = lexicon.words_of(source.sentences(text), opened.vocabulary, select)
+        sentences, records = source.sentences(text)
+        words = lexicon.words_of(sentences, opened.vocabulary, select).in_records(records)
         if reference is None:
             believed = Prior.named("frequency", opened, knowledge.suspects, select=select)
             model = public_trigrams(lexicon, np.exp(log_prior(opened, "frequency")))
         else:
-            known = lexicon.words_of(source.sentences(reference), opened.vocabulary, select)
+            known = lexicon.words_of(source.sentences(reference)[0], opened.vocabulary, select)
             model, believed = NgramModel(known, len(lexicon)), Prior.of(known, opened, knowledge.suspects)
         found = [
             attack_sentences(make(rate), words, model, believed, order=order, candidates=candidates, tokens=tokens,
