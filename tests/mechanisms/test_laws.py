@@ -10,7 +10,10 @@ import pytest
 from scipy import stats
 
 from tests.conftest import ALPHA, make_space, names
-from wordveil._mechanisms import Exponential, ExponentialMechanism, Graph, Ring, mechanism
+from wordveil._mechanisms import ExponentialMechanism, mechanism
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.ring import Ring
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Vocabulary

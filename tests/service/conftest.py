@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
-import time
 import traceback
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,22 +12,12 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-import uvicorn
 
 from tests.conftest import make_space
+from tests.serving import PATIENCE, serving
 from wordveil.service import Settings
 from wordveil.service.app import create_app
-
-PATIENCE = 60.0  # seconds for what takes a fraction of one, unless the machine is very busy
-GRACE = 30  # seconds for requests in progress when a service is stopped
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.01)
+from wordveil.service.connections import Connection
 
 
 class Answer(NamedTuple):
@@ -94,23 +81,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 @contextmanager
 def running(settings: Settings) -> Iterator[Service]:
     """Run a service until the end of the block."""
-    # A socket of ours, not a port that was free a moment ago: nobody else can take it in between.
-    listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(
-        create_app(settings), access_log=False, log_level="warning", timeout_graceful_shutdown=GRACE
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        until(lambda: server.started or not thread.is_alive())
-        assert thread.is_alive(), "the service did not start"
-        yield Service(f"http://127.0.0.1:{listening.getsockname()[1]}")
-    finally:
-        server.should_exit = True
-        thread.join(PATIENCE)
-        listening.close()
-    assert not thread.is_alive()
+    with serving(create_app(settings), http=Connection, proxy_headers=False) as address:
+        yield Service(address)
 
 
 def write_space(folder: Path, words: int = 60) -> Path:

@@ -15,14 +15,17 @@ from wordveil.service import Settings
 schemathesis = pytest.importorskip("schemathesis", reason="the API is not tested by its schema without schemathesis")
 
 
-@schemathesis.serializer("application/x-ndjson")  # type: ignore[untyped-decorator]
+@schemathesis.serializer("text/csv", "application/x-ndjson")  # type: ignore[untyped-decorator]
 def _lines(_: Any, value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
 
 OPERATIONS = [
     ("POST", "/v1/privatize"),
+    ("POST", "/v1/price"),
     ("POST", "/v1/privatize/stream"),
+    ("POST", "/v1/privatize/table"),
+    ("GET", "/v1/budget"),
     ("GET", "/v1/mechanisms"),
     ("GET", "/v1/spaces"),
     ("GET", "/v1/words/{word}"),
@@ -75,6 +78,7 @@ def test_the_examples_are_answered(service: Service) -> None:
             for example in [body["example"]] if "example" in body else schema["examples"]:
                 content = example.encode() if isinstance(example, str) else example
                 query = "?epsilon=3" if isinstance(example, str) else ""
+                query += "&column=text" if content_type == "text/csv" else ""
                 assert service.post(path + query, content, content_type=content_type).status in (200, 202), path
                 tried += 1
         for parameter in methods.get("get", {}).get("parameters", []):

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.conftest import PATIENCE, Service, running, until
+from tests.service.conftest import Service, running
 from tests.service.streaming import LINES, STREAM, numbered, streamed
+from tests.serving import PATIENCE, until
 from wordveil.service import Settings
 
 
@@ -53,7 +54,7 @@ def test_a_fault_in_mid_stream_is_told_and_does_not_look_like_the_end(
         raise RuntimeError("about the ship")
 
     with caplog.at_level("ERROR", "wordveil.service"), running(Settings(spaces=(str(toy_file),))) as service:
-        monkeypatch.setattr("wordveil.service.texts._details", fail)
+        monkeypatch.setattr("wordveil.service.texts.details", fail)
         answer = service.post(STREAM, b'{"text": "A ship."}', content_type=LINES)
     (line,) = map(json.loads, answer.body.splitlines())
     assert line["problem"]["status"] == 500
@@ -119,12 +120,12 @@ def test_a_stream_that_dribbles_makes_no_progress_and_is_ended(toy_file: Path, d
 
 def test_whoever_sends_whole_lines_slowly_goes_on(toy_file: Path) -> None:
     def slowly() -> Iterator[str]:
-        for number in range(4):
+        for number in range(6):
             time.sleep(0.5)
             yield numbered(number)
 
-    with running(Settings(spaces=(str(toy_file),), timeout=1.5)) as service:
-        assert [one["text"] for one in streamed(service.address, slowly())] == list(map(numbered, range(4)))
+    with running(Settings(spaces=(str(toy_file),), timeout=2.5)) as service:
+        assert [one["text"] for one in streamed(service.address, slowly())] == list(map(numbered, range(6)))
 
 
 def test_whoever_takes_no_answers_loses_the_place(toy_file: Path) -> None:

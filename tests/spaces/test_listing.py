@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import names
-from wordveil._mechanisms import Graph
+from wordveil._mechanisms.graph import Graph
 from wordveil.kernels import compiled
 from wordveil.progress import watched_by
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary, graph, listing, products

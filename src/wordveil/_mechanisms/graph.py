@@ -27,8 +27,6 @@ from wordveil.spaces import GraphSpace, PointSpace, Space
 from wordveil.spaces.hops import SOURCES
 from wordveil.spaces.space import Ids, Rows
 
-__all__ = ["Graph"]
-
 _NEIGHBOURS = 10
 _FIRST = 0.5
 _TOKENS = 1 << 20
@@ -40,8 +38,6 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     Parameters
     ----------
-    space : PointSpace or GraphSpace
-        The words; of an embedding the neighbour graph is built and cached.
     epsilon : float
         The privacy loss per hop.
     k : int, optional

@@ -18,7 +18,10 @@ __all__ = ["VeilOperator", "operator_config"]
 
 
 class VeilOperator(Operator):  # type: ignore[misc]
-    """Replaces what was found by its veiled form; takes a `Veil` with ``select="all"`` as the parameter ``veil``.
+    """Replaces what was found by one veiled word; takes a `Veil` with ``select="all"`` as the parameter ``veil``.
+
+    A name of several words has one draw, that of its last word that the vocabulary has: a draw for each word would tell
+    how many there are, and cost as many times as much. Addresses, numbers and the like get the veil's placeholders.
 
     Examples
     --------
@@ -34,9 +37,9 @@ class VeilOperator(Operator):  # type: ignore[misc]
     """
 
     def operate(self, text: str, params: dict[str, Any]) -> str:
-        """Veil every word of what was found."""
+        """Veil what was found, with one draw."""
         veil: Veil = params["veil"]
-        return veil(text).text
+        return veil(veil.lookup.head(text, veil.nonwords.apart)).text
 
     def validate(self, params: dict[str, Any]) -> None:
         """Check that there is a veil, and that it leaves none of the words alone."""
@@ -50,7 +53,7 @@ class VeilOperator(Operator):  # type: ignore[misc]
 
     def operator_name(self) -> str:
         """Return the name by which configurations refer to it."""
-        return "wordveil"
+        return "veil"
 
     def operator_type(self) -> OperatorType:
         """Return that it anonymises."""

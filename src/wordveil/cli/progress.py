@@ -13,8 +13,6 @@ from wordveil.cli.options import on_terminal, stderr
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["ProgressBar"]
-
 _SECONDS = 60.0  # between two lines: a log is to stay short
 
 Bar = TypeVar("Bar", bound="ProgressBar")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -19,8 +20,6 @@ from wordveil.extras import needs
 
 if TYPE_CHECKING:
     from wordveil.service import Settings
-
-__all__ = ["serve"]
 
 
 def serve(
@@ -84,7 +83,7 @@ def _print_key(name: str) -> None:
 def _check(settings: Settings) -> None:
     """Open what the settings name, where one sentence can say what is wrong with it, and warn of what is unproven."""
     from wordveil import parallel
-    from wordveil.service.keys import Keys
+    from wordveil.service.budgets import Budgets
     from wordveil.service.settings import shortfall_on, traits_of
     from wordveil.spaces import load_space
 
@@ -96,21 +95,21 @@ def _check(settings: Settings) -> None:
             if traits.is_unproven and space.kind in traits.kinds:
                 lacks = shortfall_on(name, space)
                 typer.echo(f"wordveil: {name} is unproven on {Path(path).name}: {lacks}", err=True)
-    Keys(settings)
+    Budgets(settings).close()
 
 
-def _check_address(settings: Settings) -> None:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+def check_address(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        socket.create_server((settings.host, settings.port), family=family).close()
+        socket.create_server((host, port), family=family).close()
     except OSError:
         raise OptionError(
-            f"cannot listen on {settings.host}, port {settings.port}: it may be in use already; choose another with "
-            "--port or --host."
+            f"cannot listen on {host}, port {port}: it may be in use already; choose another with --port or --host."
         ) from None
 
 
-def _logging() -> dict[str, Any]:
+def log_config() -> dict[str, Any]:
     """Let our own lines out beside the server's, with the time."""
     from uvicorn.config import LOGGING_CONFIG
 
@@ -132,11 +131,12 @@ def _logging() -> dict[str, Any]:
 def _run(settings: Settings) -> None:
     import uvicorn
 
-    from wordveil.service.app import RUN_FOLDER
+    from wordveil.service.app import RUN_FOLDER, RUN_SECRET
+    from wordveil.service.connections import Connection
 
-    _check_address(settings)
+    check_address(settings.host, settings.port)
     with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
-        os.environ[RUN_FOLDER] = folder
+        os.environ[RUN_FOLDER], os.environ[RUN_SECRET] = folder, secrets.token_hex(32)
         # The server, when it has stopped, sends itself the signal again, which would leave the folder behind.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if settings.workers > 1:
@@ -149,12 +149,15 @@ def _run(settings: Settings) -> None:
             host=settings.host,
             port=settings.port,
             workers=settings.workers,
+            http=Connection,
+            ws="none",
+            proxy_headers=False,  # nothing asks who is behind a proxy
             access_log=False,  # it would write addresses, and an address may hold a word
             log_level="info" if settings.access_log else "warning",
-            log_config=_logging(),
+            log_config=log_config(),
             server_header=False,
             date_header=False,
             backlog=4096,
             timeout_worker_healthcheck=60,  # a busy machine is no reason to kill a process and the requests in it
-            timeout_graceful_shutdown=max(1, round(settings.shutdown)),
+            timeout_graceful_shutdown=max(1, round(settings.shutdown)),  # from the end of the drain on
         )

@@ -1,41 +1,81 @@
-"""What each user has spent, in a file that survives a crash and several writers.
+"""What each user has spent, in a place that survives a crash and several writers.
 
 A spend is on the disk before the caller may release anything. A crash in between leaves it counted, which errs on the
 safe side. Amounts are whole billionths of ε, rounded up, so that sums are exact in any order.
+
+What was ever spent is never forgotten: an account has a base besides, from which its budget counts. A new period, a
+reset and an addition only move the base.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import os
 import secrets
-import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+import time
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 
-from wordveil.errors import BudgetError, FileError, OptionError
-
-__all__ = ["Ledger"]
+from wordveil.errors import BudgetError, OptionError
+from wordveil.lac.databases import Run, open_database
 
 _UNITS = 10**9
-_WAIT = 60.0  # seconds for other writers to finish
+_MOST = 2**62  # what a database's integers hold, sums included
+
+_TABLES = [
+    "CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value BLOB)",
+    'CREATE TABLE IF NOT EXISTS spent ("user" BLOB PRIMARY KEY, units BIGINT NOT NULL, base BIGINT NOT NULL DEFAULT 0, '
+    "since BIGINT NOT NULL DEFAULT 0)",
+    'CREATE TABLE IF NOT EXISTS changes (at BIGINT NOT NULL, "user" BLOB NOT NULL, what TEXT NOT NULL, '
+    "units BIGINT NOT NULL)",
+]
+
+
+class Account(NamedTuple):
+    """Whose spends are counted, against which budget, and when its period began (seconds; 0 if it has none)."""
+
+    user: str
+    budget: float
+    since: int = 0
+
+
+class Balance(NamedTuple):
+    """Where an account stands: spent and left of its budget in this period, and spent ever."""
+
+    spent: float
+    left: float
+    ever: float
+
+
+class Overdrawn(BudgetError):  # noqa: N818 - reads as what it is where it is caught
+    """A spend that an account has too little for."""
+
+    def __init__(self, account: Account, needs: float, has: float) -> None:
+        super().__init__(
+            f"a user would spend more than the budget of {account.budget:g}; nothing was counted, and nothing of "
+            "theirs may be released."
+        )
+        self.account, self.needs, self.has = account, needs, has
 
 
 class Ledger:
     """Counts what every user has spent of an ε budget.
 
-    Users are kept as keyed digests, not by name. The key lies in the same file, so anyone who holds the file can
+    Users are kept as keyed digests, not by name. The key lies in the same place, so anyone who can read it can
     test whether a name is in it.
 
     Parameters
     ----------
     path : str or Path
-        The file; created if it does not exist.
-    budget : float
-        How much ε each user may spend; the same every time the file is opened.
+        The file; created if it does not exist. Or the address of a PostgreSQL database (``postgresql://…``), which
+        several machines can share; that needs the extra ``postgres``.
+    budget : float, optional
+        How much ε each user may spend; the same every time the ledger is opened. The service gives one with each
+        account instead.
+    schema : str
+        The schema of the tables, in PostgreSQL.
 
     Examples
     --------
@@ -47,22 +87,19 @@ class Ledger:
     0.75
     """
 
-    def __init__(self, path: str | Path, budget: float) -> None:
-        self.path = Path(path)
-        self._budget = _units(budget, math.floor)
-        with suppress(OSError):  # a file that cannot be made is reported when it is opened
-            os.close(
-                os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            )  # it holds the key, so it is the owner's alone
-        with self._changing() as database:
-            database.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
-            database.execute("CREATE TABLE IF NOT EXISTS spent (user BLOB PRIMARY KEY, units INTEGER) WITHOUT ROWID")
-            database.execute("INSERT OR IGNORE INTO about VALUES ('key', ?)", (secrets.token_bytes(32),))
-            database.execute("INSERT OR IGNORE INTO about VALUES ('budget', ?)", (self._budget,))
-            known = dict(database.execute("SELECT name, value FROM about"))
-        self._key: bytes = known["key"]
-        if known["budget"] != self._budget:
-            raise OptionError(f"{self.path} has a budget of {known['budget'] / _UNITS:g}; open it with that.")
+    def __init__(self, path: str | Path, budget: float | None = None, *, schema: str = "wordveil") -> None:
+        self._budget = budget
+        units = None if budget is None else _units(budget, math.floor)
+        self._database = open_database(path, schema, _TABLES)
+        with self._database.changing() as run:
+            run("INSERT INTO about VALUES ('key', ?) ON CONFLICT DO NOTHING", secrets.token_bytes(32))
+            if units is not None:
+                run("INSERT INTO about VALUES ('budget', ?) ON CONFLICT DO NOTHING", str(units).encode())
+            known = dict(run("SELECT name, value FROM about").fetchall())
+        self._key = bytes(known["key"])
+        if units is not None and int(known["budget"]) != units:
+            self.close()
+            raise OptionError(f"this ledger has a budget of {int(known['budget']) / _UNITS:g}; open it with that.")
 
     def spend(self, user: str, epsilon: float) -> float:
         """Count a spend of one user and return what is left; past the budget, refuse it and count nothing."""
@@ -70,81 +107,103 @@ class Ledger:
 
     def spend_all(self, spends: Mapping[str, float]) -> dict[str, float]:
         """Count spends of several users, all or none of them, and return what each has left."""
-        amounts = {user: _units(epsilon, math.ceil) for user, epsilon in spends.items()}
-        left: dict[str, float] = {}
-        with self._changing() as database:
-            for user, units in amounts.items():
-                digest = self._digest(user)
-                database.execute("INSERT OR IGNORE INTO spent VALUES (?, 0)", (digest,))
-                done = database.execute(
-                    "UPDATE spent SET units = units + ? WHERE user = ? AND units + ? <= ?",
-                    (units, digest, units, self._budget),
-                )
-                if done.rowcount != 1:
-                    raise BudgetError(
-                        f"a user would spend more than the budget of {self._budget / _UNITS:g}; nothing was counted, "
-                        "and nothing of theirs may be released."
-                    )
-                # asked here, because nothing may go wrong any more once the spend is counted
-                left[user] = (self._budget - self._units_of(database, digest)) / _UNITS
-        return left
+        return dict(
+            zip(spends, self.charge([(self._account(user), epsilon) for user, epsilon in spends.items()]), strict=True)
+        )
 
     def spent(self, user: str) -> float:
         """Return what a user has spent."""
-        return self._spent(user) / _UNITS
+        return self.balance(self._account(user)).ever
 
     def left(self, user: str) -> float:
         """Return what a user may still spend."""
-        return (self._budget - self._spent(user)) / _UNITS
+        return self.balance(self._account(user)).left
 
-    def _spent(self, user: str) -> int:
-        with self._told(), closing(self._connect()) as database:
-            return self._units_of(database, self._digest(user))
+    def charge(self, charges: Sequence[tuple[Account, float]]) -> list[float]:
+        """Count spends of accounts, all or none of them, and return what each has left."""
+        amounts = [_units(epsilon, math.ceil) for _, epsilon in charges]
+        # Always in the same order: two who wait for each other's rows would wait for ever.
+        order = sorted(range(len(charges)), key=lambda place: self._digest(charges[place][0].user))
+        left = [0.0] * len(charges)
+        with self._database.changing() as run:
+            for place in order:
+                account, units = charges[place][0], amounts[place]
+                digest, budget = self._renewed(run, account), _units(account.budget, math.floor)
+                done = run(
+                    'UPDATE spent SET units = units + ? WHERE "user" = ? AND units + ? - base <= ?',
+                    units, digest, units, budget,
+                )  # fmt: skip
+                balance = self._balance(run, digest, account)
+                if done.rowcount != 1:
+                    raise Overdrawn(account, units / _UNITS, balance.left)
+                # asked here, because nothing may go wrong any more once the spend is counted
+                left[place] = balance.left
+        return left
+
+    def balance(self, account: Account) -> Balance:
+        """Say where an account stands; nothing is written."""
+        with self._database.changing() as run:
+            return self._balance(run, self._digest(account.user), account)
+
+    def add(self, account: Account, epsilon: float) -> Balance:
+        """Let an account spend so much more, in this period if it has one."""
+        units = _units(epsilon, math.floor)
+        with self._database.changing() as run:
+            digest = self._renewed(run, account)
+            run('UPDATE spent SET base = base + ? WHERE "user" = ?', units, digest)
+            self._note(run, digest, "add", units)
+            return self._balance(run, digest, account)
+
+    def reset(self, account: Account) -> Balance:
+        """Let an account spend its whole budget again; what it ever spent stays written."""
+        with self._database.changing() as run:
+            digest = self._renewed(run, account)
+            (before,) = run('SELECT units - base FROM spent WHERE "user" = ?', digest).fetchone()
+            run('UPDATE spent SET base = units WHERE "user" = ?', digest)
+            self._note(run, digest, "reset", before)
+            return self._balance(run, digest, account)
+
+    def close(self) -> None:
+        """Give back open connections."""
+        self._database.close()
+
+    def _account(self, user: str) -> Account:
+        if self._budget is None:
+            raise OptionError("this ledger was opened without a budget; give one with each account.")
+        return Account(user, self._budget)
+
+    def _renewed(self, run: Run, account: Account) -> bytes:
+        """Make an account's row if it has none, begin its period if that is new, and return its digest."""
+        digest = self._digest(account.user)
+        run('INSERT INTO spent ("user", units) VALUES (?, 0) ON CONFLICT DO NOTHING', digest)
+        if account.since:  # never back: another machine's clock may be behind
+            run(
+                'UPDATE spent SET base = units, since = ? WHERE "user" = ? AND since < ?',
+                account.since, digest, account.since,
+            )  # fmt: skip
+        return digest
 
     @staticmethod
-    def _units_of(database: sqlite3.Connection, digest: bytes) -> int:
-        row = database.execute("SELECT units FROM spent WHERE user = ?", (digest,)).fetchone()
-        return 0 if row is None else int(row[0])
+    def _balance(run: Run, digest: bytes, account: Account) -> Balance:
+        row = run('SELECT units, base, since FROM spent WHERE "user" = ?', digest).fetchone()
+        units, base, since = row or (0, 0, 0)
+        base = units if since < account.since else base
+        left = _units(account.budget, math.floor) - (units - base)
+        return Balance((units - base) / _UNITS, left / _UNITS, units / _UNITS)
+
+    @staticmethod
+    def _note(run: Run, digest: bytes, what: str, units: int) -> None:
+        run("INSERT INTO changes VALUES (?, ?, ?, ?)", int(time.time()), digest, what, units)
 
     def _digest(self, user: str) -> bytes:
         return hashlib.blake2b(user.encode("utf-8", "surrogatepass"), key=self._key, digest_size=32).digest()
-
-    def _connect(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
-        try:
-            database.execute("PRAGMA synchronous = FULL")
-        except sqlite3.Error:  # not a database
-            database.close()
-            raise
-        return database
-
-    @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        """Hold the file's write lock from the first look to the commit, so that no other writer comes between."""
-        with self._told(), closing(self._connect()) as database:
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-            except BaseException:
-                database.execute("ROLLBACK")
-                raise
-            database.execute("COMMIT")
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            reason = type(error).__name__
-        else:
-            return
-        raise FileError(
-            f"{self.path} cannot be used ({reason}); check that it is a ledger and that you may write to it."
-        )
 
 
 def _units(epsilon: float, rounded: Callable[[Decimal], int]) -> int:
     if not (math.isfinite(epsilon) and epsilon > 0.0):
         raise OptionError("an amount in a ledger must be a finite number above 0.")
     # 0.1 is no binary fraction, and three of them should not cost a unit more than 0.3: 15 digits of a number are exact
-    return rounded(Decimal(f"{epsilon:.15g}") * _UNITS)
+    units = rounded(Decimal(f"{epsilon:.15g}") * _UNITS)
+    if units > _MOST:
+        raise OptionError(f"an amount in a ledger must be at most {_MOST // _UNITS:,}.")
+    return units

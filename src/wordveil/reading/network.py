@@ -43,8 +43,6 @@ class Size(NamedTuple):
         How many layers the towers and the questions have.
     words : int
         How long the vectors are that answers and words are compared by.
-    dropout : float
-        In training.
     """
 
     width: int = 256
@@ -52,7 +50,6 @@ class Size(NamedTuple):
     towers: int = 3
     questions: int = 2
     words: int = 192
-    dropout: float = 0.1
 
 
 def bundled_weights(points: NDArray[np.float32]) -> tuple[Size, dict[str, NDArray[Any]]] | None:
@@ -66,8 +63,7 @@ def bundled_weights(points: NDArray[np.float32]) -> tuple[Size, dict[str, NDArra
         return None
     with np.load(file) as found:
         weights = dict(found)
-    size = weights.pop("size").tolist()
-    return Size._make(type(usual)(value) for usual, value in zip(Size(), size, strict=True)), weights
+    return Size._make(weights.pop("size").tolist()), weights
 
 
 def _fingerprints(points: NDArray[Any]) -> NDArray[np.uint64]:
@@ -96,7 +92,7 @@ def _classes() -> dict[str, Any]:
 
         def __init__(self, size: Size) -> None:
             super().__init__()
-            self.heads, self.dropout = size.heads, size.dropout
+            self.heads, self.drop = size.heads, nn.Dropout(0.0)
             self.ask = nn.Linear(size.width, size.width)
             self.offer = nn.Linear(size.width, 2 * size.width)
             self.leave = nn.Linear(size.width, size.width)
@@ -111,7 +107,7 @@ def _classes() -> dict[str, Any]:
                 _turned(self._split(key), key_turn),
                 self._split(value),
                 attn_mask=allowed[:, None],
-                dropout_p=self.dropout if self.training else 0.0,
+                dropout_p=self.drop.p if self.training else 0.0,
             )
             return self.leave(found.transpose(1, 2).flatten(2))
 
@@ -128,7 +124,7 @@ def _classes() -> dict[str, Any]:
             self.inner = nn.Sequential(
                 nn.Linear(size.width, 4 * size.width), nn.GELU(), nn.Linear(4 * size.width, size.width)
             )
-            self.drop = nn.Dropout(size.dropout)
+            self.drop = nn.Dropout(0.0)
 
         def forward(
             self,
@@ -161,7 +157,7 @@ def _classes() -> dict[str, Any]:
             self.word_inner = nn.Sequential(
                 nn.Linear(dimension, size.width), nn.GELU(), nn.Linear(size.width, size.words)
             )
-            self.drop = nn.Dropout(size.dropout)
+            self.drop = nn.Dropout(0.0)
             nn.init.zeros_(self.leave[1].weight)
             nn.init.zeros_(self.leave[1].bias)
 
@@ -204,6 +200,12 @@ def _classes() -> dict[str, Any]:
             for block in self.questions:
                 asking = block(asking, offered, turns, seen)
             return self.leave(asking)
+
+        def leave_out(self, share: float) -> None:
+            """Leave out such a share of all inner values at random, while learning."""
+            for part in self.modules():
+                if isinstance(part, nn.Dropout):
+                    part.p = share
 
         def embed(self, vectors: torch.Tensor) -> torch.Tensor:
             """Return what answers are multiplied with, a row for each word."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from wordveil._mechanisms import DEFAULT
 from wordveil._mechanisms.attackers import named_curve
 from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
-from wordveil.service.guard import exposition
-from wordveil.service.problems import PROBLEMS, Problem
+from wordveil.service.budgets import check_end_user, named_in_header
+from wordveil.service.metrics import exposition
+from wordveil.service.problems import PROBLEMS, Problem, header
 from wordveil.service.schemas import (
+    BudgetDetails,
     CalibrationRequest,
     Epsilon,
     Job,
@@ -26,7 +28,7 @@ from wordveil.service.schemas import (
     WordRequest,
 )
 from wordveil.service.settings import traits_of
-from wordveil.service.state import json_response, state_of
+from wordveil.service.state import caller, json_response, state_of
 from wordveil.service.words import word_facts
 
 __all__ = ["operations", "router"]
@@ -37,11 +39,18 @@ operations = APIRouter(tags=["operations"], default_response_class=PlainTextResp
 _SpaceQuery = Annotated[str | None, Query(max_length=100)]
 
 
-def _route(tag: str, summary: str, model: Any, *problems: int) -> dict[str, Any]:
-    return {"tags": [tag], "summary": summary, "response_model": model, "responses": PROBLEMS(*problems)}
+def _route(tag: str, summary: str, model: Any, *problems: int, location: str = "") -> dict[str, Any]:
+    answers = PROBLEMS(*problems)
+    if location:
+        answers[202] = {"headers": {"Location": header(location)}}
+    return {"tags": [tag], "summary": summary, "response_model": model, "responses": answers}
 
 
-@router.get("/v1/mechanisms", **_route("catalogue", "The mechanisms allowed here", list[MechanismFacts], 422))
+@router.get(
+    "/v1/mechanisms",
+    name="list_mechanisms",
+    **_route("catalogue", "The mechanisms allowed here", list[MechanismFacts], 422),
+)
 async def mechanisms(request: Request) -> Response:
     """List the mechanisms that may be asked for, with what each guarantees and what the audit found."""
     allowed = state_of(request).settings
@@ -52,7 +61,7 @@ async def mechanisms(request: Request) -> Response:
     )
 
 
-@router.get("/v1/spaces", **_route("catalogue", "The spaces served here", list[SpaceFacts], 422))
+@router.get("/v1/spaces", name="list_spaces", **_route("catalogue", "The spaces served here", list[SpaceFacts], 422))
 async def spaces(request: Request) -> Response:
     """List the spaces that may be asked for; the first is the default."""
     state = state_of(request)
@@ -72,7 +81,9 @@ async def spaces(request: Request) -> Response:
     )
 
 
-@router.get("/v1/words/{word}", **_route("words", "What a word may become", WordFacts, 403, 404, 409, 422))
+@router.get(
+    "/v1/words/{word}", name="explain_word", **_route("words", "What a word may become", WordFacts, 403, 404, 409, 422)
+)
 async def word_by_address(
     request: Request,
     word: Annotated[str, Path(min_length=1, max_length=200, examples=["harbour"])],
@@ -91,7 +102,9 @@ async def word_by_address(
 
 
 @router.post(
-    "/v1/words", **_route("words", "What a word may become, asked in the body", WordFacts, 400, 403, 404, 409, 413, 422)
+    "/v1/words",
+    name="explain_private_word",
+    **_route("words", "What a word may become, asked in the body", WordFacts, 400, 403, 404, 409, 413, 422),
 )
 async def word_by_body(asked: WordRequest, request: Request) -> Response:
     """Give the same as GET /v1/words/{word}, for a word that no address should contain."""
@@ -101,7 +114,10 @@ async def word_by_body(asked: WordRequest, request: Request) -> Response:
 
 
 @router.post(
-    "/v1/calibrate", **_route("calibration", "Start a calibration", Job, 400, 403, 409, 413, 422), status_code=202
+    "/v1/calibrate",
+    name="start_calibration",
+    **_route("calibration", "Start a calibration", Job, 400, 403, 409, 413, 422, location="Where the job is."),
+    status_code=202,
 )
 async def begin(asked: CalibrationRequest, request: Request) -> Response:
     """Start measuring what ε means for a mechanism, or which ε meets targets; poll the job until it is done."""
@@ -117,13 +133,21 @@ async def begin(asked: CalibrationRequest, request: Request) -> Response:
     return answer
 
 
-@router.get("/v1/calibrate/{id}", **_route("calibration", "The progress of a calibration", Job, 404, 422))
+@router.get(
+    "/v1/calibrate/{id}",
+    name="get_calibration",
+    **_route("calibration", "The progress of a calibration", Job, 404, 422),
+)
 async def look(request: Request, id: Annotated[str, Path(max_length=40)]) -> Response:  # noqa: A002 - as in the path
     """Give the progress of a calibration, and its result."""
     return json_response(state_of(request).jobs.state(id))
 
 
-@router.get("/v1/tradeoffs", **_route("calibration", "The attacker's success against similarity", Tradeoff, 422))
+@router.get(
+    "/v1/tradeoffs",
+    name="get_tradeoff",
+    **_route("calibration", "The attacker's success against similarity", Tradeoff, 422),
+)
 async def tradeoff(request: Request, mechanism: MechanismName = DEFAULT, space: _SpaceQuery = None) -> Response:
     """Give the curve over ε that comes with this version, for a mechanism with default options; else start a job."""
     state = state_of(request)
@@ -139,28 +163,43 @@ async def tradeoff(request: Request, mechanism: MechanismName = DEFAULT, space: 
     return json_response({"mechanism": mechanism, "space": space or state.space_names[0], **curve, "points": points})
 
 
+@router.get("/v1/budget", name="get_budget", **_route("texts", "What is left of the budgets", BudgetDetails, 422))
+async def budget(
+    request: Request,
+    wordveil_user: Annotated[
+        str | None, Header(max_length=200, description="An end user, to see their budget.")
+    ] = None,
+) -> Response:
+    """Say where the budgets of the key stand, and of an end user if the header Wordveil-User names one."""
+    state, key = state_of(request), caller(request)
+    user = named_in_header(wordveil_user)
+    check_end_user(user)
+    accounts = [] if key is None else await asyncio.to_thread(state.budgets.balances, key, user)
+    return json_response({"key": None if key is None else key.name, "budgets": accounts})
+
+
 def _text(description: str) -> dict[int | str, dict[str, Any]]:
     content = {"text/plain": {"schema": {"type": "string"}}}
     return {**PROBLEMS(), 200: {"description": description, "content": content}}
 
 
-@operations.head("/healthz", include_in_schema=False)
 @operations.get("/healthz", responses=_text("It is."), summary="Is it alive?")
 async def healthz() -> str:
     """Answer as long as the process runs."""
     return "ok"
 
 
-@operations.head("/readyz", include_in_schema=False)
 @operations.get("/readyz", responses=_text("It is."), summary="Is it ready?")
 async def readyz(request: Request) -> str:
     """Answer once the first request will be quick, and until the service is being stopped."""
     if not state_of(request).is_ready:
-        raise Problem(503, "the service is not ready.")
+        raise Problem(503, "the service is not ready.", "not-ready")
     return "ready"
 
 
 @operations.get("/metrics", responses=_text("The metrics."), summary="Metrics for Prometheus")
-async def metrics() -> Response:
+async def metrics(request: Request) -> Response:
     """Give counts and times in the text format of Prometheus."""
-    return Response(exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    budgets = state_of(request).budgets
+    told = await asyncio.to_thread(lambda: exposition(budgets.of_keys()))
+    return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -7,33 +7,58 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
+import re
+import secrets
 import time
 from contextlib import suppress
+from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
-from starlette.datastructures import Headers
+from fastapi import Response
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wordveil.service.coding import Packer, unpacked
+from wordveil.service.connections import ABORT, Limits
 from wordveil.service.keys import Keys
-from wordveil.service.problems import Problem, busy, fault, log_fault, problem_response
+from wordveil.service.metrics import IN_PROGRESS, KEY_REQUESTS, REQUESTS, SECONDS, note_refusal
+from wordveil.service.problems import (
+    CODE,
+    REQUEST_ID,
+    Problem,
+    allowed_methods,
+    busy,
+    fault,
+    log_fault,
+    problem_response,
+    stopping,
+)
 from wordveil.service.settings import Settings
 
-__all__ = ["BATCH", "CHARGED", "STREAM", "WORDS", "Guard", "exposition"]
+__all__ = ["API", "CHARGED", "STREAM", "TABLE", "Guard"]
 
 _LOG = logging.getLogger("wordveil.service")
 
 STREAM = "/v1/privatize/stream"
 #: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
-_API = "/v1/"
+#: What needs a key where there are any; the last two are contracts of others.
+API = ("/v1/", "/beta/", "/anonymize")
 _METRICS = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-_JSON = {"application/json"}
-_LINES = {"application/x-ndjson", "application/jsonl", "application/json"}
+TABLE = "/v1/privatize/table"
+_JSON = ("application/json",)
+_KINDS = {STREAM: ("application/x-ndjson", "application/jsonl", "application/json"), TABLE: ("text/csv",)}
+_PACKED = {b"application/json", b"application/problem+json", b"application/x-ndjson", b"text/csv", b"text/plain",
+           b"text/html", b"text/css", b"text/javascript", b"image/svg+xml"}  # fmt: skip
+_WORTH_IT = 1024  # bytes from which on an answer is packed
+_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
+_ID = re.compile(r"[0-9a-fA-F-]{16,64}")
+_ASKED_HEADERS = ("Authorization", "Content-Type", "Content-Encoding", "Wordveil-User", "X-Request-ID")
+_TOLD_HEADERS = ("Location", "Retry-After", "Wordveil-Guarantee", "X-Request-ID")
+
+_CODE = CODE.encode()
 
 _ALWAYS = [
     (b"x-content-type-options", b"nosniff"),
@@ -47,116 +72,109 @@ _ALWAYS = [
     (b"cache-control", b"no-store"),
 ]
 
-_COUNTED = CollectorRegistry()
-_REQUESTS = Counter("wordveil_requests", "Requests answered.", ["route", "status"], registry=_COUNTED)
-_SECONDS = Histogram(
-    "wordveil_request_seconds",
-    "How long answers took.",
-    ["route"],
-    registry=_COUNTED,
-    buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
-)
-_REFUSED = Counter("wordveil_refused", "Requests refused because the service was busy.", registry=_COUNTED)
-_IN_PROGRESS = Gauge(
-    "wordveil_requests_in_progress", "Requests in progress.", registry=_COUNTED, multiprocess_mode="livesum"
-)
-WORDS = Counter("wordveil_words", "Words of texts, by what became of them.", ["way"], registry=_COUNTED)
-BATCH = Histogram(
-    "wordveil_batch_texts",
-    "Texts that were drawn for together.",
-    registry=_COUNTED,
-    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
-)
-
-
-def exposition() -> bytes:
-    """Return all counts, of all processes, in the text format of Prometheus."""
-    registry = _COUNTED
-    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return generate_latest(registry)
-
 
 class Guard:
     """Wraps the application."""
 
     def __init__(self, app: ASGIApp, settings: Settings, keys: Keys) -> None:
-        self._app, self._settings, self._keys = app, settings, keys
+        self._app: Any = app  # a FastAPI
+        self._settings, self._keys = settings, keys
+        #: What the server's connections look at.
+        self.limits = Limits(settings)
         self._busy = self._streams = 0
         # A stream lasts as long as its caller likes: half of the places are kept for what ends soon.
         self._most_streams = max(1, settings.requests // 2)
         tinned = problem_response(busy())
-        self._busy_headers, self._busy_body = [*tinned.raw_headers, *_ALWAYS], tinned.body
+        self._busy_headers = [*(pair for pair in tinned.raw_headers if pair[0] != _CODE), *_ALWAYS]
+        self._busy_body = tinned.body
         names = (*settings.hosts, settings.host, *(_LOOPBACK if settings.is_local else ()))
         # A public address is protected by its key; on this machine the name is what keeps other sites' pages out.
         self._names = None if "*" in names or not settings.is_local else {name.lower() for name in names}
+        self._entrance: ASGIApp = self._enter
+        if settings.origins:
+            self._entrance = CORSMiddleware(
+                self._enter, settings.origins, ("GET", "POST"), _ASKED_HEADERS, expose_headers=_TOLD_HEADERS
+            )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "websocket":  # there is none, and nothing below checks who asks for one
             await receive()
             await send({"type": "websocket.close", "code": 1008})
-            return
-        if scope["type"] != "http":
+        elif scope["type"] == "http":
+            await self._entrance(scope, receive, send)
+        else:
             await self._app(scope, receive, send)
-            return
-        is_stream = scope["path"] == STREAM
-        if scope["path"].startswith(_API) and (
+
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        is_counted, is_stream = path.startswith(API), path == STREAM  # monitoring and the page are not turned away
+        if is_counted and (
             self._busy >= self._settings.requests or (is_stream and self._streams >= self._most_streams)
         ):
             await self._refuse(scope, receive, send)
             return
-        started, status = time.perf_counter(), 0
-
-        async def answer(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message["headers"], *_ALWAYS]
-            await send(message)
-
-        is_counted = scope["path"].startswith(_API)  # monitoring and the page must not be turned away
+        if scope["method"] == "HEAD":  # the server leaves out the body
+            scope = {**scope, "method": "GET"}
+        # Once, and the first of each name: Starlette's own headers are decoded anew with every look.
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+        request = _request_id(headers)
+        REQUEST_ID.set(request)
+        started = time.perf_counter()
+        answer = _Answer(send, request, self._settings.compress and _takes_gzip(headers))
         self._busy += is_counted
         self._streams += is_stream
-        _IN_PROGRESS.inc()
+        IN_PROGRESS.inc()
         try:
-            await self._admit(scope, receive, answer)
+            await self._admit(scope, headers, receive, answer)
+        except asyncio.CancelledError:  # the service is being stopped, and its patience is at an end
+            if answer.status == 0:
+                await problem_response(stopping())(scope, receive, answer)
         except Exception as error:  # noqa: BLE001 - nothing may reach the server's own log, which prints messages
             log_fault(error)
-            if status == 0:
+            if answer.status == 0:
                 await problem_response(fault())(scope, receive, answer)
         finally:
             self._busy -= is_counted
             self._streams -= is_stream
-            _IN_PROGRESS.dec()
-            spent = time.perf_counter() - started
-            route = getattr(scope.get("route"), "path", "other")
-            _REQUESTS.labels(route, str(status)).inc()
-            _SECONDS.labels(route).observe(spent)
-            if self._settings.access_log:
-                _LOG.info("%s %s %d %.1f ms", scope["method"], route, status, 1000 * spent)
+            IN_PROGRESS.dec()
+            self._note(scope, answer, request, time.perf_counter() - started)
+
+    def _note(self, scope: Scope, answer: _Answer, request: str, spent: float) -> None:
+        """Count and log a request: never its address or anything else that was sent."""
+        route, status = getattr(scope.get("route"), "path", "other"), str(answer.status)
+        REQUESTS.labels(route, status).inc()
+        SECONDS.labels(route).observe(spent)
+        key = getattr(scope.get("wordveil.key"), "name", "")
+        if key:
+            KEY_REQUESTS.labels(key, status).inc()
+        if answer.code:
+            note_refusal(answer.code, route, key, request)
+        if self._settings.access_log:
+            _LOG.info("%s %s %s %.1f ms, request %s", scope["method"], route, status, 1000 * spent, request)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Tell a request to come back later, before anything is done for it: that time is lost to those in progress."""
         told = dict(scope["headers"]).get(b"content-length", b"")
         if told.isdigit() and int(told) > _AT_ONCE:
             await self._drain(receive)
-        _REFUSED.inc()
-        _REQUESTS.labels("other", "503").inc()
+        note_refusal(busy().code, "other")
+        REQUESTS.labels("other", "503").inc()
         await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
         await send({"type": "http.response.body", "body": self._busy_body})
         if self._settings.access_log:
             _LOG.info("%s other 503", scope["method"])
 
-    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _admit(self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send) -> None:
         path = scope["path"]
         try:
-            headers = Headers(scope=scope)
             self._check_name(headers.get("host", ""))
+            if scope["method"] == "OPTIONS":
+                await self._options(path, scope, receive, send)
+                return
             if path == _METRICS and not self._keys.may_see_metrics(headers.get("authorization")):
                 raise Problem(401, "the metrics need the operator's key; see the setting metrics_hash.")
-            if path.startswith(_API):
+            if path.startswith(API):
                 scope["wordveil.key"] = self._owner(headers.get("authorization"))
                 if scope["method"] == "POST":
                     receive = await self._check_body(path, headers, receive)
@@ -169,12 +187,18 @@ class Guard:
         else:
             await self._in_time(scope, receive, send)
 
+    async def _options(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        methods = allowed_methods(self._app, path)
+        if not methods:
+            raise Problem(404, "there is nothing at this address.")
+        await Response(status_code=204, headers={"Allow": ", ".join(methods)})(scope, receive, send)
+
     async def _drain(self, receive: Receive) -> None:
         with suppress(asyncio.TimeoutError, TimeoutError):
             await asyncio.wait_for(_drain(receive), self._settings.timeout)
 
     async def _in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == STREAM or not scope["path"].startswith(_API):  # as long as it takes
+        if scope["path"] == STREAM or not scope["path"].startswith(API):  # as long as it takes
             await self._app(scope, receive, send)
             return
         begun = False
@@ -196,6 +220,8 @@ class Guard:
             await work
         if not begun:
             await problem_response(_too_slow())(scope, receive, send)
+        elif abort := scope.get(ABORT):  # the caller does not take the answer
+            abort()
 
     def _check_name(self, host: str) -> None:
         name = host.lower()
@@ -205,26 +231,75 @@ class Guard:
             raise Problem(421, "the service does not answer to this host name; add it to the setting hosts.")
 
     def _owner(self, authorization: str | None) -> object:
-        owner = self._keys.owner(authorization) if self._keys.needed else None
-        if owner is None and self._keys.needed:
+        if not self._keys.needed:
+            return None
+        owner = self._keys.owner(authorization)
+        if owner is None:
             raise Problem(401, "this service needs a known key, in the header Authorization: Bearer KEY.")
+        wait = self._app.state.shared.rates.wait(owner)
+        if wait:
+            raise Problem(429, "this key makes too many requests; wait as long as Retry-After says.", after=wait)
         return owner
 
-    async def _check_body(self, path: str, headers: Headers, receive: Receive) -> Receive:
+    async def _check_body(self, path: str, headers: dict[str, str], receive: Receive) -> Receive:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         # Also keeps out what a form of another site's page can send.
-        if kind not in (_LINES if path == STREAM else _JSON):
-            wanted = "application/x-ndjson" if path == STREAM else "application/json"
-            raise Problem(415, f"send the body as {wanted}.")
+        wanted = _KINDS.get(path, _JSON)
+        if kind not in wanted:
+            raise Problem(415, f"send the body as {wanted[0]}.")
+        coding = headers.get("content-encoding", "identity").strip().lower()
+        if coding not in ("identity", "gzip"):
+            raise Problem(415, "send the body as it is, or with the coding gzip.")
+        body = unpacked(receive) if coding == "gzip" else receive
         if path == STREAM:
-            return receive
+            return body
         most = self._settings.body_bytes
         told = headers.get("content-length", "0")
         if not told.isdigit() or int(told) > most:
             raise _too_long(most)
-        if "content-length" in headers:
+        if "content-length" in headers and coding == "identity":
             return receive
-        return await asyncio.wait_for(_whole(receive, most), self._settings.timeout)
+        return await asyncio.wait_for(_whole(body, most), self._settings.timeout)
+
+
+class _Answer:
+    """What sends an answer on: with the headers of all answers, packed if that is worth it."""
+
+    def __init__(self, send: Send, request: str, packs: bool) -> None:
+        self._send, self._request, self._packs = send, request, packs
+        self._packer: Packer | None = None
+        self.status = 0
+        self.code = ""  # of the problem, if it is one
+
+    async def __call__(self, message: Message) -> None:
+        """Send a part of the answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            told = dict(message["headers"])
+            self.code = told.pop(_CODE, b"").decode()
+            kind = told.get(b"content-type", b"").partition(b";")[0]
+            if kind in _PACKED:
+                told[b"vary"] = b"Accept-Encoding"
+                if self._packs and int(told.get(b"content-length", _WORTH_IT)) >= _WORTH_IT:
+                    self._packer = Packer()
+                    told[b"content-encoding"] = b"gzip"
+                    told.pop(b"content-length", None)
+            headers = [*told.items(), (b"x-request-id", self._request.encode()), *_ALWAYS]
+            message = {**message, "headers": headers}
+        elif self._packer is not None:
+            more = message.get("more_body", False)
+            message = {**message, "body": self._packer(message.get("body", b""), more)}
+        await self._send(message)
+
+
+def _takes_gzip(headers: dict[str, str]) -> bool:
+    return _GZIP.search(headers.get("accept-encoding", "")) is not None
+
+
+def _request_id(headers: dict[str, str]) -> str:
+    """Return the id that a caller gave, if no word can be in it, or a new one."""
+    given = headers.get("x-request-id", "")
+    return given if _ID.fullmatch(given) else secrets.token_hex(16)
 
 
 async def _whole(receive: Receive, most: int) -> Receive:
@@ -255,7 +330,8 @@ async def _drain(receive: Receive) -> None:
 
 
 def _too_slow() -> Problem:
-    return Problem(503, "the request took too long and was cancelled; send less at once, or try again later.")
+    sentence = "the request took too long and was cancelled; send less at once, or try again later."
+    return Problem(503, sentence, "too-slow")
 
 
 def _too_long(most: int) -> Problem:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
+import re
 import traceback
 from collections.abc import Mapping
+from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any
 
@@ -17,15 +20,22 @@ from wordveil.errors import BudgetError, ExtraError, FileError, UnprovenError, W
 from wordveil.service.schemas import FIELDS, ProblemDetails
 
 __all__ = [
+    "CODE",
+    "CODES",
     "PROBLEMS",
+    "REQUEST_ID",
+    "TYPE",
     "Problem",
     "add_handlers",
+    "allowed_methods",
     "busy",
     "fault",
+    "header",
     "log_fault",
     "problem_body",
     "problem_of",
     "problem_response",
+    "stopping",
     "what_is_wrong",
 ]
 
@@ -33,7 +43,13 @@ _LOG = logging.getLogger("wordveil.service")
 
 MEDIA_TYPE = "application/problem+json"
 
-_RETRY_AFTER = "1"
+#: What the type of a problem begins with; its code follows.
+TYPE = "urn:wordveil:problem:"
+#: The id of the request that is being answered, and what it begins with in a problem.
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+INSTANCE = "urn:wordveil:request:"
+#: A header that goes no farther than the guard.
+CODE = "wordveil-code"
 
 #: The status that answers each kind of error; the first that fits counts. A 500 hides the sentence, which may name a
 #: file of the service.
@@ -46,17 +62,57 @@ _STATUSES: dict[type[WordveilError], int] = {
 }
 
 
-class Problem(Exception):  # noqa: N818 - the name that the standard gives it
-    """Something that the caller is told."""
+#: What a problem may be called, with its status and meaning; the first code of a status is its usual one.
+CODES: dict[str, tuple[int, str]] = {
+    "invalid-json": (400, "The body is not valid JSON."),
+    "malformed-request": (400, "What arrived is not HTTP; the connection is closed."),
+    "invalid-encoding": (400, "The body is not what its Content-Encoding says."),
+    "key-required": (401, "A key is required, or the key is unknown."),
+    "over-budget": (403, "A budget does not suffice: `needs`, `has` and, where one is known, `epsilon_that_fits`."),
+    "no-price": (403, "The key has a budget, and what was asked for has no price."),
+    "unproven": (403, "The mechanism does not protect every word."),
+    "not-found": (404, "There is nothing at this address."),
+    "method-not-allowed": (405, "The address does not support the method; see Allow."),
+    "request-timeout": (408, "The request did not arrive in time; the connection is closed."),
+    "does-not-fit": (409, "The mechanism does not fit the space or its options."),
+    "too-long": (413, "The body, a text or the batch is too long."),
+    "unsupported-media-type": (415, "The body must be of another type, or coded otherwise; see Accept-Encoding."),
+    "host-not-allowed": (421, "The service does not answer to this host name."),
+    "invalid-value": (422, "A value in the request is not allowed."),
+    "user-required": (422, "The key has a budget for each end user, and none was named."),
+    "rate-limited": (429, "The key has made too many requests; see Retry-After."),
+    "header-too-large": (431, "The header is too long; the connection is closed."),
+    "internal-error": (500, "Internal error; no original text was released."),
+    "busy": (503, "The service is busy; see Retry-After."),
+    "too-slow": (503, "The request took too long and was cancelled."),
+    "not-ready": (503, "The service is starting, or about to stop."),
+    "stopping": (503, "The service is being stopped; send the rest again."),
+    "too-many-connections": (503, "There are too many connections; this one is closed."),
+}
+_USUAL = {status: code for code, (status, _) in reversed(CODES.items())}
 
-    def __init__(self, status: int, sentence: str) -> None:
+
+class Problem(Exception):  # noqa: N818 - the name that the standard gives it
+    """Something that the caller is told: a status, one sentence, and a code that programs can rely on."""
+
+    def __init__(self, status: int, sentence: str, code: str = "", *, after: float = 0.0, **told: Any) -> None:
         super().__init__(sentence)
         self.status, self.sentence = status, sentence
+        self.code = code or _USUAL.get(status, "invalid-value")
+        #: Seconds after which it is worth asking again, where that is known.
+        self.after = after
+        #: What stands in the document besides, in plain values.
+        self.told = told
 
 
 def busy() -> Problem:
     """Say that there is too much to do."""
-    return Problem(503, "the service is busy; try again in a second.")
+    return Problem(503, "the service is busy; try again in a second.", "busy")
+
+
+def stopping() -> Problem:
+    """Say that the service ends."""
+    return Problem(503, "the service is being stopped; send what was not answered again.", "stopping")
 
 
 def fault() -> Problem:
@@ -70,7 +126,8 @@ def problem_of(error: WordveilError, status: int | None = None) -> Problem:
     if found == HTTPStatus.INTERNAL_SERVER_ERROR:
         log_fault(error)
         return fault()
-    return Problem(status if status and found == HTTPStatus.UNPROCESSABLE_ENTITY else found, str(error))
+    code = "unproven" if isinstance(error, UnprovenError) else ""
+    return Problem(status if status and found == HTTPStatus.UNPROCESSABLE_ENTITY else found, str(error), code)
 
 
 def log_fault(error: Exception) -> None:
@@ -82,21 +139,27 @@ def log_fault(error: Exception) -> None:
 def problem_body(problem: Problem) -> dict[str, Any]:
     """Return a problem as plain values."""
     return {
-        "type": "about:blank",
+        "type": f"{TYPE}{problem.code}",
         "title": HTTPStatus(problem.status).phrase,
         "status": problem.status,
         "detail": problem.sentence,
+        "code": problem.code,
+        **({"instance": f"{INSTANCE}{request}"} if (request := REQUEST_ID.get()) else {}),
+        **problem.told,
     }
 
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Make the answer that tells a problem."""
     headers = dict(headers or {})
-    if problem.status == HTTPStatus.SERVICE_UNAVAILABLE:
-        headers["Retry-After"] = _RETRY_AFTER
+    if problem.status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
+        headers["Retry-After"] = str(max(1, math.ceil(problem.after)))
     if problem.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    return Response(orjson.dumps(problem_body(problem)), problem.status, headers, MEDIA_TYPE)
+    if problem.status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
+        headers["Accept-Encoding"] = "gzip"
+    # The guard counts refusals by their code, and takes it out again.
+    return Response(orjson.dumps(problem_body(problem)), problem.status, {**headers, CODE: problem.code}, MEDIA_TYPE)
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -119,13 +182,27 @@ def add_handlers(app: FastAPI) -> None:
         return problem_response(fault())
 
     @app.exception_handler(HTTPException)
-    async def _other(_: Request, error: HTTPException) -> Response:
+    async def _other(request: Request, error: HTTPException) -> Response:
         sentence = {
             400: "the body is not valid JSON.",
             404: "there is nothing at this address.",
             405: "this address does not support that method.",
         }.get(error.status_code, "the request was refused.")
-        return problem_response(Problem(error.status_code, sentence), error.headers)
+        headers = None
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            methods = allowed_methods(request.app, request.url.path) or ["GET", "HEAD", "OPTIONS"]  # or a file's
+            headers = {"Allow": ", ".join(methods)}
+        return problem_response(Problem(error.status_code, sentence), headers)
+
+
+def allowed_methods(app: FastAPI, path: str) -> list[str]:
+    """Return the methods that an address of the API supports, by its description; none if there is nothing at it."""
+    found: set[str] = {"GET"} if path in (app.openapi_url, "/docs", "/docs.css") else set()
+    for template, operations in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path):
+            found |= {method.upper() for method in operations}
+    found |= {"HEAD"} if "GET" in found else set()
+    return sorted({*found, "OPTIONS"}) if found else []
 
 
 _WRONG = {
@@ -162,25 +239,28 @@ def _first(error: Mapping[str, Any]) -> str:
     return f"{'.'.join(where) or 'a value in the request'} {what_is_wrong(error)}; see /openapi.json."
 
 
-_MEANINGS = {
-    400: "The body is not valid JSON.",
-    401: "A key is required, or the key is unknown.",
-    403: "The key's budget is exhausted, the request has no price to charge to it, or the mechanism is unproven.",
-    404: "Not found.",
-    409: "The mechanism does not fit the space or its options.",
-    413: "The body, a text or the batch is too long.",
-    415: "The body must be JSON.",
-    421: "The service does not answer to this host name.",
-    422: "A value in the request is not allowed.",
-    500: "Internal error; no original text was released.",
-    503: "The service is busy, or the request took too long; retry after the seconds in Retry-After.",
-}
-
-
 def PROBLEMS(*statuses: int) -> dict[int | str, dict[str, Any]]:  # noqa: N802 - reads as a table in the routes
     """Describe the problems of a route for its OpenAPI page; those that any request may meet are added."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemDetails.__name__}"}}}
     return {
-        status: {"description": _MEANINGS[status], "content": content}
-        for status in sorted({*statuses, 401, 415, 421, 500, 503})
+        status: {
+            "description": " ".join(f"{code}: {told}" for code, (found, told) in CODES.items() if found == status),
+            "content": content,
+            "headers": {name: header(told) for name, told in _HEADERS.get(status, {}).items()},
+        }
+        for status in sorted({*statuses, 400, 401, 405, 408, 415, 421, 429, 431, 500, 503})
     }
+
+
+_HEADERS = {
+    401: {"WWW-Authenticate": "Bearer."},
+    405: {"Allow": "The methods that the address supports."},
+    415: {"Accept-Encoding": "How a body may be coded."},
+    429: {"Retry-After": "Seconds to wait."},
+    503: {"Retry-After": "Seconds to wait."},
+}
+
+
+def header(told: str) -> dict[str, Any]:
+    """Describe a header of an answer."""
+    return {"description": told, "schema": {"type": "string"}}

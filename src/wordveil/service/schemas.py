@@ -12,15 +12,18 @@ from pydantic_core.core_schema import CoreSchema, no_info_after_validator_functi
 from wordveil._mechanisms import DEFAULT, MECHANISMS
 from wordveil.calibration import TARGETS
 from wordveil.errors import InputError, OptionError
-from wordveil.text import SCOPES, SELECTIONS
+from wordveil.text import SCOPES, SELECTIONS, languages
+from wordveil.text.nonwords import IDENTIFIERS, MARKUP, NUMBERS
 from wordveil.text.replacing import CASES, POLICIES
 
 __all__ = [
     "FIELDS",
+    "BudgetDetails",
     "CalibrationRequest",
     "GuaranteeDetails",
     "Job",
     "MechanismFacts",
+    "PriceDetails",
     "PrivatizeRequest",
     "PrivatizeResponse",
     "ProblemDetails",
@@ -29,6 +32,7 @@ __all__ = [
     "Way",
     "WordFacts",
     "WordRequest",
+    "can_be_written",
 ]
 
 
@@ -59,7 +63,17 @@ def _not_rare(name: object) -> object:
     return name
 
 
-def _can_be_written(text: str) -> bool:
+def _not_moved(name: object) -> object:
+    if name == "metric":
+        raise OptionError(
+            "moved values have an ε of their own, which no key is charged for, so this service moves none; use "
+            "`wordveil privatize`, or choose placeholder, digits or drop."
+        )
+    return name
+
+
+def can_be_written(text: str) -> bool:
+    """Whether a text has no halves of surrogate pairs, which no answer could hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -72,6 +86,10 @@ SelectionName = Annotated[str, _OneOf(SELECTIONS), BeforeValidator(_not_rare)]
 PolicyName = Annotated[str, _OneOf(POLICIES)]
 CaseName = Annotated[str, _OneOf(CASES)]
 ScopeName = Annotated[str, _OneOf(SCOPES)]
+IdentifiersName = Annotated[str, _OneOf(IDENTIFIERS)]
+NumbersName = Annotated[str, _OneOf([name for name in NUMBERS if name != "metric"]), BeforeValidator(_not_moved)]
+MarkupName = Annotated[str, _OneOf(MARKUP)]
+LanguageName = Annotated[str, _OneOf(languages())]
 StreamScope = Annotated[str, _OneOf((*SCOPES, "none"))]
 TargetName = Annotated[str, _OneOf(TARGETS)]
 
@@ -84,6 +102,23 @@ Option = Annotated[int, Field(ge=-(10**6), le=10**6)] | Annotated[float, Field(a
 SpaceName = Annotated[str, Field(max_length=100, description="One of /v1/spaces; by default the first.")]
 SpaceKind = Literal["vectors", "hyperbolic"]
 Words = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=10_000)]
+Conversation = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        description="Names a conversation of this key and user: a text that is sent again in it, in the same way, "
+        "comes out as it did and costs nothing.",
+    ),
+]
+EndUser = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        description="Whose text it is, for budgets of end users; any name that stays the same.",
+    ),
+]
 Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
 
 
@@ -119,6 +154,26 @@ class Way(MechanismChoice):
         "request (file); null draws each time. Which words are equal is then released. The draws are kept for this "
         "request only.",
     )
+    identifiers: IdentifiersName = Field(
+        default="placeholder",
+        description="What to do with e-mail addresses, phones, cards and the like, wherever they stand; selected "
+        "releases those as they are that are not selected.",
+    )
+    numbered: bool = Field(
+        default=False, description="Number the placeholders of identifiers, the same for the same one, within once."
+    )
+    numbers: NumbersName = Field(
+        default="placeholder", description="What to do with numbers, amounts, dates and times."
+    )
+    markup: MarkupName = Field(default="keep", description="What to do with HTML tags, entities and mail headers.")
+    language: LanguageName = Field(
+        default="en", description="Of the texts, whose function words the selection content leaves alone."
+    )
+
+    @property
+    def beyond_words(self) -> dict[str, Any]:
+        """What becomes of what is not a word, and in which language the words are."""
+        return {name: getattr(self, name) for name in ("identifiers", "numbered", "numbers", "markup", "language")}
 
 
 class PrivatizeRequest(Way):
@@ -142,6 +197,8 @@ class PrivatizeRequest(Way):
     people: list[Annotated[str, Field(max_length=1000)] | None] | None = Field(
         default=None, description="For once person: whose each text is; null for somebody's own."
     )
+    conversation: Conversation | None = None
+    user: EndUser | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -150,7 +207,7 @@ class PrivatizeRequest(Way):
 
     @model_validator(mode="after")
     def _make_sense(self) -> PrivatizeRequest:
-        if not all(map(_can_be_written, self.texts)):
+        if not all(map(can_be_written, self.texts)):
             raise InputError("a text contains half of a surrogate pair, which is not a character; remove it.")
         if (self.select == "words") != (self.words is not None):
             raise OptionError("the selection words and the list words go together: give both or neither.")
@@ -216,7 +273,39 @@ class PrivatizeResponse(BaseModel):
     results: list[ReleaseDetails]
     counts: CountDetails
     guarantee: GuaranteeDetails
-    budget_left: float | None = Field(description="What is left of the key's budget, if it has one.")
+    budget_left: float | None = Field(
+        description="What is left of the budgets that paid, the least of them; null if there is none."
+    )
+    reused: int = Field(description="How many texts came out as they had in this conversation before.")
+
+
+class PriceDetails(BaseModel):
+    """What veiling would cost; nothing was drawn."""
+
+    draws: int = Field(description="Draws that would be made: kept ones are not counted.")
+    price_of_a_draw: float | None = Field(description="The most that a draw can lose; null if it has no bound.")
+    price: float | None
+    budget_left: float | None = Field(description="What is left of the budgets that would pay, the least of them.")
+    fits: bool
+
+
+class AccountDetails(BaseModel):
+    """Where a budget stands."""
+
+    of: Literal["key", "user"]
+    budget: float
+    period: str | None = Field(description="After which it is whole again, in UTC; null for never.")
+    since: int | None = Field(description="When the period began, in seconds since 1970.")
+    spent: float = Field(description="In this period.")
+    left: float = Field(description="Below 0 if the budget was made smaller.")
+    ever: float = Field(description="Spent over all periods and resets: what bounds the loss of all that was released.")
+
+
+class BudgetDetails(BaseModel):
+    """The budgets of a key, and of an end user if one is named."""
+
+    key: str | None
+    budgets: list[AccountDetails]
 
 
 class MechanismFacts(BaseModel):
@@ -393,6 +482,11 @@ class ProblemDetails(BaseModel):
     title: str
     status: int
     detail: str
+    code: str = Field(description="What programs can rely on.")
+    instance: str | None = Field(default=None, description="The request's id, as in X-Request-ID.")
+    needs: float | None = Field(default=None, description="For over-budget: what it would cost.")
+    has: float | None = Field(default=None, description="For over-budget: what is left.")
+    epsilon_that_fits: float | None = None
 
 
 _REQUESTS: tuple[type[BaseModel], ...] = (PrivatizeRequest, WordRequest, CalibrationRequest, TargetRequest)

@@ -21,26 +21,32 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from wordveil._mechanisms import MECHANISMS, mechanism
+from wordveil._mechanisms import DEFAULT, MECHANISMS, mechanism
 from wordveil.errors import FileError, OptionError, WordveilError
 from wordveil.service.problems import what_is_wrong
 from wordveil.spaces import BUNDLED, EuclideanSpace, PoincareSpace, Space, Vocabulary
+from wordveil.text.conversation import CHOICES, Policy
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["PREFIX", "Key", "Settings", "Traits", "shortfall_on", "traits_of"]
+__all__ = ["PERIODS", "PREFIX", "SLOW", "Key", "Settings", "Traits", "shortfall_on", "traits_of"]
 
 #: What the names of environment variables begin with: WORDVEIL_SERVE_PORT sets `port`.
 PREFIX = "WORDVEIL_SERVE_"
 
-# Elastic noise is sized anew for every ε, which takes minutes on a large space: too long for somebody who waits.
-_SLOW = "elastic"
+#: Elastic noise is sized anew for every ε, which takes minutes on a large space: too long for somebody who waits.
+SLOW = "elastic"
 _TRIED = 1000.0  # an ε that every mechanism takes
 
+#: After how long a budget may be whole again, in calendar units of UTC.
+PERIODS = ("hour", "day", "week", "month")
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_WARM = re.compile(r"([a-z0-9-]+):([0-9]+(?:\.[0-9]+)?)(?:@(.+))?")
+_ORIGIN = re.compile(r"\*|https?://[^/\s*]+")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -77,14 +83,34 @@ class Key:
     name: str  # lower-case letters, digits and hyphens; it names the ledger's file and stands in logs
     hash: str = field(repr=False)  # the SHA-256 of the key, in hexadecimal digits
     budget: float | None = None  # how much all draws with it may lose in total: each counts with the most it can lose
+    period: str = ""  # after which the budget is whole again: one of PERIODS; empty for never
+    user_budget: float | None = None  # the same for each end user that its requests name
+    user_period: str = ""
+    rate: float | None = None  # how many requests a second it may make, on average
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise OptionError("the name of a key must consist of up to 40 lower-case letters, digits and hyphens.")
         if not _HASH.fullmatch(self.hash):
             raise OptionError(f"the hash of the key {self.name} must be 64 hexadecimal digits.")
-        if self.budget is not None and not (math.isfinite(self.budget) and self.budget > 0):
-            raise OptionError(f"the budget of the key {self.name} must be a finite number above 0, or left out.")
+        for what in ("budget", "user_budget", "rate"):
+            amount = getattr(self, what)
+            if amount is not None and not (_is_number(amount) and math.isfinite(amount) and amount > 0):
+                raise OptionError(f"the {what} of the key {self.name} must be a finite number above 0, or left out.")
+        for what, of in (("period", self.budget), ("user_period", self.user_budget)):
+            if getattr(self, what) not in ("", *PERIODS):
+                raise OptionError(f"the {what} of the key {self.name} must be one of {', '.join(PERIODS)}.")
+            if getattr(self, what) and of is None:
+                raise OptionError(f"the key {self.name} has a {what} but no budget that would be renewed.")
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether draws are charged to a budget."""
+        return self.budget is not None or self.user_budget is not None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _keys_of(told: Any) -> Any:
@@ -92,7 +118,10 @@ def _keys_of(told: Any) -> Any:
     try:
         return tuple(Key(**one) if isinstance(one, dict) else one for one in told)
     except TypeError:
-        raise OptionError("a key needs a name and a hash, may have a budget, and takes nothing else.") from None
+        raise OptionError(
+            "a key needs a name and a hash, may have budget, period, user_budget, user_period and rate, and takes "
+            "nothing else."
+        ) from None
 
 
 _Count = Annotated[int, Field(ge=1)]
@@ -121,7 +150,7 @@ class Settings(BaseModel):
     """Other names by which it may be called (the ``Host`` header), against DNS rebinding; ``*`` allows all."""
     spaces: _Names = BUNDLED
     """The spaces that may be asked for, the default first: bundled names, or paths of embedding files."""
-    mechanisms: _Names = Field(default_factory=lambda: tuple(name for name in MECHANISMS if name != _SLOW))
+    mechanisms: _Names = Field(default_factory=lambda: tuple(name for name in MECHANISMS if name != SLOW))
     """The mechanisms that may be asked for; by default all but elastic, which takes minutes to set up."""
     unproven: bool = False
     """Whether mechanisms may be used that guarantee nothing, or leave some words without noise."""
@@ -137,6 +166,16 @@ class Settings(BaseModel):
     """How many texts a batch may have."""
     timeout: _Amount = 30.0
     """Seconds after which a request is given up, and a stream ended that sends no whole line or takes no answer."""
+    header_bytes: Annotated[int, Field(ge=1024)] = 1 << 14
+    """The longest header of a request, its address included."""
+    header_seconds: _Amount = 10.0
+    """Seconds in which a header must arrive; a connection that asks for nothing is closed."""
+    idle_seconds: _Amount = 30.0
+    """Seconds after an answer until an idle connection is closed."""
+    connections: _Count = 4096
+    """How many connections a process has at once, as far as the system allows; more are refused (503)."""
+    connections_per_address: _Count = 2048
+    """How many of them one address may have; behind a proxy all have the proxy's."""
     requests: _Count = 256
     """How many requests a process works on at once; more are refused (503). Streams take up to half of them."""
     options: bool = False
@@ -147,14 +186,38 @@ class Settings(BaseModel):
     """Seconds after which a calibration is given up."""
     veils: _Count = 32
     """How many combinations of mechanism and ε a process keeps ready."""
+    warm: _Names = ()
+    """What is made before the service is ready, such as ``laplace:12`` or ``graph:4@glove-50k``: mechanism, ε and
+    space. By default the default mechanism at 4."""
+    drain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    """Seconds for which a service that is stopped (SIGTERM) still takes requests while ``/readyz`` says 503."""
+    compress: bool = True
+    """Whether longer answers are compressed for callers who accept gzip."""
+    origins: _Names = ()
+    """The sites whose pages may call from a browser (CORS), such as ``https://example.org``; ``*`` for all, with keys
+    only."""
     shutdown: _Amount = 10.0
     """Seconds that requests in progress have to finish when the service is stopped."""
     access_log: bool = False
     """Whether every request is logged: method, route, status and time, never what was sent."""
     keys: Annotated[tuple[Key, ...], BeforeValidator(_keys_of)] = ()
     """Who may call; everybody if there are none."""
-    ledgers: str = ""
-    """The folder where budgets are kept, for keys that have one."""
+    ledgers: Annotated[str, Field(repr=False)] = ""
+    """Where budgets are kept, for keys that have one: a folder, or a PostgreSQL database (``postgresql://…``)."""
+    sticky_seconds: _Amount = 86_400.0
+    """For how long a message's draw is kept for its conversation, from its last use on."""
+    sticky_bytes: Annotated[int, Field(ge=1 << 16)] = 256 << 20
+    """How much disk such draws take at most; the longest unused go first."""
+    chat_mechanism: str = DEFAULT
+    """The mechanism of conversations with a language model, whatever a client asks for."""
+    chat_epsilon: _Amount = 4.0
+    """Their ε; a client may ask for less, and gets no more."""
+    chat_system: str = CHOICES["system"][0]
+    """What becomes of system messages: leave, veil or refuse."""
+    chat_assistant: str = CHOICES["assistant"][0]
+    """What becomes of earlier replies of the model: veil or leave."""
+    chat_results: str = CHOICES["results"][0]
+    """What becomes of the answers of tools: veil, leave or refuse."""
     metrics_hash: Annotated[str, Field(repr=False)] = ""
     """The SHA-256 of the operator's key for ``/metrics``; with keys and without this, nobody may read the metrics."""
 
@@ -179,28 +242,53 @@ class Settings(BaseModel):
                 f"the setting mechanisms names {', '.join(unproven)}, which may leave words unprotected: remove it, or "
                 "turn on the setting unproven."
             )
+        if not all(_ORIGIN.fullmatch(origin) for origin in self.origins):
+            raise OptionError("the setting origins must name sites as https://host or https://host:port, without path.")
+        for told in self.warm:
+            self.to_warm(told)
         if not self.spaces:
             raise OptionError("the setting spaces must name at least one space.")
         if len({Path(space).name for space in self.spaces}) < len(self.spaces):
             raise OptionError("the setting spaces has two files of the same name; rename one.")
+        if "chat_mechanism" in self.model_fields_set and self.chat_mechanism not in self.allowed:
+            raise OptionError(f"the setting chat_mechanism must be one of {', '.join(self.allowed)}.")
+        for part in ("system", "assistant", "results"):
+            if getattr(self, f"chat_{part}") not in CHOICES[part]:
+                raise OptionError(f"the setting chat_{part} must be one of {', '.join(CHOICES[part])}.")
         return self
 
     @model_validator(mode="after")
     def _keep_others_out(self) -> Settings:
         if len({key.name for key in self.keys}) < len(self.keys):
             raise OptionError("two keys have the same name.")
-        if any(key.budget is not None for key in self.keys) and not self.ledgers:
-            raise OptionError("a key has a budget: name the folder to keep its account in, with the setting ledgers.")
+        if any(key.is_charged for key in self.keys) and not self.ledgers:
+            raise OptionError(
+                "a key has a budget: name the folder or database that keeps its account, with the setting ledgers."
+            )
         if self.metrics_hash and not _HASH.fullmatch(self.metrics_hash):
             raise OptionError("the setting metrics_hash must be 64 hexadecimal digits.")
         if self.metrics_hash in {key.hash for key in self.keys}:
             raise OptionError("the setting metrics_hash belongs to a caller's key; make a key for the operator.")
+        if "*" in self.origins and not self.keys:
+            raise OptionError("the setting origins lets every site in: configure a key first, or name the sites.")
         if not self.is_local and not self.keys:
             raise OptionError(
                 f"{self.host} can be reached from other machines: configure a key first (`wordveil serve` makes "
                 "one), or listen on 127.0.0.1."
             )
         return self
+
+    def to_warm(self, told: str) -> tuple[str, float, str | None]:
+        """Return the mechanism, ε and space of an entry of `warm`."""
+        found = _WARM.fullmatch(told)
+        if found is None or found[1] not in self.mechanisms:
+            raise OptionError("the setting warm takes entries such as laplace:12 or graph:4@glove-50k.")
+        epsilon, space = float(found[2]), found[3]
+        if not self.smallest_epsilon <= epsilon <= self.largest_epsilon:
+            raise OptionError("the setting warm has an epsilon that the service does not allow.")
+        if space is not None and space not in {Path(path).name for path in self.spaces}:
+            raise OptionError("the setting warm has a space that the service does not have.")
+        return found[1], epsilon, space
 
     @property
     def is_local(self) -> bool:
@@ -211,6 +299,11 @@ class Settings(BaseModel):
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def chat_policy(self) -> Policy:
+        """What is veiled of a conversation."""
+        return Policy(self.chat_system, self.chat_assistant, self.chat_results)
 
     @property
     def allowed(self) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import secrets
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -13,20 +15,25 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import orjson
 from fastapi import Request, Response
 
-from wordveil._mechanisms import MECHANISMS, Mechanism, blocked_words, mechanism, option_names
+from wordveil._mechanisms import MECHANISMS, Mechanism, block, blocked_words, mechanism, option_names
 from wordveil.errors import UnprovenError, WordveilError
-from wordveil.service.guard import BATCH
+from wordveil.service.budgets import Budgets
 from wordveil.service.jobs import Jobs
 from wordveil.service.keys import Keys
-from wordveil.service.problems import Problem, fault, log_fault, problem_of
+from wordveil.service.metrics import BATCH
+from wordveil.service.problems import Problem, busy, fault, log_fault, problem_of
+from wordveil.service.rates import Rates
 from wordveil.service.schemas import MechanismChoice, Way
-from wordveil.service.settings import Key, Settings, traits_of
+from wordveil.service.settings import SLOW, Key, Settings, traits_of
+from wordveil.service.sticky import Sticky
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
-from wordveil.text import Document, Release, Veil
+from wordveil.text import Document, Once, Release, Veil
 
 __all__ = ["Batcher", "State", "caller", "check_query", "json_response", "state_of"]
 
 Thing = TypeVar("Thing")
+
+_LOG = logging.getLogger("wordveil.service")
 
 _THREADS = 2
 _TEXTS = 256  # drawn for together: more save little, and make the first wait for the last
@@ -165,10 +172,15 @@ class _Kept(Generic[Thing]):
 class State:
     """Everything that lives as long as the application, and makes what requests ask for within its settings."""
 
-    def __init__(self, settings: Settings, keys: Keys, folder: Path) -> None:
-        self.settings, self.keys = settings, keys
+    def __init__(self, settings: Settings, keys: Keys, folder: Path, secret: bytes | None = None) -> None:
+        self.settings, self.keys, self.budgets = settings, keys, Budgets(settings)
+        # All processes of a service have the same secret and folder, so that they keep the same draws.
+        self.sticky = Sticky(folder, secret or secrets.token_bytes(32), settings.sticky_seconds, settings.sticky_bytes)
         self.jobs = Jobs(folder, settings.jobs, settings.job_timeout)
         self.is_ready = False
+        #: Done when the service is being stopped.
+        self.stopping: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.rates = Rates(folder, settings.keys)
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="wordveil-draw")
         self._paths = {Path(space).name: space for space in settings.spaces}
         self._spaces: _Kept[EuclideanSpace | PoincareSpace] = _Kept(len(self._paths))
@@ -242,16 +254,19 @@ class State:
 
         One with a list of words is made anew: the list may be private, and is not kept.
         """
-        key = (*_key_of(way), way.select, way.oov, way.case, way.once)
+        key = (*_key_of(way), way.select, way.oov, way.case, way.once, *way.beyond_words.values())
         found = None if words is not None else self._batchers.ready(key)
         if found is not None:
             return found
         made = await self.mechanism(way)  # what takes time, the same for all that is made of it
 
         def make() -> Batcher:
+            once = None if way.once is None else Once(way.once)
+            if once is not None:  # of this way alone: draws of two ways from one secret would not be independent
+                once.go_on_with(self.sticky.digest("once", way.model_dump(include=set(Way.model_fields))))
             veil = Veil(
-                made, select=way.select, words=words, oov=way.oov, case=way.case, block=blocked_words(), once=way.once,
-                unproven=self.settings.unproven,
+                made, select=way.select, words=words, oov=way.oov, case=way.case, block=blocked_words(), once=once,
+                unproven=self.settings.unproven, **way.beyond_words,
             )  # fmt: skip
             return Batcher(veil, self._executor)
 
@@ -259,20 +274,48 @@ class State:
             return await asyncio.to_thread(make)
         return await self._batchers.get(key, make)
 
+    def pricer(self, way: Way) -> Callable[[float], float]:
+        """Return what says the price of a draw at another ε; it raises a `Problem` where that is not allowed."""
+
+        def price_at(epsilon: float) -> float:
+            self.check_epsilon(epsilon)
+            space = self._spaces.ready(self.path(way.space))
+            if space is None or way.mechanism == SLOW:
+                raise busy()
+            made = self._make(way.model_copy(update={"epsilon": epsilon}), space)
+            return block(made, blocked_words()).largest_loss
+
+        return price_at
+
     async def warm(self) -> None:
-        """Make what the first request will most likely need."""
+        """Make what the settings name, or what the first request will most likely need."""
         allowed = self.settings
-        way = Way(epsilon=min(max(_FIRST_EPSILON, allowed.smallest_epsilon), allowed.largest_epsilon))
-        if way.mechanism in allowed.mechanisms:
-            batcher = await self.batcher(way)
+        first = min(max(_FIRST_EPSILON, allowed.smallest_epsilon), allowed.largest_epsilon)
+        asked = [allowed.to_warm(told) for told in allowed.warm]
+        if not asked and Way.model_fields["mechanism"].default in allowed.mechanisms:
+            asked = [(Way.model_fields["mechanism"].default, first, None)]
+        for name, epsilon, space in asked:
+            try:
+                batcher = await self.batcher(Way(mechanism=name, epsilon=epsilon, space=space))
+            except (Problem, WordveilError) as error:  # requests for it will be told the same
+                _LOG.warning("%s:%g was not made before the start: %s", name, epsilon, error)
+                continue
             await asyncio.to_thread(batcher.veil, "Some first words, zqxj and 12.")
         self.is_ready = True
+
+    def stop(self) -> None:
+        """End streams: what they have not read yet is to be sent again."""
+        if not self.stopping.done():
+            self.stopping.set_result(None)
 
     async def close(self) -> None:
         """End what is running."""
         self.is_ready = False
         await self.jobs.close()
         self._executor.shutdown(wait=True, cancel_futures=True)
+        self.rates.close()
+        self.budgets.close()
+        self.sticky.close()
 
 
 def _opened(path: str) -> EuclideanSpace | PoincareSpace:

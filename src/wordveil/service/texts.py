@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 import time
-from collections.abc import AsyncIterator
-from contextlib import suppress
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 from fastapi import APIRouter, Query, Request, Response
@@ -17,13 +15,22 @@ from starlette.types import Message, Receive, Scope, Send
 
 from wordveil._mechanisms import DEFAULT
 from wordveil.errors import WordveilError
-from wordveil.service.guard import CHARGED, STREAM, WORDS
-from wordveil.service.problems import PROBLEMS, Problem, fault, problem_body, problem_of
+from wordveil.service.budgets import Bill
+from wordveil.service.connections import ABORT
+from wordveil.service.guard import STREAM
+from wordveil.service.metrics import count_words
+from wordveil.service.problems import PROBLEMS, Problem, fault, header, problem_body, problem_of, stopping
 from wordveil.service.schemas import (
     CaseName,
+    EndUser,
     Epsilon,
+    IdentifiersName,
+    LanguageName,
+    MarkupName,
     MechanismName,
+    NumbersName,
     PolicyName,
+    PriceDetails,
     PrivatizeRequest,
     PrivatizeResponse,
     SelectionName,
@@ -31,9 +38,10 @@ from wordveil.service.schemas import (
     StreamScope,
     Way,
 )
-from wordveil.service.settings import Key, Settings
+from wordveil.service.settings import Key
 from wordveil.service.state import Batcher, State, caller, json_response, state_of
-from wordveil.text import Counts, Document, Release, tokenise
+from wordveil.service.veiling import Scopes, check_words, details, document, price_messages, veil_messages
+from wordveil.text import Counts, Document, Release
 
 __all__ = ["router"]
 
@@ -53,34 +61,34 @@ async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
     """Replace the selected words of one text or a batch; the guarantee comes with the answer.
 
     Requests that arrive together are drawn for together. A key with a budget is charged, for every draw, the most that
-    it can lose.
+    it can lose. In a conversation, a text that was veiled before comes out as it did, and costs nothing.
     """
-    state, key, left = state_of(request), caller(request), None
-    texts, spans = asked.texts, asked.spans
-    if len(texts) > state.settings.texts:
-        raise Problem(413, f"a batch may have at most {state.settings.texts:,} texts; send fewer, or a stream.")
-    _check_words(texts, state.settings)
-    batcher = await state.batcher(asked, asked.words)
-    state.keys.check(key, batcher.veil.guarantee, asked.case)
-    scopes, people = _Scopes(asked.once), asked.people or [None] * len(texts)
-    documents = [
-        _document(text, None if spans is None else spans[number], scopes.of(people[number]))
-        for number, text in enumerate(texts)
-    ]
-    releases = await batcher(documents) if documents else []
-    counts = sum((release.counts for release in releases), Counts())
-    if key is not None and key.budget is not None:
-        request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
-        left = await asyncio.to_thread(state.keys.charge, key, batcher.veil.largest_loss, counts.draws)
-    _count(counts)
+    drawn = await veil_messages(request, asked.texts, asked, **_beside(asked))
     return json_response(
         {
-            "results": [_details(release) for release in releases],
-            "counts": counts.to_dict(),
-            "guarantee": orjson.Fragment(batcher.guarantee_json),
-            "budget_left": left,
+            "results": drawn.results,
+            "counts": drawn.counts.to_dict(),
+            "guarantee": orjson.Fragment(drawn.guarantee_json),
+            "budget_left": drawn.budget_left,
+            "reused": drawn.reused,
         }
     )
+
+
+@router.post(
+    "/v1/price",
+    name="price_texts",
+    response_model=PriceDetails,
+    responses=PROBLEMS(403, 409, 413, 422),
+    summary="What veiling would cost",
+)
+async def price(asked: PrivatizeRequest, request: Request) -> Response:
+    """Say what the same request to /v1/privatize would be charged; nothing is drawn, released or charged."""
+    return json_response(await price_messages(request, asked.texts, asked, **_beside(asked)))
+
+
+def _beside(asked: PrivatizeRequest) -> dict[str, Any]:
+    return {name: getattr(asked, name) for name in ("conversation", "user", "words", "spans", "people")}
 
 
 _LINE_SCHEMA = {
@@ -93,11 +101,13 @@ _LINE_SCHEMA = {
 
 @router.post(
     STREAM,
+    name="privatize_stream",
     responses={
         **PROBLEMS(403, 409, 422),
         200: {
             "description": "Lines of JSON in the order of the input: id, text and replacements, or id and problem. "
-            "The header Wordveil-Guarantee has the guarantee as JSON.",
+            "If the service is stopped, or a budget ends, the last line is a problem.",
+            "headers": {"Wordveil-Guarantee": header("The guarantee, as JSON.")},
             "content": {_LINES: {"schema": {"type": "string"}}},
         },
     },
@@ -121,6 +131,11 @@ async def stream(
     oov: PolicyName = "replace",
     case: CaseName = "sentence",
     once: StreamScope = "record",
+    identifiers: IdentifiersName = "placeholder",
+    numbered: bool = False,
+    numbers: NumbersName = "placeholder",
+    markup: MarkupName = "keep",
+    language: LanguageName = "en",
 ) -> Response:
     """Veil one text per line, as the lines come in; read the answers while you write.
 
@@ -138,10 +153,21 @@ async def stream(
         oov=oov,
         case=case,
         once=None if once == "none" else once,
+        identifiers=identifiers,
+        numbered=numbered,
+        numbers=numbers,
+        markup=markup,
+        language=language,
     )
     batcher = await state.batcher(way)
-    state.keys.check(caller(request), batcher.veil.guarantee, case)
-    return _Stream(state, batcher, caller(request))
+    key = caller(request)
+
+    def bill(user: str | None) -> Bill | None:
+        return state.budgets.bill(key, user, batcher.veil, state.pricer(way))
+
+    if key is None or key.user_budget is None:
+        bill(None)  # what has no price is refused before anything is read
+    return _Stream(state, batcher, key, bill)
 
 
 class _Record(BaseModel):
@@ -151,22 +177,19 @@ class _Record(BaseModel):
     id: Annotated[int, Field(ge=-(2**63), lt=2**64)] | str | None = None  # as large as can be written back
     spans: list[Span] | None = None
     person: Annotated[str, Field(max_length=1000)] | None = None
+    user: EndUser | None = None
+    conversation: Any = None
 
 
-class _Scopes:
-    """Names the scopes of one request or stream, in which equal words are drawn once, unlike those of any other."""
+class _Text(NamedTuple):
+    named: dict[str, Any]
+    document: Document
+    bill: Bill | None
 
-    def __init__(self, once: str | None) -> None:
-        self._once, self._mine, self._number = once, secrets.token_hex(16), 0
 
-    def of(self, person: str | None) -> str | None:
-        """Return the scope of the next text, which is this person's or, if none is named, somebody's own."""
-        self._number += 1
-        if self._once is None or self._once == "record":  # a text is a record
-            return None
-        if self._once == "file":
-            return self._mine
-        return f"{self._mine} {self._number}" if person is None else f"{self._mine} person {person}"
+class _Refused(NamedTuple):
+    named: dict[str, Any]
+    problem: Problem
 
 
 class _Done(Exception):  # noqa: N818 - not an error: the other side has gone
@@ -178,18 +201,23 @@ class _Stream(Response):
 
     media_type = _LINES
 
-    def __init__(self, state: State, batcher: Batcher, key: Key | None) -> None:
+    def __init__(
+        self, state: State, batcher: Batcher, key: Key | None, bill: Callable[[str | None], Bill | None]
+    ) -> None:
         super().__init__()
         del self.headers["content-length"]
         self.headers["Wordveil-Guarantee"] = json.dumps(batcher.veil.guarantee.to_dict())  # escaped: a header is ASCII
-        self._settings, self._keys = state.settings, state.keys
-        self._batcher, self._key = batcher, key
+        self._settings, self._budgets, self._stopping = state.settings, state.budgets, state.stopping
+        self._batcher, self._key, self._bill = batcher, key, bill
         once = batcher.veil.once
-        self._scopes = _Scopes(None if once is None else once.scope)
+        self._scopes = Scopes(None if once is None else once.scope)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's form
-        with suppress(_Done):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
             await self._answer(receive, self._in_time(send))
+        except _Done:
+            if abort := scope.get(ABORT):
+                abort()
 
     async def _answer(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -227,10 +255,7 @@ class _Stream(Response):
         until = time.monotonic() + timeout
         rest, more = b"", True
         while more:
-            try:
-                message = await asyncio.wait_for(receive(), until - time.monotonic())
-            except (asyncio.TimeoutError, TimeoutError):
-                raise Problem(503, "no whole line arrived in time; send the rest in another stream.") from None
+            message = await self._next(receive, until - time.monotonic())
             if message["type"] == "http.disconnect":
                 raise _Done
             more = message.get("more_body", False)
@@ -245,43 +270,61 @@ class _Stream(Response):
             if lines:  # from here on, since answering them took time, too
                 until = time.monotonic() + timeout
 
+    async def _next(self, receive: Receive, seconds: float) -> Message:
+        """Return what comes next, in time and before the service is stopped."""
+        coming = asyncio.ensure_future(receive())
+        both: set[asyncio.Future[Any]] = {coming, self._stopping}
+        await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if coming.done():
+            return coming.result()
+        coming.cancel()
+        if self._stopping.done():
+            raise stopping()
+        raise Problem(503, "no whole line arrived in time; send the rest in another stream.", "too-slow")
+
     async def _veil(self, lines: list[bytes]) -> tuple[bytes, bool]:
-        """Return the answers to some lines, and whether the budget ended before they did."""
+        """Return the answers to some lines, and whether a budget ended before they did."""
         records = [self._read(line) for line in lines]
-        releases = iter(await self._releases([one for _, one in records if isinstance(one, Document)]))
-        answers: list[tuple[bytes, Counts]] = []
-        for named, one in records:
-            outcome = next(releases) if isinstance(one, Document) else one
+        releases = iter(await self._releases([one.document for one in records if isinstance(one, _Text)]))
+        answers: list[tuple[bytes, Counts, Bill | None]] = []
+        for one in records:
+            bill, outcome = (None, one.problem) if isinstance(one, _Refused) else (one.bill, next(releases))
             if isinstance(outcome, Problem):
-                answers.append((_line({**named, "problem": problem_body(outcome)}), Counts()))
+                answers.append((_line({**one.named, "problem": problem_body(outcome)}), Counts(), None))
             else:
-                answers.append((_line({**named, **_details(outcome)}), outcome.counts))
-        paid = await self._charge([counts.draws for _, counts in answers])
-        _count(sum((counts for _, counts in answers[:paid]), Counts()))
-        written = [line for line, _ in answers[:paid]]
-        if paid < len(answers):
-            spent = Problem(403, "the key's budget is too small for this line: no more was released or charged.")
-            written.append(_line({**records[paid][0], "problem": problem_body(spent)}))
-        return b"".join(written), paid < len(answers)
+                answers.append((_line({**one.named, **details(outcome)}), outcome.counts, bill))
+        paid, why = await self._charge([(bill, counts.draws) for _, counts, bill in answers])
+        count_words(sum((counts for _, counts, _ in answers[:paid]), Counts()), self._key)
+        written = [line for line, _, _ in answers[:paid]]
+        if why is not None:
+            written.append(_line({**records[paid].named, "problem": problem_body(why)}))
+        return b"".join(written), why is not None
 
-    async def _charge(self, drawn: list[int]) -> int:
-        """Charge the key for lines by their drawn words, and return how many of them may be sent."""
-        if self._key is None or self._key.budget is None:
-            return len(drawn)
-        return await asyncio.to_thread(self._keys.charge_leading, self._key, self._batcher.veil.largest_loss, drawn)
+    async def _charge(self, owed: list[tuple[Bill | None, int]]) -> tuple[int, Problem | None]:
+        """Charge for lines by their draws; return how many of them may be sent, and why no more."""
+        billed = [(number, bill, draws) for number, (bill, draws) in enumerate(owed) if bill is not None and draws]
+        if not billed:
+            return len(owed), None
+        paid, why = await asyncio.to_thread(self._budgets.charge_leading, [(bill, draws) for _, bill, draws in billed])
+        return (len(owed) if why is None else billed[paid][0]), why
 
-    def _read(self, line: bytes) -> tuple[dict[str, Any], Document | Problem]:
-        """Return the id of a line, where it has one, and its text or what is wrong with it."""
+    def _read(self, line: bytes) -> _Text | _Refused:
+        """Return the text of a line, or what is wrong with it; either with the id, where it has one."""
         try:
             record = _Record.model_validate_json(line)
         except ValidationError:
-            return {}, Problem(422, "a line must be a JSON object with a text, and perhaps an id, spans and a person.")
+            return _Refused(
+                {}, Problem(422, "a line must be a JSON object with a text, and perhaps an id, spans, person and user.")
+            )
         named = {} if record.id is None else {"id": record.id}
         try:
-            _check_words([record.text], self._settings)
+            if record.conversation is not None:
+                raise Problem(422, "a stream keeps no draws for conversations; send their messages to /v1/privatize.")
+            check_words([record.text], self._settings)
+            bill = self._bill(record.user)
         except Problem as problem:
-            return named, problem
-        return named, _document(record.text, record.spans, self._scopes.of(record.person))
+            return _Refused(named, problem)
+        return _Text(named, document(record.text, record.spans, self._scopes.of(record.person)), bill)
 
     async def _releases(self, documents: list[Document]) -> list[Release | Problem]:
         """Veil documents together, or one by one where one of them is refused."""
@@ -295,27 +338,3 @@ class _Stream(Response):
 
 def _line(values: dict[str, Any]) -> bytes:
     return orjson.dumps(values) + b"\n"
-
-
-def _document(text: str, spans: list[list[int]] | None, scope: str | None) -> Document:
-    return Document(text, None if spans is None else tuple((start, end) for start, end in spans), scope)
-
-
-def _details(release: Release) -> dict[str, Any]:
-    """Return a veiled text as plain values."""
-    return {"text": release.text, "replacements": [place._asdict() for place in release.replacements]}
-
-
-def _check_words(texts: list[str], settings: Settings) -> None:
-    """Refuse texts that have too many words in total."""
-    if sum(map(len, texts)) <= settings.words:  # so few characters cannot be more words
-        return
-    if sum(len(tokenise(text).keys) for text in texts) > settings.words:
-        raise Problem(413, f"more than the {settings.words:,} words allowed at once; send less, or a stream.")
-
-
-def _count(counts: Counts) -> None:
-    """Tell the metrics what became of words."""
-    for way, words in counts.to_dict().items():
-        if words and way not in ("words", "repeated"):
-            WORDS.labels(way).inc(words)

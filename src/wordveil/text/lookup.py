@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from wordveil.errors import SpaceError
 from wordveil.spaces import Vocabulary
-from wordveil.text.tokens import visible_key
+from wordveil.text.tokens import apart_as, tokenise, visible_key
 
 __all__ = ["BaseForms", "Lookup"]
 
@@ -75,3 +75,17 @@ class Lookup:
             ids = (self._get(base) for _, base in self._bases.of(key))
             found = next((known for known in ids if known is not None), None)
         return found
+
+    def head(self, entity: str, apart: Collection[str]) -> str:
+        """Return the word that stands for a whole name, so that one draw replaces it: the last that is known.
+
+        Without one, it is the last word of all, and what is set apart, such as an address, stands for itself.
+        """
+        pieces, keys = tokenise(entity, apart)
+        words = pieces[1::2]
+        known = [
+            word
+            for word, key in zip(words, keys, strict=True)
+            if apart_as(key) is None and self.id(word, key) is not None
+        ]
+        return (known or words or [entity])[-1]

@@ -18,8 +18,6 @@ from wordveil.errors import OptionError, SpaceError, WordveilError
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space
 from wordveil.spaces.space import Device, Ids, Points, Rows
 
-__all__ = ["check_cuda", "on_device"]
-
 _FARTHEST = 1e30
 
 

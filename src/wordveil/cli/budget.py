@@ -1,0 +1,131 @@
+"""``wordveil budget``: what keys of the service and their end users may still lose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from wordveil.cli.help import App
+from wordveil.cli.options import Json, print_facts, print_table
+from wordveil.errors import OptionError
+from wordveil.extras import needs
+
+if TYPE_CHECKING:
+    from wordveil.service import Key
+    from wordveil.service.budgets import Budgets
+
+__all__ = ["app"]
+
+app = App(
+    help="Look at the budgets of the service's keys and of their end users, and change them. Works beside a running "
+    "service: a change counts from its next request on.",
+)
+
+_Config = Annotated[Path | None, Option("--config", "-c", help="The TOML file of the service's settings.")]
+_User = Annotated[str | None, Option("--user", metavar="NAME", help="An end user of the key, as requests name them.")]
+_KeyName = Annotated[str, Argument(metavar="KEY", help="The name of the key.")]
+
+
+@app.command()
+def show(
+    key: Annotated[str | None, Argument(metavar="[KEY]", help="The name of a key; all if it is left out.")] = None,
+    user: _User = None,
+    config: _Config = None,
+    as_json: Json = False,
+) -> None:
+    """Show what is spent and left, in this period and over all.
+
+    Examples:
+
+      wordveil budget show --config service.toml
+
+      wordveil budget show app --user jane --json
+    """
+    with _opened(config) as (budgets, keys):
+        chosen = list(keys.values()) if key is None else [_key(keys, key)]
+        _print([(one, part) for one in chosen for part in budgets.balances(one, user)], as_json)
+
+
+@app.command()
+def add(
+    key: _KeyName,
+    amount: Annotated[float, Argument(help="How much more it may lose, in this period if it has one.")],
+    user: _User = None,
+    config: _Config = None,
+    as_json: Json = False,
+) -> None:
+    """Let a key, or one of its end users, spend more than the settings say.
+
+    Examples:
+
+      wordveil budget add app 500 --config service.toml
+
+      wordveil budget add app 100 --user jane
+    """
+    with _opened(config) as (budgets, keys):
+        one = _key(keys, key)
+        _print([(one, budgets.change(one, user, amount))], as_json)
+
+
+@app.command()
+def reset(key: _KeyName, user: _User = None, config: _Config = None, as_json: Json = False) -> None:
+    """Let a key, or one of its end users, spend its whole budget again.
+
+    What was released stays released: the losses before and after add up for whoever kept it. What was ever spent stays
+    in the account, and every change is noted in it with its time.
+
+    Examples:
+
+      wordveil budget reset app --user jane --config service.toml
+    """
+    with _opened(config) as (budgets, keys):
+        one = _key(keys, key)
+        told = budgets.change(one, user, None)
+        typer.echo(f"wordveil: what was released before is not undone: {told['ever']:g} are spent over all.", err=True)
+        _print([(one, told)], as_json)
+
+
+@contextmanager
+def _opened(config: Path | None) -> Iterator[tuple[Budgets, dict[str, Key]]]:
+    """Open the accounts that the settings name."""
+    for module in ("fastapi", "uvicorn"):
+        needs(module, "serve", "the service")
+    from wordveil.service import Settings
+    from wordveil.service.budgets import Budgets
+
+    settings = Settings.load(config)
+    keys = {key.name: key for key in settings.keys if key.is_charged}
+    if not keys:
+        raise OptionError("no key of these settings has a budget; name the service's settings with --config.")
+    budgets = Budgets(settings)
+    try:
+        yield budgets, keys
+    finally:
+        budgets.close()
+
+
+def _key(keys: dict[str, Key], name: str) -> Key:
+    if name not in keys:
+        raise OptionError(f"there is no such key with a budget; there are {', '.join(keys)}.")
+    return keys[name]
+
+
+def _print(parts: list[tuple[Key, dict[str, Any]]], as_json: bool) -> None:
+    if as_json:
+        print_facts([{"key": key.name, **part} for key, part in parts])
+        return
+    rows = [
+        (
+            key.name,
+            part["of"],
+            part["period"] or "-",
+            *(f"{part[name]:g}" for name in ("budget", "spent", "left", "ever")),
+        )
+        for key, part in parts
+    ]
+    print_table("Budgets", ("key", "of", "period", "budget", "spent", "left", "spent ever"), rows, left=3)

@@ -1,0 +1,169 @@
+"""Where a ledger lies: a file of SQLite, or a schema of PostgreSQL that several machines share.
+
+Both give the same thing: a transaction in which `run` executes a statement, whose changes are on the disk when it ends
+and of which nothing remains if it fails. Statements are written for SQLite, with ``?`` and ``BLOB``.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from queue import Empty, LifoQueue
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from wordveil.errors import FileError
+from wordveil.extras import needs
+
+__all__ = ["Database", "Run", "is_postgres", "open_database"]
+
+#: Executes one statement with its values and returns a cursor (`fetchone`, `fetchall`, `rowcount`).
+Run = Callable[..., Any]
+
+_WAIT = 60  # seconds for other writers to finish
+_SETUP_LOCK = 7_038_219  # any number, the same everywhere: two who create the same table at once would fail
+
+
+class Database(Protocol):
+    """A place that runs transactions."""
+
+    def changing(self) -> Any:
+        """Give `run` for the length of a transaction, which is committed to the disk at its end."""
+
+    def close(self) -> None:
+        """Give back what is open."""
+
+
+def is_postgres(place: str | Path) -> bool:
+    """Whether a place is the address of a PostgreSQL database."""
+    return str(place).startswith(("postgresql://", "postgres://"))
+
+
+def open_database(place: str | Path, schema: str, tables: list[str]) -> Database:
+    """Open a database and make the tables that it lacks."""
+    return _Postgres(str(place), schema, tables) if is_postgres(place) else _Sqlite(Path(place), tables)
+
+
+class _Sqlite:
+    def __init__(self, path: Path, tables: list[str]) -> None:
+        self.path = path
+        with suppress(OSError):  # a file that cannot be made is reported when it is opened
+            os.close(
+                os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            )  # it holds the key, so it is the owner's alone
+        with self.changing() as run:
+            for table in tables:
+                run(table)
+            known = {column[1] for column in run("PRAGMA table_info(spent)").fetchall()}
+            for column in {"base", "since"} - known:  # a file of an earlier version
+                run(f"ALTER TABLE spent ADD COLUMN {column} BIGINT NOT NULL DEFAULT 0")
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
+        try:
+            database.execute("PRAGMA synchronous = FULL")
+        except sqlite3.Error:  # not a database
+            database.close()
+            raise
+        return database
+
+    @contextmanager
+    def changing(self) -> Iterator[Run]:
+        """Hold the file's write lock from the first look to the commit, so that no other writer comes between."""
+        try:
+            with closing(self._connect()) as database:
+                database.execute("BEGIN IMMEDIATE")
+                try:
+                    yield lambda statement, *values: database.execute(statement, values)
+                except BaseException:
+                    database.execute("ROLLBACK")
+                    raise
+                database.execute("COMMIT")
+        except sqlite3.Error as error:
+            reason = type(error).__name__
+        else:
+            return
+        raise FileError(
+            f"{self.path} cannot be used ({reason}); check that it is a ledger and that you may write to it."
+        )
+
+    def close(self) -> None:
+        """Do nothing: a file is open only as long as a transaction lasts."""
+
+
+class _Postgres:
+    """Transactions at READ COMMITTED: an UPDATE that waits for a row looks at its condition again afterwards."""
+
+    def __init__(self, address: str, schema: str, tables: list[str]) -> None:
+        needs("psycopg", "postgres", "a ledger in PostgreSQL")
+        import psycopg  # noqa: PLC0415 - an extra
+
+        self._psycopg = psycopg
+        self._address, self._schema = address, schema
+        self._host = urlsplit(address).hostname or "this machine"  # messages must not hold the password
+        self._idle: LifoQueue[Any] = LifoQueue()
+        with self.changing() as run:
+            run("SELECT pg_advisory_xact_lock(?)", _SETUP_LOCK)
+            if run("SELECT to_regnamespace(?)", schema).fetchone()[0] is None:
+                run(f"CREATE SCHEMA {schema}")
+            for table in tables:
+                run(table.replace("BLOB", "BYTEA"))
+
+    def _begun(self) -> Any:
+        """Return a connection in a new transaction: an idle one, unless the server has closed it."""
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        with suppress(Empty):
+            while True:
+                connection = self._idle.get_nowait()
+                try:
+                    connection.execute(begin)
+                except self._psycopg.Error:
+                    connection.close()
+                else:
+                    return connection
+        connection = self._psycopg.connect(self._address, autocommit=True, connect_timeout=10)
+        try:
+            # The server's own settings may be faster than safe.
+            connection.execute("SET synchronous_commit = on")
+            connection.execute(f"SET lock_timeout = '{_WAIT}s'")
+            connection.execute(f"SET search_path = {self._schema}")
+            connection.execute(begin)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def changing(self) -> Iterator[Run]:
+        """Run a transaction; whoever waits for a row that it changed goes on after the commit."""
+        try:
+            connection = self._begun()
+            try:
+                yield lambda statement, *values: connection.execute(statement.replace("?", "%s"), values)
+                connection.execute("COMMIT")
+            except BaseException:
+                try:
+                    connection.execute("ROLLBACK")
+                except self._psycopg.Error:
+                    connection.close()
+                raise
+            finally:
+                if not connection.closed:
+                    self._idle.put(connection)
+        except self._psycopg.Error as error:
+            reason = type(error).__name__
+        else:
+            return
+        raise FileError(
+            f"the ledger's PostgreSQL on {self._host} cannot be used ({reason}); check its address, that it runs, and "
+            "that you may create and write tables."
+        )
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        with suppress(Empty):
+            while True:
+                self._idle.get_nowait().close()

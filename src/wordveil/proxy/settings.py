@@ -1,0 +1,85 @@
+"""What the proxy does, and what it allows."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from wordveil.errors import OptionError
+from wordveil.text.conversation import Policy
+
+__all__ = ["Settings", "is_loopback"]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the proxy runs.
+
+    Parameters
+    ----------
+    upstream : str
+        The address of the model's API, up to and with its version: ``https://api.example.com/v1``.
+    policy : Policy
+        What is veiled, left alone and refused.
+    restore : bool
+        Whether placeholders in replies become again what they stand for.
+    hosts : tuple of str
+        Names by which the proxy may be called (the ``Host`` header), besides those of this machine, against DNS
+        rebinding; ``*`` allows all.
+    timeout : float
+        Seconds for a request to arrive, for the upstream to begin its answer, and between the pieces of a stream.
+    body_bytes : int
+        The longest request.
+    reply_bytes : int
+        The longest reply that is not streamed.
+    requests : int
+        How many requests may be in progress at once.
+    plain_http : bool
+        Whether an upstream on another machine may be spoken to without TLS, with the caller's key in the clear.
+    access_log : bool
+        Whether requests are logged: path, status and time, never what was sent.
+
+    Raises
+    ------
+    OptionError
+        If a setting makes no sense.
+    """
+
+    upstream: str
+    policy: Policy = field(default_factory=Policy)
+    restore: bool = False
+    hosts: tuple[str, ...] = ()
+    timeout: float = 120.0
+    body_bytes: int = 1 << 20
+    reply_bytes: int = 1 << 25
+    requests: int = 64
+    plain_http: bool = False
+    access_log: bool = False
+
+    def __post_init__(self) -> None:
+        self.policy.check()
+        try:
+            parts = urlsplit(self.upstream)
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_address = False
+        if not is_address or parts.query or parts.fragment or parts.username or parts.password:
+            raise OptionError(
+                "upstream must be an address such as https://api.example.com/v1, without a name, a password or a query."
+            )
+        if parts.scheme == "http" and not is_loopback(parts.hostname or "") and not self.plain_http:
+            raise OptionError(
+                "upstream is on another machine and without TLS, so callers' keys would be sent in the clear: use "
+                "https, or set `plain_http`."
+            )
+        if min(self.timeout, self.body_bytes, self.reply_bytes, self.requests) <= 0:
+            raise OptionError("timeout, body_bytes, reply_bytes and requests must be above 0.")

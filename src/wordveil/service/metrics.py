@@ -1,0 +1,127 @@
+"""What Prometheus is told: counts and times, never anything of a text. End users have no figures: they are too many."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from wordveil.service.settings import Key
+from wordveil.text import Counts
+
+__all__ = [
+    "BATCH",
+    "CONNECTIONS",
+    "IN_PROGRESS",
+    "KEY_REQUESTS",
+    "REQUESTS",
+    "REUSED",
+    "SECONDS",
+    "count_words",
+    "exposition",
+    "note_refusal",
+]
+
+_COUNTED = CollectorRegistry()
+REQUESTS = Counter("wordveil_requests", "Requests answered.", ["route", "status"], registry=_COUNTED)
+SECONDS = Histogram(
+    "wordveil_request_seconds",
+    "How long answers took.",
+    ["route"],
+    registry=_COUNTED,
+    buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
+)
+_REFUSED = Counter("wordveil_refused", "Refusals, by the code of their problem.", ["code"], registry=_COUNTED)
+IN_PROGRESS = Gauge(
+    "wordveil_requests_in_progress", "Requests in progress.", registry=_COUNTED, multiprocess_mode="livesum"
+)
+CONNECTIONS = Gauge("wordveil_connections", "Open connections.", registry=_COUNTED, multiprocess_mode="livesum")
+KEY_REQUESTS = Counter("wordveil_key_requests", "Requests by key.", ["key", "status"], registry=_COUNTED)
+_KEY_DRAWS = Counter("wordveil_key_draws", "Draws made for a key.", ["key"], registry=_COUNTED)
+_WORDS = Counter("wordveil_words", "Words of texts, by what became of them.", ["way"], registry=_COUNTED)
+REUSED = Counter("wordveil_reused_texts", "Texts that came out as in their conversation before.", registry=_COUNTED)
+BATCH = Histogram(
+    "wordveil_batch_texts",
+    "Texts that were drawn for together.",
+    registry=_COUNTED,
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
+)
+
+
+_LOG = logging.getLogger("wordveil.service")
+_LOGGED_EVERY = 1.0  # seconds, for each code: those who flood us must not fill the disk
+_logged: dict[str, tuple[float, int]] = {}  # when a code was last logged, and how often it was not since then
+
+
+def note_refusal(code: str, route: str, key: str = "", request: str = "") -> None:
+    """Count a refusal and log it: what is wrong, where and who, by names of ours alone."""
+    _REFUSED.labels(code).inc()
+    now = time.monotonic()
+    last, passed_over = _logged.get(code, (-_LOGGED_EVERY, 0))
+    if now - last < _LOGGED_EVERY:
+        _logged[code] = (last, passed_over + 1)
+        return
+    _logged[code] = (now, 0)
+    told = f"refused {route}: {code}" + (f", key {key}" if key else "") + (f", request {request}" if request else "")
+    _LOG.warning("%s%s", told, f" ({passed_over:,} more like it before)" if passed_over else "")
+
+
+def count_words(counts: Counts, key: Key | None) -> None:
+    """Count what became of words, and the draws of a key."""
+    for way, words in counts.to_dict().items():
+        if words and way not in ("words", "repeated"):
+            _WORDS.labels(way).inc(words)
+    if key is not None and counts.draws:
+        _KEY_DRAWS.labels(key.name).inc(counts.draws)
+
+
+def exposition(budgets: Mapping[str, tuple[float, float]]) -> bytes:
+    """Return all figures, of all processes, in the text format of Prometheus.
+
+    `budgets` has for each key its budget and what is left of it.
+    """
+    shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    registry = _COUNTED
+    if shared:
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    beside = CollectorRegistry()
+    beside.register(_Now(budgets, _processes(shared)))
+    return generate_latest(registry) + generate_latest(beside)
+
+
+class _Now:
+    """Collects what is looked up when it is asked for."""
+
+    def __init__(self, budgets: Mapping[str, tuple[float, float]], processes: Iterable[int]) -> None:
+        self._budgets, self._processes = budgets, processes
+
+    def collect(self) -> Iterator[Metric]:
+        whole = GaugeMetricFamily("wordveil_budget", "The budget of a key.", labels=["key"])
+        left = GaugeMetricFamily("wordveil_budget_left", "What is left of a key's budget.", labels=["key"])
+        for key, (budget, remains) in self._budgets.items():
+            whole.add_metric([key], budget)
+            left.add_metric([key], remains)
+        yield from (whole, left)
+        found: dict[str, Metric] = {}
+        for process in self._processes:
+            for metric in ProcessCollector(pid=partial(int, process), registry=None).collect():
+                merged = found.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
+                merged.samples += [one._replace(labels={"pid": str(process)}) for one in metric.samples]
+        yield from found.values()
+
+
+def _processes(shared: str | None) -> list[int]:
+    """Return the processes of the service that run: with several, each has files in their folder."""
+    if not shared:
+        return [os.getpid()]
+    named = (re.search(r"_(\d+)\.db$", path.name) for path in Path(shared).glob("*.db"))
+    return sorted({int(found[1]) for found in named if found and Path("/proc", found[1]).exists()})

@@ -1,0 +1,179 @@
+"""Presidio's anonymizer: ``/anonymize``, ``/anonymizers`` and ``/health``, with ``veil`` among the operators.
+
+Presidio's own engine resolves what overlaps, runs its operators and writes the answer; it runs twice: first it finds
+what is to be veiled, then, when that was drawn for and paid, it puts the draws in their places.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import PlainTextResponse
+
+from wordveil.service.problems import Problem
+from wordveil.service.schemas import Way
+from wordveil.service.state import caller, json_response, state_of
+from wordveil.service.veiling import veil_messages
+
+__all__ = ["PATHS", "router", "told"]
+
+PATHS = ("/anonymize", "/anonymizers")
+_VEIL = "veil"
+_WAY = ("epsilon", "mechanism", "space")
+#: What releases nothing of an entity, or has a price.
+_PRICED = (_VEIL, "replace", "redact")
+_UNKNOWN = "The browser (or proxy) sent a request that this server could not understand."  # Presidio's own words
+
+router = APIRouter(include_in_schema=False)  # Presidio describes it
+
+Object = dict[str, Any]
+
+
+def told(status: int, sentence: str) -> tuple[int, Object]:
+    """Say a problem as Presidio does."""
+    return status, {"error": sentence}
+
+
+@router.get("/health")
+async def health() -> Response:
+    """Say that the service runs."""
+    return PlainTextResponse("Presidio Anonymizer service is up")
+
+
+@router.get("/anonymizers")
+async def anonymizers() -> Response:
+    """List the operators."""
+    return json_response(_names())
+
+
+@router.post("/anonymize")
+async def anonymize(request: Request) -> Response:
+    """Replace what was found in a text, each by its operator."""
+    names = _names()
+    try:
+        asked = json.loads(await request.body())
+    except ValueError:
+        raise Problem(400, _UNKNOWN) from None
+    if not asked or not isinstance(asked, dict):
+        raise Problem(400, "Invalid request json")
+    operators = asked.get("anonymizers") or {}
+    if not isinstance(operators, dict) or not all(isinstance(one, dict) for one in operators.values()):
+        raise Problem(422, "Invalid input, anonymizers must be an object of objects")
+    key = caller(request)
+    for one in operators.values():
+        _check(one, names, has_budget=key is not None and key.is_charged)
+    _check_found(asked)
+    ways = {name: _way(one) for name, one in operators.items() if one["type"] == _VEIL}
+    alike = {name: way.model_dump_json() for name, way in ways.items()}  # drawn and paid for together
+    found: dict[str, set[str]] = {way: set() for way in alike.values()}
+    await run_in_threadpool(_run, asked, operators, {name: found[way] for name, way in alike.items()})
+    drawn = {alike[name]: way for name, way in ways.items()}
+    made = {told: await _draw(request, sorted(found[told]), way, asked) for told, way in drawn.items()}
+    placed = {name: made[way] for name, way in alike.items()}
+    return Response(await run_in_threadpool(_run, asked, operators, placed), media_type="application/json")
+
+
+def _names() -> list[str]:
+    if find_spec("presidio_anonymizer") is None:
+        raise Problem(501, "the service was installed without presidio-anonymizer, which the extra presidio brings.")
+    from presidio_anonymizer import AnonymizerEngine  # noqa: PLC0415 - an extra
+
+    # It logs names of operators, which are the caller's.
+    logging.getLogger("presidio-anonymizer").setLevel(logging.CRITICAL + 1)
+    return [*(name for name in AnonymizerEngine().get_anonymizers() if name != "custom"), _VEIL]
+
+
+def _check(operator: Object, names: list[str], *, has_budget: bool) -> None:
+    """Refuse an operator that there is none of, before Presidio would quote its name."""
+    name = operator.get("type")
+    if name == "custom":
+        raise Problem(400, "Custom type anonymizer is not supported")
+    if not name:
+        raise Problem(422, "Invalid input, operator config must contain operator_name")
+    if name not in names:
+        raise Problem(422, "Invalid operator class.")
+    if name == "hash" and operator.get("hash_type", "sha256") not in ("sha256", "sha512"):
+        raise Problem(422, "Parameter hash_type value is not in range of values ['sha256', 'sha512']")
+    if has_budget and name not in _PRICED:
+        raise Problem(403, f"this key has a budget, and what {name} releases has no price.")
+
+
+def _check_found(asked: Object) -> None:
+    """Refuse a text or findings whose types Presidio would stumble over."""
+    results = asked.get("analyzer_results")
+    if results is None:
+        raise Problem(422, "Invalid input, request must contain analyzer results")
+    if not isinstance(asked.get("text", ""), str):
+        raise Problem(422, "Invalid input, text must be a string")
+    if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+        raise Problem(422, "Invalid input, analyzer results must be a list of objects")
+    for one in results:
+        for name, kinds in (("start", int), ("end", int), ("score", (int, float)), ("entity_type", str)):
+            if one.get(name) is not None and (not isinstance(one[name], kinds) or isinstance(one[name], bool)):
+                raise Problem(422, f"Invalid parameter value for {name}.")
+
+
+def _way(operator: Object) -> Way:
+    if not set(operator) <= {"type", *_WAY}:
+        raise Problem(422, f"the operator veil takes only {', '.join(_WAY)}.")
+    try:
+        return Way(**{name: operator[name] for name in _WAY if name in operator}, select="all")
+    except ValueError:
+        raise Problem(422, "the operator veil needs an epsilon above 0; see /v1/mechanisms and /v1/spaces.") from None
+
+
+async def _draw(request: Request, entities: list[str], way: Way, asked: Object) -> dict[str, str]:
+    """Return what replaces each entity: one draw for it, however many words it has."""
+    veil = (await state_of(request).batcher(way)).veil
+    heads = [veil.lookup.head(entity, veil.nonwords.apart) for entity in entities]
+    named = {name: asked[name] for name in ("conversation", "user") if isinstance(asked.get(name), str)}
+    drawn = await veil_messages(request, heads, way, **named)
+    return dict(zip(entities, drawn.texts, strict=True))
+
+
+def _run(asked: Object, operators: Object, draws: Mapping[str, Any]) -> str:
+    """Run Presidio's engine; sets of `draws` take what is to be veiled in, mappings say what replaces it."""
+    from presidio_anonymizer import AnonymizerEngine  # noqa: PLC0415 - an extra
+    from presidio_anonymizer.entities import InvalidParamError, OperatorConfig, RecognizerResult  # noqa: PLC0415
+    from presidio_anonymizer.operators import Operator, OperatorType  # noqa: PLC0415
+
+    class Veiled(Operator):  # type: ignore[misc] # Presidio has no types
+        def operate(self, text: str, params: Object) -> str:
+            mine = draws[params["operator"]]
+            if isinstance(mine, set):
+                mine.add(text)
+                return ""
+            return str(mine[text])
+
+        def validate(self, params: Object) -> None:
+            """Nothing is left to check."""
+
+        def operator_name(self) -> str:
+            return _VEIL
+
+        def operator_type(self) -> OperatorType:
+            return OperatorType.Anonymize
+
+    engine = AnonymizerEngine()
+    engine.add_anonymizer(Veiled)
+    try:
+        results = [RecognizerResult.from_json(one) for one in asked["analyzer_results"]]
+        configs = {
+            entity: OperatorConfig(one["type"], {**_without_type(one), "operator": entity})
+            for entity, one in operators.items()
+        }
+        return str(engine.anonymize(asked.get("text", ""), results, configs).to_json())
+    except InvalidParamError as error:
+        raise Problem(422, error.err_msg) from None
+    except (TypeError, ValueError):
+        raise Problem(422, "an operator has a parameter of the wrong type.") from None
+
+
+def _without_type(operator: Object) -> Object:
+    return {name: value for name, value in operator.items() if name != "type"}

@@ -1,0 +1,183 @@
+"""Texts of a request in, veiled texts out: limits, kept draws, draws, and the charge before anything is released."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import secrets
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fastapi import Request
+
+from wordveil.service.budgets import Bill
+from wordveil.service.guard import CHARGED
+from wordveil.service.metrics import REUSED, count_words
+from wordveil.service.problems import Problem
+from wordveil.service.schemas import Way, can_be_written
+from wordveil.service.settings import Settings
+from wordveil.service.state import Batcher, caller, state_of
+from wordveil.text import Counts, Document, Release, tokenise
+
+__all__ = ["Drawn", "Scopes", "check_words", "details", "document", "price_messages", "veil_messages"]
+
+Spans = Sequence[Sequence[int]]
+
+
+class Drawn(NamedTuple):
+    """What a request gets."""
+
+    results: list[dict[str, Any]]  # the text, and where words were redrawn
+    counts: Counts
+    reused: int  # how many texts came out as they had before, and cost nothing
+    budget_left: float | None
+    guarantee_json: bytes
+
+    @property
+    def texts(self) -> list[str]:
+        """The veiled texts, in order."""
+        return [one["text"] for one in self.results]
+
+
+async def veil_messages(
+    request: Request,
+    texts: Sequence[str],
+    way: Way,
+    *,
+    conversation: str | None = None,
+    **beside: Any,
+) -> Drawn:
+    """Veil texts together; those that this caller had veiled in the same conversation before come out as they did.
+
+    `beside` takes user (an end user), words, spans and people, as a `PrivatizeRequest` does.
+
+    Raises a `Problem` where the settings, the key or a budget do not allow it; then nothing was released or charged.
+    """
+    order = await _ordered(request, texts, way, conversation=conversation, **beside)
+    state, key = state_of(request), caller(request)
+    drawn = dict(zip(order.new, await order.batcher(list(order.new.values())) if order.new else [], strict=True))
+    counts = sum((release.counts for release in drawn.values()), Counts())
+    left = None
+    if order.bill is not None:
+        request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
+        left = await asyncio.to_thread(state.budgets.charge, order.bill, counts.draws)
+    made = {digest: {"result": details(one), "counts": one.counts.to_dict()} for digest, one in drawn.items()}
+    if conversation is not None and made:
+        made = await asyncio.to_thread(state.sticky.put, made)
+    reused = len(texts) - len(drawn)
+    count_words(counts, key)
+    if reused:
+        REUSED.inc(reused)
+    found = [(order.known | made)[digest] for digest in order.digests]
+    return Drawn(
+        [one["result"] for one in found],
+        sum((Counts(**one["counts"]) for one in found), Counts()),
+        reused,
+        left,
+        order.batcher.guarantee_json,
+    )
+
+
+async def price_messages(request: Request, texts: Sequence[str], way: Way, **beside: Any) -> dict[str, Any]:
+    """Say what `veil_messages`, given the same, would charge."""
+    order = await _ordered(request, texts, way, **beside)
+    state, veil = state_of(request), order.batcher.veil
+
+    def count() -> tuple[int, float | None]:
+        draws = sum(veil.shape(one).drawn for one in order.new.values())
+        return draws, None if order.bill is None else state.budgets.charge(order.bill, 0)
+
+    draws, left = await asyncio.to_thread(count)
+    of_one = veil.largest_loss if math.isfinite(veil.largest_loss) else None
+    price = None if of_one is None else of_one * draws
+    fits = left is None or (price is not None and price <= left)
+    return {"draws": draws, "price_of_a_draw": of_one, "price": price, "budget_left": left, "fits": fits}
+
+
+class _Order(NamedTuple):
+    """What is to be done for a request."""
+
+    batcher: Batcher
+    bill: Bill | None
+    digests: list[bytes]  # of the texts, in order: what their draws are kept under
+    known: dict[bytes, dict[str, Any]]  # the draws that are kept
+    new: dict[bytes, Document]  # what must be drawn for
+
+
+async def _ordered(
+    request: Request,
+    texts: Sequence[str],
+    way: Way,
+    *,
+    conversation: str | None = None,
+    user: str | None = None,
+    words: list[str] | None = None,
+    spans: Sequence[Spans] | None = None,
+    people: Sequence[str | None] | None = None,
+) -> _Order:
+    """Check a request, and find what of it must be drawn for."""
+    state, key = state_of(request), caller(request)
+    check_texts(texts, state.settings)
+    batcher = await state.batcher(way, words)
+    bill = state.budgets.bill(key, user, batcher.veil, state.pricer(way))
+    whose = None if conversation is None else (key.name if key else "", user, conversation)
+    scopes = Scopes(way.once, None if whose is None else state.sticky.digest("scope", *whose).hex())
+    named = people or [None] * len(texts)
+    asked = [
+        document(text, None if spans is None else spans[number], scopes.of(named[number]))
+        for number, text in enumerate(texts)
+    ]
+    known: dict[bytes, dict[str, Any]] = {}
+    if whose is None:  # each text has a draw of its own
+        digests = [number.to_bytes(4, "big") for number in range(len(asked))]
+    else:
+        how = way.model_dump(include=set(Way.model_fields))
+        digests = [
+            state.sticky.digest("message", *whose, how, words, one.text, one.spans, person)
+            for one, person in zip(asked, named, strict=True)
+        ]
+        known = await asyncio.to_thread(state.sticky.get, digests)
+    new = {digest: one for digest, one in zip(digests, asked, strict=True) if digest not in known}
+    return _Order(batcher, bill, digests, known, new)
+
+
+class Scopes:
+    """Names the scopes in which equal words are drawn once: those of one conversation, or of one request alone."""
+
+    def __init__(self, once: str | None, conversation: str | None = None) -> None:
+        self._once, self._mine = once, conversation or secrets.token_hex(16)
+
+    def of(self, person: str | None) -> str | None:
+        """Return the scope of a text, which is this person's or, if none is named, somebody's own."""
+        if self._once is None or self._once == "record":  # a text is a record
+            return None
+        if self._once == "file":
+            return self._mine
+        return secrets.token_hex(16) if person is None else f"{self._mine} person {person}"
+
+
+def document(text: str, spans: Spans | None, scope: str | None) -> Document:
+    """Make what a veil takes of a text and the places in it."""
+    return Document(text, None if spans is None else tuple((start, end) for start, end in spans), scope)
+
+
+def details(release: Release) -> dict[str, Any]:
+    """Return a veiled text as plain values."""
+    return {"text": release.text, "replacements": [place._asdict() for place in release.replacements]}
+
+
+def check_texts(texts: Sequence[str], settings: Settings) -> None:
+    """Refuse texts that are too many, too long or no texts."""
+    if len(texts) > settings.texts:
+        raise Problem(413, f"a batch may have at most {settings.texts:,} texts; send fewer, or a stream.")
+    if not all(map(can_be_written, texts)):
+        raise Problem(422, "a text contains half of a surrogate pair, which is not a character; remove it.")
+    check_words(texts, settings)
+
+
+def check_words(texts: Sequence[str], settings: Settings) -> None:
+    """Refuse texts that have too many words in total."""
+    if sum(map(len, texts)) <= settings.words:  # so few characters cannot be more words
+        return
+    if sum(len(tokenise(text).keys) for text in texts) > settings.words:
+        raise Problem(413, f"more than the {settings.words:,} words allowed at once; send less, or a stream.")

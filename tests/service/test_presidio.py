@@ -1,0 +1,145 @@
+"""Presidio's contract: the answers of its own engine, and ours to veil."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.service.conftest import Answer, Service, running
+from wordveil.service import Key, Settings
+from wordveil.service.keys import hash_key
+
+anonymizer = pytest.importorskip("presidio_anonymizer", reason="Presidio's contract is not tested: it is not installed")
+
+TEXT = "On Monday Mary Jones of Harbour Road wrote to mary@example.org; Mary Jones knows."
+VEIL = {"type": "veil", "epsilon": 0.2}
+
+
+def found(what: str, kind: str = "PERSON", score: float = 0.8, after: int = 0) -> dict[str, Any]:
+    start = TEXT.index(what, after)
+    return {"start": start, "end": start + len(what), "score": score, "entity_type": kind}
+
+
+def anonymize(service: Service, *results: dict[str, Any], **fields: Any) -> Answer:
+    return service.post("/anonymize", {"text": TEXT, "analyzer_results": list(results), **fields})
+
+
+OVERLAPS: dict[str, list[dict[str, Any]]] = {
+    "nothing": [],
+    "contained": [found("Mary Jones"), found("Mary"), found("Jones", score=0.9)],
+    "contained, other kinds": [found("Mary Jones", "NAME"), found("Mary", "FIRST_NAME"), found("Jones", "LAST", 0.9)],
+    "crossing": [found("Mary Jones of", "A"), found("of Harbour Road", "B", 0.9)],
+    "the same place": [found("Mary Jones", "A", 0.5), found("Mary Jones", "B", 0.6)],
+    "beside one another": [found("Mary"), found("Jones")],
+    "unsorted": [found("mary@example.org", "EMAIL"), found("Monday", "DATE")],
+}
+OPERATORS: dict[str, Any] = {
+    "none": None,
+    "replace": {"DEFAULT": {"type": "replace", "new_value": "X"}, "B": {"type": "redact"}},
+    "mask": {"DEFAULT": {"type": "mask", "masking_char": "*", "chars_to_mask": 4, "from_end": True}},
+    "hash": {"DEFAULT": {"type": "hash", "hash_type": "sha512", "salt": "0123456789abcdef"}},
+    "keep": {"A": {"type": "keep"}, "PERSON": {"type": "keep"}},
+}
+
+
+@pytest.mark.parametrize("operators", OPERATORS)
+def test_the_answers_are_those_of_presidio(service: Service, operators: str) -> None:
+    from presidio_anonymizer.entities import OperatorConfig, RecognizerResult
+
+    for results in OVERLAPS.values():
+        how = OPERATORS[operators]
+        configs = how and {name: OperatorConfig.from_json(dict(one)) for name, one in how.items()}
+        given = [RecognizerResult.from_json(one) for one in results]
+        theirs = anonymizer.AnonymizerEngine().anonymize(TEXT, given, configs)
+        ours = anonymize(service, *results, anonymizers=how)
+        assert (ours.status, ours.json) == (200, json.loads(theirs.to_json()))
+
+
+def test_one_draw_for_an_entity(service: Service) -> None:
+    second = found("Mary Jones", after=40)
+    results = [found("Mary Jones"), second, found("mary@example.org", "EMAIL"), found("Monday", "DATE")]
+    got = anonymize(service, *results, anonymizers={"DEFAULT": {"type": "redact"}, "PERSON": VEIL, "EMAIL": VEIL}).json
+    *_, last, mail, first, day = (got["text"][one["start"] : one["end"]] for one in got["items"])
+    assert first == last  # one person, one draw
+    assert len(first.split()) == 1
+    assert first.lower() not in ("mary", "jones")
+    assert (mail, day) == ("<EMAIL>", "")
+    assert got["text"] == f"On  {first} of Harbour Road wrote to <EMAIL>; {first} knows."
+    assert [one["operator"] for one in got["items"]] == ["veil", "veil", "veil", "redact"]
+
+
+def test_several_ways_to_veil(service: Service) -> None:
+    ways = {"PERSON": VEIL, "ROAD": {"type": "veil", "epsilon": 0.5, "mechanism": "laplace", "space": "toy.txt"}}
+    got = anonymize(service, found("Mary Jones"), found("Harbour Road", "ROAD"), anonymizers=ways)
+    assert got.status == 200
+    assert "Harbour" not in got.json["text"]
+
+
+def test_the_rest_of_the_contract(service: Service) -> None:
+    assert service.get("/health").body == b"Presidio Anonymizer service is up"
+    listed = service.get("/anonymizers").json
+    assert {"hash", "mask", "redact", "replace", "keep", "veil"} <= set(listed)
+    assert "custom" not in listed
+
+
+CANARY = "zyqxcanary"
+ONE = {"start": 0, "end": 2, "score": 0.5, "entity_type": "A"}
+BAD: dict[str, tuple[Any, int]] = {
+    "no JSON": (f'{{"text": "{CANARY}",}}'.encode(), 400),
+    "nothing": ({}, 400),
+    "a list": ([CANARY], 400),
+    "custom": ({"anonymizers": {"DEFAULT": {"type": "custom", "lambda": CANARY}}, "analyzer_results": []}, 400),
+    "no results": ({"text": CANARY}, 422),
+    "an unknown operator": ({"anonymizers": {"A": {"type": CANARY}}, "analyzer_results": [ONE]}, 422),
+    "no operator": ({"anonymizers": {"A": {"new_value": CANARY}}, "analyzer_results": [ONE]}, 422),
+    "a hash": ({"anonymizers": {"A": {"type": "hash", "hash_type": CANARY}}, "analyzer_results": [ONE]}, 422),
+    "a mask": ({"text": CANARY, "anonymizers": {"A": {"type": "mask"}}, "analyzer_results": [ONE]}, 422),
+    "outside": ({"text": CANARY, "analyzer_results": [{**ONE, "end": 99}]}, 422),
+    "backwards": ({"text": CANARY, "analyzer_results": [{**ONE, "start": 5}]}, 422),
+    "types": ({"text": CANARY, "analyzer_results": [{**ONE, "start": CANARY}]}, 422),
+    "scores": ({"text": CANARY, "analyzer_results": [ONE, {**ONE, "score": CANARY}]}, 422),
+    "no text": ({"text": [CANARY], "analyzer_results": [ONE]}, 422),
+    "no epsilon": ({"text": CANARY, "anonymizers": {"A": {"type": "veil"}}, "analyzer_results": [ONE]}, 422),
+    "epsilon": ({"text": CANARY, "anonymizers": {"A": {**VEIL, "epsilon": 1e9}}, "analyzer_results": [ONE]}, 422),
+    "an option": ({"text": CANARY, "anonymizers": {"A": {**VEIL, CANARY: 1}}, "analyzer_results": [ONE]}, 422),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_errors_are_said_as_presidio_does(service: Service, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    body, status = BAD[name]
+    got = service.post("/anonymize", body)
+    assert (got.status, list(got.json)) == (status, ["error"])
+    assert CANARY.encode() not in got.body
+    assert CANARY not in caplog.text
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    key = Key("poor", hash_key("k"), budget=30.0)
+    with running(Settings(keys=(key,), ledgers=str(tmp_path_factory.mktemp("ledgers")))) as one:
+        yield one
+
+
+def test_budgets(keyed: Service) -> None:
+    def ask(operator: dict[str, Any], *what: str, key: str = "k") -> Answer:
+        body = {"text": TEXT, "analyzer_results": [found(one) for one in what], "anonymizers": {"DEFAULT": operator}}
+        return keyed.post("/anonymize", body, authorization=f"Bearer {key}")
+
+    assert ask(VEIL, "Mary Jones", key="wrong").status == 401
+    for kind in ("hash", "keep"):
+        assert ask({"type": kind}, "Mary Jones").status == 403  # no price could be charged
+    assert ask({"type": "redact"}, "Mary Jones").status == 200
+    statuses = [ask({**VEIL, "epsilon": 1.0}, "Mary Jones").status for _ in range(12)]
+    assert statuses == sorted(statuses)
+    assert {200, 403} == set(statuses)
+    assert keyed.get("/anonymizers").status == 401
+
+
+def test_without_presidio(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wordveil.service.presidio.find_spec", lambda _: None)
+    got = service.get("/anonymizers")
+    assert (got.status, list(got.json)) == (501, ["error"])

@@ -1,0 +1,43 @@
+"""A real server for any application, on a free port of this machine, in a thread."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+PATIENCE = 60.0  # seconds for what takes a fraction of one, unless the machine is very busy
+GRACE = 30  # seconds for requests in progress when a server is stopped
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.01)
+
+
+@contextmanager
+def serving(app: Any, **more: Any) -> Iterator[str]:
+    """Serve an ASGI application until the end of the block, at the address that is returned; `more` goes to uvicorn."""
+    # A socket of ours, not a port that was free a moment ago: nobody else can take it in between.
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=GRACE, **more)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        until(lambda: server.started or not thread.is_alive())
+        assert thread.is_alive(), "the server did not start"
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+        listening.close()
+    assert not thread.is_alive()
