@@ -45,6 +45,8 @@ NOT_RUN = {
     "spark-submit": "needs a cluster",
     "wordveil privatize letters.parquet -o by-command ": "starts another Java; tests/test_spark.py runs the like",
     "wordveil budget ": "needs the settings of a service; tests/cli/test_budget.py runs it",
+    "cat FOLDER/": "needs data sets of others",
+    "python -m tests.plan.desk ": "its file is made for the plan beside it, which takes a minute",
     "pip download": "downloads from a package index",
     "python examples/vectors_of_spacy.py": "needs a model of spaCy; tests/test_examples.py runs it on a small one",
     "wordveil privatize avis.txt -o voile.txt --space francais.vec": "needs the embedding made before",

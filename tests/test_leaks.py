@@ -214,7 +214,7 @@ def test_what_goes_wrong_inside_says_nothing_of_the_text(place: Place) -> None:
     source = place.source("txt")
     for workers in ("1", "2"):
         code = (
-            "import wordveil.text.veil as v; from wordveil.cli import main\n"
+            "import wordveil.text.draft as v; from wordveil.cli import main\n"
             "def fail(text, *_): raise RuntimeError('about ' + text)\n"
             "v.tokenise = fail; main()"
         )
@@ -247,7 +247,7 @@ def test_the_progress_line(place: Place) -> None:
 
 def test_a_crash_leaves_no_core(place: Place) -> None:
     code = (
-        "import os, resource, wordveil.text.veil as v; from wordveil.cli import main\n"
+        "import os, resource, wordveil.text.draft as v; from wordveil.cli import main\n"
         "resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)\n"
         "def crash(text, *_): print(resource.getrlimit(resource.RLIMIT_CORE)[0], flush=True); os.abort()\n"
         "v.tokenise = crash; main()"

@@ -197,7 +197,7 @@ def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monk
     words = [sorted({word for text in texts for word in text.replace(",", "").split()}) for texts in (GOOD, BAD)]
     labels = generator.integers(0, 2, 600)
     clean = [" ".join(generator.choice(words[1 - label], 6)) for label in labels.tolist()]
-    veil = VeilText(5.0, random_state=1).fit(clean)
+    veil = VeilText(4.0, random_state=1).fit(clean)
     veiled, report = veil.transform(clean), veil.veil_.report()
     as_it_stands = ReadVeiled(1e3, kind="table").fit_transform(veiled)
 

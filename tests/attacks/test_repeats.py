@@ -87,7 +87,7 @@ def test_more_draws_find_more(toy: EuclideanSpace) -> None:
     found = attack_repeats(made, None, believed, times=(20, 1, 5, 2, 2), tokens=3000, entropy=Entropy(0))
     assert [one.times for one in found.words] == [1, 2, 5, 20]
     for less, more in zip(found.words[:-1], found.words[1:], strict=True):
-        assert less.found.high < more.found.value
+        assert less.found.value < more.found.value
         assert less.sure.value <= more.sure.value
     assert agrees(found.words[0].found, made.law().best_guess(np.exp(believed.logs)).success.value)
 

@@ -78,7 +78,7 @@ def _veil(select: str, oov: str, case: str) -> Veil:
 
 @lru_cache(maxsize=1)
 def _idle() -> Veils:
-    return Veils(lambda seed: Veil(_drawing(), select="words", words=["qzwordqz"], seed=seed))
+    return Veils(lambda seed: Veil(_drawing(), select="words", words=["qzwordqz"], identifiers="selected", seed=seed))
 
 
 def _one_sentence(error: WordveilError) -> None:

@@ -106,6 +106,11 @@ class Block(ABC):
             yield from record
 
     @property
+    def has_spans(self) -> bool:
+        """Whether any of the texts comes with the places of its words: then what was replaced is asked for by place."""
+        return any(isinstance(text, Document) for text in self.texts())
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """How many texts each record has."""
         return np.fromiter(map(len, self.records), np.int64, len(self.records))

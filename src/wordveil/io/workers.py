@@ -60,7 +60,7 @@ class Veils:
 
     def veil(self, load: Sequence[Task]) -> list[Done]:
         """Veil blocks: those of small inputs at once, unless each has a seed of its own."""
-        if len(load) > 1 and self._seed is None and self.whole.selection.kind != "spans":
+        if len(load) > 1 and self._seed is None and not any(self._by_place(task.block) for task in load):
             with suppress(WordveilError):  # told below, of the block that it comes from
                 return self._veil_at_once(load)
         return [self._veil_one(*task) for task in load]
@@ -68,7 +68,7 @@ class Veils:
     def _veil_one(self, block: Block, name: str, number: int) -> Done:
         veil = self._for(name, number)
         try:
-            if veil.selection.kind != "spans":
+            if not self._by_place(block):
                 rewritten = self._flow.rewrite(veil, block.together(), *_groups(veil.once, block, name))
                 return Done.of(block, rewritten)
             releases = veil.together(_scoped(veil.once, block, name))  # what was replaced is asked for by its place
@@ -79,6 +79,10 @@ class Veils:
             tally.add(counts_of(releases), block.sizes)
             return Done(block.end, block.render(releases), tally)
         raise InputError(f"{_culprit(veil, block)}: {reason}")
+
+    def _by_place(self, block: Block) -> bool:
+        """Whether words are selected, or what replaced them is asked for, by where they stand."""
+        return self.whole.selection.kind == "spans" or block.has_spans
 
     def _veil_at_once(self, load: Sequence[Task]) -> list[Done]:
         """Veil blocks whose words are drawn together, as it costs about as much to draw for few words as for many."""
