@@ -1,10 +1,9 @@
 """Measures what the presets of protection come to on bundled prose: ``python tools/build_presets.py``.
 
-The page offers strong, balanced and light before it knows anything of a text. What it then sets are the ε that
-`wordveil.plan` chooses for the State of the Union addresses that come with the package, by their sentences. The figures
-are written to ``src/wordveil/data/presets.json``;
-it takes some minutes, needs PyTorch, and tries
-the network that reads in context, too.
+The page offers strong, balanced and light before it knows anything of a text. What it then sets are the ε at which all
+attackers of `wordveil.plan`, the network too, keep to the bounds of the presets on sentences of the State of the Union
+addresses that come with the package. They are written to ``src/wordveil/data/presets.json``. It needs PyTorch, and
+takes some minutes on two cores.
 """
 
 from __future__ import annotations
@@ -17,14 +16,18 @@ from pathlib import Path
 
 from wordveil._mechanisms import DEFAULT
 from wordveil.calibration import maker
-from wordveil.plan import PROTECTION, epsilon_for
+from wordveil.plan import PROTECTION
 from wordveil.plan.presets import USUAL
+from wordveil.plan.records import Records
+from wordveil.plan.survey import Sampled, Survey
+from wordveil.plan.trial import Bench
 from wordveil.spaces import load_space
 
 SPACES = ("glove-50k",)
 PROSE = Path(__file__).parent.parent / "src" / "wordveil" / "data" / "sotu" / "addresses.csv"
 ON = "three State of the Union addresses"
 _LEAST = 20  # characters: shorter ones are headings
+EPSILONS = (0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
 _SENTENCES = 2000  # as many as `wordveil plan` samples
 
 
@@ -37,10 +40,17 @@ def main() -> None:
     found: dict[str, dict[str, dict[str, float]]] = {}
     for name in SPACES:
         space = load_space(name)
-        make = maker(DEFAULT, space)
-        epsilons = {preset: epsilon_for(texts, preset, make, space, fast=False) for preset in PROTECTION}
+        records = [Sampled((text,), None) for text in texts]
+        nothing = Records(len(records), 0, 0, 0.0, 1.0, 0.0, 0.0, is_exact=True)
+        bench = Bench(Survey([], ("",), nothing, None, records, [], 0), maker(DEFAULT, space), space)
+        epsilons: dict[str, float] = {}
+        for epsilon in EPSILONS:
+            gain = bench.deepened(epsilon).gain
+            print(f"{name} {DEFAULT} ε = {epsilon:g}: {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f})", flush=True)
+            epsilons |= {preset: epsilon for preset, bound in PROTECTION.items() if gain.high <= bound}
+            if gain.high > max(PROTECTION.values()):
+                break
         found[name] = {DEFAULT: epsilons}
-        print(name, DEFAULT, epsilons, flush=True)
     USUAL.write_text(json.dumps({"on": ON, "epsilons": found}, indent=1) + "\n", encoding="utf-8")
 
 
