@@ -48,7 +48,8 @@ EXAMPLES: dict[str, str] = {
     "+44 20 7946 0958, and nobody answered. Please refund the 49.90 to my card; my husband paid it.",
     "A clinic note": "The patient, a teacher of 46, has had chest pain since Monday and sleeps badly. She smokes, "
     "takes pills for her blood pressure, and fears that she will lose her licence.",
-    "Another language": "Das Paket war nicht da, als ich nach Hause kam, und niemand konnte mir sagen, wo es ist.",
+    "Another language": "Das Paket war nicht da, als ich nach Hause kam, und niemand konnte mir sagen, wo es ist. "
+    "Ich habe dann bei der Post angerufen, aber auch dort wusste man nichts von dem Brief meiner Schwester.",
 }
 
 _KINDS = {

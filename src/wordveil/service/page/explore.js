@@ -89,6 +89,7 @@ function show(told, asked, isCut) {
       : told.preparing
         ? "The attacker is being prepared …"
         : "Nobody here can try.";
+  $("docked").textContent = $("answer").textContent; // on a phone the answer stays beside ε
   $("answer-more").textContent = guessed !== null && words
     ? `${attacker.name[0].toUpperCase()}${attacker.name.slice(1)} (the ${attacker.reader} reader, the strongest on this server) guesses ${percent(guessed / words)} of the veiled words of this very text. Somebody with a larger model, or who knows you, guesses more.`
     : told.preparing || !words

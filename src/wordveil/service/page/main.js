@@ -58,7 +58,8 @@ function span() {
   if (!points) return [Math.max(0.1, least), Math.min(100, most)];
   // A curve that begins with more is one of a mechanism that takes no smaller ε.
   const low = points[0].adversary < 0.1 ? points[0].epsilon / 2 : points[0].epsilon;
-  return [Math.max(low, least), Math.min(points[points.length - 1].epsilon * 1.25, most)];
+  const lowest = Math.min(low, 0.8 * (presetEpsilon("strong") ?? low));
+  return [Math.max(lowest, least), Math.min(points[points.length - 1].epsilon * 1.25, most)];
 }
 
 // The mechanism that is recommended: the service's default, where it fits the space.
@@ -72,13 +73,13 @@ function presetEpsilon(preset) {
   return measured[mechanism]?.[preset] ?? (measured[best] ? equal(best, measured[best][preset], mechanism) : null);
 }
 
-function showEpsilon() {
+function showEpsilon(isTyped = false) {
   const { epsilon } = settings.a;
   const [low, high] = span();
   if (epsilon) $("epsilon").value = Math.round((STEPS * Math.log(epsilon / low)) / Math.log(high / low));
   $("epsilon").setAttribute("aria-valuetext", epsilon ? `ε ${epsilon}` : "none chosen");
   const number = $("number");
-  if (document.activeElement !== number) number.value = epsilon ?? ""; // else somebody is typing
+  if (!isTyped) number.value = epsilon ?? ""; // else somebody is in the middle of it
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
   const differs = epsilon && Number(number.value) !== epsilon;
   $("used").textContent = differs ? `Using ε = ${epsilon}: it must be between ${least} and ${most.toLocaleString("en")}.` : "";
@@ -98,11 +99,11 @@ function showEpsilon() {
   $("preset-told").textContent = `${known} ${points && epsilon && !chosen ? attackers(points, epsilon) : ""}`.trim();
 }
 
-function setEpsilon(epsilon) {
+function setEpsilon(epsilon, isTyped = false) {
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
   settings.a.epsilon = epsilon && Math.min(Math.max(epsilon, least), most);
   followEpsilon();
-  showEpsilon();
+  showEpsilon(isTyped);
 }
 
 // What is compared has the ε that protects as much, or is not shown.
@@ -312,11 +313,11 @@ function listen() {
   });
   $("number").addEventListener("input", (event) => {
     if (Number(event.target.value) > 0) {
-      setEpsilon(Number(event.target.value));
+      setEpsilon(Number(event.target.value), true);
       changed();
-    } else showEpsilon();
+    } else showEpsilon(true);
   });
-  $("number").addEventListener("blur", showEpsilon);
+  $("number").addEventListener("blur", () => showEpsilon());
   for (const one of document.getElementsByName("preset"))
     one.addEventListener("change", () => {
       if (!one.value) return $("number").focus();
