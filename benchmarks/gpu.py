@@ -22,7 +22,7 @@ import torch
 from benchmarks.laws import same_law
 from benchmarks.measure import best_of
 from wordveil import load_space, mechanism
-from wordveil._mechanisms import Laplace
+from wordveil._mechanisms.laplace import Laplace
 from wordveil.engines import check_engine, on_engine
 from wordveil.engines.gpu import keystream
 from wordveil.noise import Entropy

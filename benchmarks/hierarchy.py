@@ -14,9 +14,30 @@ from wordveil.lab.training import Synset, WordNet
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, PointSpace
 
-__all__ = ["Figures", "Relations", "guessed", "measure", "near_loss", "settle", "stays"]
+__all__ = ["Figures", "Relations", "guessed", "measure", "near_loss", "relation", "settle", "stays"]
 
 Draws = NDArray[np.int64]
+
+
+def relation(wordnet: WordNet, word: str, other: str) -> str:
+    """Return what `other` is to `word`, by the closest of their meanings.
+
+    That is ``same``, ``synonym``, ``hypernym`` (more general), ``hyponym`` (more special), ``co-hyponym`` (two kinds of
+    one thing) or ``unrelated``.
+    """
+    if word == other:
+        return "same"
+    mine, theirs = set(wordnet.senses(word)), set(wordnet.senses(other))
+    if mine & theirs:
+        return "synonym"
+    above = set[Synset]().union(*map(wordnet.ancestors, mine))
+    if above & theirs:
+        return "hypernym"
+    if mine & set[Synset]().union(*map(wordnet.ancestors, theirs)):
+        return "hyponym"
+    if {up for one in mine for up in wordnet.parents(one)} & {up for one in theirs for up in wordnet.parents(one)}:
+        return "co-hyponym"
+    return "unrelated"
 
 
 class Relations:
@@ -37,7 +58,7 @@ class Relations:
     def shares(self, old: Draws, new: Draws) -> dict[str, float]:
         """Return how often a replacement is what to its word."""
         pairs = zip(old.tolist(), new.tolist(), strict=True)
-        counts = Counter(self.wordnet.relation(self.words[a], self.words[b]) for a, b in pairs)
+        counts = Counter(relation(self.wordnet, self.words[a], self.words[b]) for a, b in pairs)
         return {name: count / len(old) for name, count in counts.items()}
 
     def similarity(self, old: Draws, new: Draws) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.measure import Row, best_of
 from benchmarks.speeches import million_words
 from wordveil import load_space
-from wordveil._mechanisms import Graph
+from wordveil._mechanisms.graph import Graph
 from wordveil.lac import dense_law, update
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary

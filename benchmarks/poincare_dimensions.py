@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.hierarchy import Relations, guessed, measure, near_loss, settle, stays
-from wordveil._mechanisms import Exponential, Hyperbolic
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.hyperbolic import Hyperbolic
 from wordveil.lab.training import Pairs, Training, WordNet, to_space, train, word_pairs
 from wordveil.spaces import PoincareSpace, load_space
 from wordveil.spaces.poincare import is_poincare_folder

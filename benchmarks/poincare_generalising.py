@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.hierarchy import settle
-from wordveil._mechanisms import (
-    Exponential,
-    ExponentialMechanism,
-    Graph,
-    Hyperbolic,
-    HyperbolicIcdm19,
-    Laplace,
-    Mechanism,
-)
+from benchmarks.hierarchy import relation, settle
+from wordveil._mechanisms import ExponentialMechanism, Mechanism
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.hyperbolic import Hyperbolic
+from wordveil._mechanisms.hyperbolic_icdm19 import HyperbolicIcdm19
+from wordveil._mechanisms.laplace import Laplace
 from wordveil.lab.training import WordNet
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space, Vocabulary, load_space
@@ -67,8 +64,8 @@ def rows(wordnet: WordNet, snips: Path, space: PoincareSpace) -> Iterator[dict[s
         shares = dict.fromkeys(_NAMES, 0.0)
         for word, outputs, weight in zip(ids.tolist(), drawn.tolist(), weights, strict=True):
             for output in outputs:
-                relation = wordnet.relation(space.vocabulary[word], space.vocabulary[output])
-                shares[relation] += weight / _DRAWS
+                found = relation(wordnet, space.vocabulary[word], space.vocabulary[output])
+                shares[found] += weight / _DRAWS
         yield {
             "mechanism": about,
             "epsilon": round(made.epsilon, 3),

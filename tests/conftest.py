@@ -33,11 +33,15 @@ settings.load_profile("fixed")
 ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising a result must be to fail
 
 #: What takes longest, and so begins first: the last to end would else end alone.
-_LONGEST = ("tests/test_spark.py", "tests/test_documents.py", "tests/lab/experiments/test_experiments.py")
+_LONGEST = (
+    "tests/test_spark.py", "tests/service/test_page.py", "tests/test_documents.py", "tests/plan/test_trial.py",
+    "tests/lab/experiments/test_experiments.py", "tests/reading/test_context.py", "tests/reading/test_language.py",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+    order = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
 
 
 @pytest.fixture(autouse=True, scope="session")

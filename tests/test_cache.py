@@ -281,6 +281,15 @@ def test_what_was_not_used_for_longest_makes_room(cache: Path, monkeypatch: pyte
     assert sorted(cache.iterdir()) == [last]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="folders cannot be locked there")
+def test_what_a_process_uses_stays_however_large(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE_SIZE", "1")
+    used, small = put(1, 20 * MIB, 9 * DAY), put(2, MIB, 9 * DAY)
+    last = put(3, MIB)
+    assert sorted(cache.iterdir()) == sorted([used, last])
+    assert not small.exists()
+
+
 def test_figures_that_are_read_are_in_use(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE_SIZE", "1")
     for number in range(2):

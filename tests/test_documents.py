@@ -43,6 +43,7 @@ NOT_RUN = {
     "wordveil compare ": "needs data sets of others; tests/cli/test_compare.py runs it on small ones",
     "python -m benchmarks.frontier_search ": "needs data sets of others; tests/experiments tests what it is made of",
     "spark-submit": "needs a cluster",
+    "wordveil privatize letters.parquet -o by-command ": "starts another Java; tests/test_spark.py runs the like",
     "wordveil budget ": "needs the settings of a service; tests/cli/test_budget.py runs it",
     "pip download": "downloads from a package index",
     "python examples/vectors_of_spacy.py": "needs a model of spaCy; tests/test_examples.py runs it on a small one",

@@ -65,8 +65,12 @@ def local() -> SparkSession:
 
 @pytest.fixture(autouse=True, scope="module")
 def _nothing_is_left_running() -> Iterator[None]:
+    from pyspark.sql import SparkSession
+
     yield
-    session("local[2]").stop()
+    left = SparkSession.getActiveSession()
+    if left is not None:
+        left.stop()
 
 
 def frame(spark: SparkSession, rows: int = 400) -> Any:
@@ -189,6 +193,27 @@ def test_files_are_veiled_by_the_command(
     assert command(source)[0] == 2
 
 
+def test_equal_words_are_drawn_once_in_every_task(local: SparkSession, tmp_path: Path) -> None:
+    rows = [("ann" if n % 2 else "bob" if n % 4 else None, "river mill river", "mill") for n in range(40)]
+    data = local.createDataFrame(rows, ["who", "text", "more"]).repartition(4)
+    data = data.withMetadata("text", {"values": "river mill"}).withMetadata("who", {"about": "customers"})
+    how: dict[str, Any] = {"case": "lower", "once": "person", "person": "who"}
+    written = engine.privatize(data, ["text", "more"], epsilon=1.0, store=str(tmp_path / "person"), **how)
+    assert [written.schema[name].metadata for name in ("text", "who")] == [{}, {"about": "customers"}]
+    veiled = written.collect()
+    by_person: dict[Any, set[tuple[str, str]]] = {}
+    for row in veiled:
+        by_person.setdefault(row["who"], set()).add((row["text"], row["more"]))
+        first, second, third = row["text"].split()
+        assert first == third
+        assert second == row["more"]
+    assert len(by_person["ann"]) == len(by_person["bob"]) == 1
+    assert by_person["ann"] != by_person["bob"]
+    assert len(by_person[None]) > 1
+    with pytest.raises(OptionError):
+        engine.privatize(data, ["text"], epsilon=1.0, once="person", store=str(tmp_path / "none"))
+
+
 def executors() -> list[int]:
     """Return the executors that this process's Spark has started."""
     parents, named = {}, []
@@ -288,22 +313,23 @@ def test_a_killed_executor_releases_nothing_twice(local: SparkSession, tmp_path:
         cluster.stop()
 
 
-def test_equal_words_are_drawn_once_in_every_task(local: SparkSession, tmp_path: Path) -> None:
-    rows = [("ann" if n % 2 else "bob" if n % 4 else None, "river mill river", "mill") for n in range(40)]
-    data = local.createDataFrame(rows, ["who", "text", "more"]).repartition(4)
-    data = data.withMetadata("text", {"values": "river mill"}).withMetadata("who", {"about": "customers"})
-    how: dict[str, Any] = {"case": "lower", "once": "person", "person": "who"}
-    written = engine.privatize(data, ["text", "more"], epsilon=1.0, store=str(tmp_path / "person"), **how)
-    assert [written.schema[name].metadata for name in ("text", "who")] == [{}, {"about": "customers"}]
-    veiled = written.collect()
-    by_person: dict[Any, set[tuple[str, str]]] = {}
-    for row in veiled:
-        by_person.setdefault(row["who"], set()).add((row["text"], row["more"]))
-        first, second, third = row["text"].split()
-        assert first == third
-        assert second == row["more"]
-    assert len(by_person["ann"]) == len(by_person["bob"]) == 1
-    assert by_person["ann"] != by_person["bob"]
-    assert len(by_person[None]) > 1
-    with pytest.raises(OptionError):
-        engine.privatize(data, ["text"], epsilon=1.0, once="person", store=str(tmp_path / "none"))
+def test_the_options_of_a_veil_reach_every_task(local: SparkSession, tmp_path: Path) -> None:
+    text = "river to ann@home.net, ann@home.net or bob@home.net on 3 May 2021"
+    data = local.createDataFrame([("ann", text)] * 4, ["who", "text"]).repartition(2)
+
+    def veiled(name: str, **how: Any) -> set[str]:
+        out = engine.privatize(data, ["text"], epsilon=1.0, store=str(tmp_path / name), **how)
+        return {row.text.partition(" to ")[2] for row in out.collect()}
+
+    assert veiled("record", numbered=True, numbers="drop") == {"<EMAIL_1>, <EMAIL_1> or <EMAIL_2> on"}
+    (found,) = veiled("person", numbered=True, once="person", person="who")  # the same in every task
+    first, second = found.split(", ")
+    assert second.startswith(first)
+    assert len(first) == len("<EMAIL_123456789>")
+    assert all("<DATE>" not in told for told in veiled("metric", numbers="metric", numbers_epsilon=0.01))
+    listed = veiled("words", select="words", words=["river"])
+    assert listed == {"<EMAIL>, <EMAIL> or <EMAIL> on 3 May 2021"}
+    for wrong in ({"colour": "red"}, {"numbers": "metric"}, {"language": "xx"}, {"block": ["!"]}):
+        with pytest.raises(OptionError):
+            engine.privatize(data, ["text"], epsilon=1.0, store=str(tmp_path / "never"), **wrong)
+    assert not (tmp_path / "never").exists()

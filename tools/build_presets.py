@@ -45,10 +45,11 @@ def main() -> None:
         bench = Bench(Survey([], ("",), nothing, None, records, [], 0), maker(DEFAULT, space), space)
         epsilons: dict[str, float] = {}
         for epsilon in EPSILONS:
-            gain = bench.deepened(epsilon).gain
+            found_here = bench.deepened(epsilon)
+            gain = found_here.gain
             print(f"{name} {DEFAULT} ε = {epsilon:g}: {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f})", flush=True)
-            epsilons |= {preset: epsilon for preset, bound in PROTECTION.items() if gain.high <= bound}
-            if gain.high > max(PROTECTION.values()):
+            epsilons |= {preset: epsilon for preset, bound in PROTECTION.items() if bound.allows(found_here)}
+            if not any(bound.allows(found_here) for bound in PROTECTION.values()):
                 break
         found[name] = {DEFAULT: epsilons}
     USUAL.write_text(json.dumps({"on": ON, "epsilons": found}, indent=1) + "\n", encoding="utf-8")

@@ -32,7 +32,7 @@ from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.search import Comparison, Measured, Row, leading
 from benchmarks.frontier_search.table import headings, line, tables
 from wordveil.errors import WordveilError
-from wordveil.lab.experiments.workers import Deadline, done_in_turn
+from wordveil.lab.experiments.workers import done_in_turn
 from wordveil.lab.tasks import Reading, load_task
 from wordveil.spaces import load_space
 
@@ -164,7 +164,7 @@ def search(
         waiting: list[dict[float, Measured]] = []
         done: set[str] = set()
         jobs = [(tasks, name, levels) for name in names]
-        for number, measured in done_in_turn(plan.measured, jobs, workers, Deadline(left)):
+        for number, measured in done_in_turn(plan.measured, jobs, workers, left):
             label = names[number]
             done.add(label)
             waiting.append(measured)

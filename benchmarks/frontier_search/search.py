@@ -19,7 +19,7 @@ from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.mechanism import ChannelMechanism
 from wordveil._mechanisms.laws import sample
 from wordveil.lab.experiments.attacker import ContextAttacker, matched
-from wordveil.lab.tasks import AveragedVectors, Outcome, Read, Reader, Reading, Task, TaskTexts, lead, mean_of
+from wordveil.lab.tasks import AveragedVectors, Outcome, Read, Reading, Task, TaskTexts, lead, mean_of
 from wordveil.stats import Estimate
 
 __all__ = ["Comparison", "Row", "leading"]
@@ -90,7 +90,7 @@ class Comparison:
         self.ground, self.tasks, self.attacker = ground, tasks, attacker
         self.repeats, self.seed, self.reading = repeats, seed, reading or Reading(("population",))
         self.texts = TaskTexts(tasks, ground.space, select="content")
-        self.model = AveragedVectors(Reader(ground.space))
+        self.model = AveragedVectors(ground.space)
         self.asked = sample(len(ground), _NEAR_WORDS, 0)
         self.similar = ground.space.similar(self.asked, _SIMILAR)[0]
 

@@ -96,8 +96,10 @@ class Client:
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
 
     def privatize(self, text: str, *, epsilon: float, **how: Any) -> Veiled:
-        """Veil one text; `how` takes the other fields of a request, such as mechanism, select, conversation and user.
+        """Veil one text.
 
+        `how` takes mechanism, space, options, select, words, spans, oov, case, once, people, identifiers, numbered,
+        numbers, markup and language.
         `spans` and `people` have one entry per text, so one here: ``spans=[[(4, 13)]]``.
         """
         return self.privatize_many([text], epsilon=epsilon, **how)[0]

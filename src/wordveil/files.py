@@ -39,12 +39,14 @@ __all__ = [
     "cached_folder",
     "digest_of",
     "file_errors",
+    "forget",
     "found",
     "home",
     "name_before",
     "open_new",
     "read_cached",
     "sync_folder",
+    "whole_file",
     "write_whole",
 ]
 
@@ -59,14 +61,16 @@ KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibra
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _HAS_OWNERS = os.name != "nt"
 _SIZE_VARIABLE = "WORDVEIL_CACHE_SIZE"
-_DEFAULT_SIZE = 2048  # MiB
+_DEFAULT_SIZE = 8192  # MiB: the vectors and the graph of two million words, and more
 _HOUR = 3600.0
 # Nothing else is ever removed: the folder may be one that others use too.
 _ENTRY = re.compile(rf"(?:{'|'.join(KINDS)})-(?:.*-)?[0-9a-f]{{32,}}")
-_SCRATCH = re.compile(r"\.(making|going)-\w+")  # left by a process that was killed, if it is old
+_SCRATCH = re.compile(r"\.(making|going)-[\w.]+")  # left by a process that was killed, if it is old
+_LARGE = 1 << 24  # bytes: smaller entries are soon made again
 _LOOKS = 16  # while the cache fills up once: to look at every entry takes time where there are thousands
 
 _aside: dict[Path, Path] = {}  # temporary folders of this process, for entries that cannot be in the cache
+_held: dict[tuple[Path, int], int] = {}  # large entries that this process uses, by folder and inode, each locked
 _written: dict[Path, int] = {}  # bytes that this process has put into each cache since it last looked at it
 
 
@@ -107,10 +111,19 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
             return
+        with whole_file(path, mode) as file:
+            file.write(text.encode())
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Give a file to write, which takes its name when it is whole; until then, and if that fails, all is as it was."""
+    with file_errors("write", path):
+        path = path.resolve()
         fresh = name_before(path)
         try:
             with open_new(fresh, mode) as file:
-                file.write(text.encode())
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)
@@ -183,14 +196,59 @@ def found(key: str) -> Path | None:
         return None
     with contextlib.suppress(OSError):  # the cache may be read-only
         os.utime(target)
+    _hold(target)
     return target
+
+
+def _hold(entry: Path) -> None:
+    """Keep others from removing a large entry as long as this process lives, where the system has such locks."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        key = entry, entry.stat().st_ino
+        if key not in _held and _size(entry) >= _LARGE:
+            _held[key] = os.open(entry, os.O_RDONLY)
+            fcntl.flock(_held[key], fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def _is_held(entry: Path) -> bool:
+    """Say whether a process, perhaps this one, uses an entry."""
+    if sys.platform == "win32":
+        return False
+    handle = os.open(entry, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
+    finally:
+        os.close(handle)
+    return False
+
+
+@contextlib.contextmanager
+def _turn(target: Path) -> Iterator[None]:
+    """Wait until no other process makes this entry, and have others wait meanwhile, where the system has such locks."""
+    handle = None
+    path = target.with_name(f".making-{hashlib.sha256(target.name.encode()).hexdigest()[:16]}.lock")
+    try:
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):  # the cache cannot be written, or the file system has no locks
+                target.parent.mkdir(parents=True, exist_ok=True)
+                handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        if handle is not None:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+            os.close(handle)
 
 
 def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
     """Return the folder cached under `key`, filled by `fill` the first time.
 
-    The folder appears under its name only when whole, so a crash leaves no half of one, and two processes
-    that fill it at once both end with a good one. Where the cache cannot be written, or holds something under that name
+    The folder appears under its name only when whole, so a crash leaves no half of one. Of several processes that need
+    it at once one fills it, and the others wait. Where the cache cannot be written, or holds something under that name
     that is not to be used, a temporary folder serves this process.
 
     The key says everything that the content depends on, in letters, digits, ``-`` and ``.`` only; `fill` writes the
@@ -199,7 +257,13 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
     there = found(key)
     if there is not None:
         return there
-    target, size = home() / key, _most_bytes()
+    size = _most_bytes()
+    with _turn(home() / key):
+        there = found(key)  # another process may have filled it meanwhile
+        return _filled(home() / key, fill, size) if there is None else there
+
+
+def _filled(target: Path, fill: Callable[[Path], None], size: int) -> Path:
     scratch = _scratch_for(target)
     if scratch is None:
         return _fill_aside(target, fill)
@@ -217,8 +281,14 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
             return _fill_aside(target, fill)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    _hold(target)
     _make_room(target, size)
     return target
+
+
+def forget(key: str) -> None:
+    """Remove what is cached under `key`, if anything is."""
+    _clear(home() / key)
 
 
 def cached_arrays(key: str, fill: Callable[[Path], None], *names: str) -> list[NDArray[Any]]:
@@ -327,7 +397,7 @@ def _fill_aside(target: Path, fill: Callable[[Path], None]) -> Path:
 
 
 def _most_bytes() -> int:
-    """Return how much the cache may hold: ``$WORDVEIL_CACHE_SIZE`` MiB, else 2 GiB."""
+    """Return how much the cache may hold: ``$WORDVEIL_CACHE_SIZE`` MiB, else 8 GiB."""
     chosen = os.environ.get(_SIZE_VARIABLE) or str(_DEFAULT_SIZE)
     if not (chosen.isascii() and chosen.isdigit()):
         raise OptionError(f"{_SIZE_VARIABLE} must be a whole number of MiB.")
@@ -337,8 +407,8 @@ def _most_bytes() -> int:
 def _make_room(new: Path, most: int) -> None:
     """Remove what was not used for longest, if the cache is too full now that an entry has been written.
 
-    What was used within the last hour stays, since somebody may be about to read it; what is mapped or open already can
-    be read on after it has gone.
+    What was used within the last hour stays, since somebody may be about to read it, and what is large as long as a
+    process uses it; what is mapped or open already can be read on after it has gone.
     """
     cache = new.parent
     with contextlib.suppress(OSError):  # other processes, and people, remove things too
@@ -358,6 +428,8 @@ def _make_room(new: Path, most: int) -> None:
         for used, size, path in sorted(entries):
             if total <= most or now - used < _HOUR:
                 break
+            if _is_held(path):
+                continue
             # In one step, so that nobody sees half of an entry.
             with contextlib.suppress(OSError), tempfile.TemporaryDirectory(prefix=".going-", dir=cache) as away:
                 path.rename(Path(away, path.name))

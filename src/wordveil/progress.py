@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeAlias, TypeVar
 
 from wordveil.parallel import run
 
-__all__ = ["Watch", "ignore", "run_watched", "within"]
+__all__ = ["Watch", "ignore", "run_watched", "tell", "watched_by", "within"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,6 +20,24 @@ Watch: TypeAlias = Callable[[str, float], None]
 
 def ignore(what: str, share: float) -> None:
     """Watch nothing."""
+
+
+_watch: ContextVar[Watch] = ContextVar("watch", default=ignore)
+
+
+@contextmanager
+def watched_by(watch: Watch) -> Iterator[None]:
+    """Have `tell` tell this watch, in this thread, until the block ends: for work that a constructor may have to do."""
+    before = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(before)
+
+
+def tell(what: str, share: float) -> None:
+    """Tell whoever watches this thread which share of the work is done."""
+    _watch.get()(what, share)
 
 
 def within(watch: Watch, start: float, end: float) -> Watch:

@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 
 __all__ = ["k_threshold", "privatize", "privatize_files", "shuffle", "subsample"]
 
+#: What of a veil can be chosen besides the parameters of `privatize`.
+_OF_VEIL = (
+    "words", "language", "stop_words", "identifiers", "numbered", "numbers", "numbers_epsilon", "date_order", "markup",
+    "block",
+)  # fmt: skip
 _KEYS = ("wordveil_key_1", "wordveil_key_2")
 _CORRUPT = "wordveil_unreadable"
 _OTHER_HEADER = "CSV header does not conform to the schema"
@@ -65,6 +70,7 @@ def privatize(
     person: str | None = None,
     unproven: bool = False,
     tell: Callable[[str], object] = warnings.warn,
+    **how: Any,
 ) -> DataFrame:
     """Veil some columns of a DataFrame; the others stay as they are.
 
@@ -85,7 +91,7 @@ def privatize(
     options : mapping, optional
         Options of the mechanism.
     select, oov, case : str
-        As in `Veil`, but without the selections ``spans``, ``words`` and ``rare``.
+        As in `Veil`, but without the selections ``spans`` and ``rare``.
     once : {"record", "person", "file"} or None
         As in `Veil`: draw equal words of a row, of the rows of a person or of all rows once. Beyond a row the draws
         follow from a secret that the driver makes and sends to the tasks, so protect the cluster as you would the data.
@@ -96,18 +102,28 @@ def privatize(
     tell : callable
         Called with one sentence for each thing that is not promised or protects little; by default it becomes a
         warning.
+    **how
+        What else a `Veil` takes: `words`, `language`, `stop_words`, `identifiers`, `numbered`, `numbers`,
+        `numbers_epsilon`, `date_order`, `markup` and `block`. Lists of words are sent to the tasks.
     """
-    if select in ("spans", "words", "rare"):
-        raise OptionError("on Spark, `select` must be all, content or marked.")
+    if select in ("spans", "rare"):
+        raise OptionError("on Spark, `select` must be all, content, marked or words.")
+    for name in how:
+        if name not in _OF_VEIL:
+            raise OptionError(f"on Spark there is no option {name!r}; choose among {', '.join(_OF_VEIL)}.")
     _check_columns(frame, columns, of_strings=True)
     if (once == "person") != (person is not None):
         raise OptionError("once='person' and `person`, the column that says whose a row is, go together.")
     _check_columns(frame, [] if person is None else [person])
-    recipe = (mechanism, epsilon, space, tuple(sorted((options or {}).items())))
+    blocked = how.pop("block", None)
+    recipe = (
+        mechanism, epsilon, space, tuple(sorted((options or {}).items())),
+        None if blocked is None else tuple(blocked),
+    )  # fmt: skip
     drawn = None if once is None else Once(once)  # goes to the tasks with its secret, which all must share
 
     def make_veil() -> Veil:
-        return Veil(_mechanism(*recipe), select=select, oov=oov, case=case, once=drawn, unproven=unproven)
+        return Veil(_mechanism(*recipe), select=select, oov=oov, case=case, once=drawn, unproven=unproven, **how)
 
     veil = make_veil()  # also reports mistakes here rather than in a task
     for sentence in filter(None, (missing_promise(veil), *told_before(veil))):
@@ -273,8 +289,11 @@ def k_threshold(frame: DataFrame, columns: Sequence[str], k: int, rate: float, *
 
 
 @lru_cache(maxsize=4)
-def _mechanism(name: str, epsilon: float, space: str, options: tuple[tuple[str, Any], ...]) -> Mechanism[Any]:
-    return block(make_mechanism(name, load_space(space), epsilon=epsilon, **dict(options)), blocked_words())
+def _mechanism(
+    name: str, epsilon: float, space: str, options: tuple[tuple[str, Any], ...], blocked: tuple[str, ...] | None
+) -> Mechanism[Any]:
+    made = make_mechanism(name, load_space(space), epsilon=epsilon, **dict(options))
+    return block(made, blocked_words() if blocked is None else blocked)
 
 
 def _veil_batch(veil: Veil, batch: pa.RecordBatch, places: Sequence[int], whose: int | None = None) -> pa.RecordBatch:

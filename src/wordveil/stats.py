@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CONFIDENCE", "Estimate", "area_interval", "lower_bound", "plain", "resampled", "upper_bound"]
+__all__ = ["CONFIDENCE", "Estimate", "Facts", "area_interval", "lower_bound", "plain", "resampled", "upper_bound"]
 
 #: The confidence of every interval.
 CONFIDENCE = 0.95
@@ -227,8 +227,24 @@ class Estimate:
 
 
 def plain(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return figures by name with every estimate among them as plain values."""
-    return {name: value.to_dict() if isinstance(value, Estimate) else value for name, value in facts.items()}
+    """Return figures by name with every estimate, and every tuple of figures, among them as plain values."""
+    return {name: _plain(value) for name, value in facts.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (Estimate, Facts)):
+        return value.to_dict()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+class Facts:
+    """What was found, as a dataclass of figures."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
+        return plain(vars(self))
 
 
 def resampled(

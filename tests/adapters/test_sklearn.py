@@ -109,6 +109,20 @@ def test_parameters_clones_and_copies() -> None:
 
 
 @pytest.mark.usefixtures("_small_space")
+def test_options_reach_the_veil() -> None:
+    text = ["a@b.net, a@b.net and 5 EUR"]
+    assert VeilText().fit_transform(text)[0] == "<EMAIL>, <EMAIL> and <AMOUNT>"
+    numbered = VeilText(numbered=True, numbers="drop", once="file").fit_transform(text)[0]
+    first, second = numbered.removesuffix(" and").split(", ")
+    assert first == second != "<EMAIL>"
+    assert VeilText(identifiers="drop", numbers="digits", stop_words=["and"]).fit_transform(text)[0].startswith(",")
+    with pytest.raises(OptionError):
+        VeilText(numbers="metric").fit(text)
+    with pytest.raises(OptionError):
+        VeilText(once="person").fit(text)
+
+
+@pytest.mark.usefixtures("_small_space")
 def test_promises() -> None:
     assert VeilText().fit(["x"]).veil_.guarantee.notion is Notion.METRIC
     first, second = (VeilText(random_state=3, select="all").fit_transform(["zqa zqb zqc"])[0] for _ in range(2))

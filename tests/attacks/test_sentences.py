@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tests.attacks.doubles import Bare, Blank, Table, random_rows, texts_of
 from tests.conftest import make_space, names
-from wordveil.attacks import NgramModel, Prior, attack_sentences, words_of
+from wordveil.attacks import NgramModel, Prior, SentenceAttack, Words, attack_sentences, words_of
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.reading.ngrams import BigramDecoder, decode_trigrams
@@ -125,6 +125,25 @@ def test_context_gives_away_what_a_word_alone_does_not(order: int) -> None:
     assert found.as_a_whole.low > found.alone.high
     assert found.in_context.value >= found.as_a_whole.value - 0.03
     assert 0.9 < found.held.value <= 1.0 + 1e-9
+
+
+def test_the_contexts_of_a_word_that_is_drawn_once_add_up() -> None:
+    """A word stands in several sentences of a record, each of which says a little: together they say more."""
+    space = make_space(20, 3, seed=2)
+    words = space.vocabulary.words
+    reference, private = (words_of(chained(words, 300, seed), space.vocabulary, "all") for seed in (0, 1))
+    made, model = Table(space, 0.2 * np.eye(20) + 0.8 / 20), NgramModel(reference, len(space))
+    records = private.in_records(np.arange(300) // 5)
+
+    def found(some: Words, *, once: bool = True) -> SentenceAttack:
+        prior = Prior.of(reference, space)
+        return attack_sentences(made, some, model, prior, order=2, tokens=1500, once=once, entropy=Entropy(3))
+
+    together, apart = found(records), found(records, once=False)
+    assert together.in_context.value > apart.in_context.value + 0.05
+    assert together.alone.value == pytest.approx(apart.alone.value, abs=0.1)
+    assert together.records[:, 0].sum() == together.kept.n
+    assert len(together.records) < len(found(private).records)
 
 
 def test_sentences_released_as_they_are_are_found_and_blind_ones_are_not(toy: EuclideanSpace) -> None:

@@ -5,7 +5,9 @@ import pytest
 from scipy.stats import skew
 
 from tests.conftest import make_poincare, make_space
-from wordveil._mechanisms import Graph, Hyperbolic, Laplace
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.hyperbolic import Hyperbolic
+from wordveil._mechanisms.laplace import Laplace
 from wordveil.attacks import attack_released, attack_vectors
 from wordveil.attacks.vectors import skewness
 from wordveil.errors import InputError, OptionError

@@ -65,7 +65,7 @@ def test_the_guesses_are_those_of_brute_force(seed: int) -> None:
     made = Table(space, random_rows(9, seed))
     words = text(space, 200, seed)
     prior = Prior.of(words, space, words=3)
-    found = attack_words(made, words, prior, tokens=400, entropy=Entropy(seed))
+    found = attack_words(made, words, prior, tokens=400, once=False, entropy=Entropy(seed))
 
     _, veiling, choosing = Entropy(seed).spawn(3)
     originals = words.ids[np.sort(choosing.generator.permutation(words.targets)[:400])]
@@ -83,6 +83,20 @@ def test_the_guesses_are_those_of_brute_force(seed: int) -> None:
     assert found.central_distance.value == pytest.approx(distances[central, originals].mean(), rel=1e-5)
     assert found.beyond.value == pytest.approx((~np.isin(originals, prior.ids)).mean())
     assert found.central_distance.value <= found.best_distance.value + 0.1
+
+
+def test_equal_words_of_a_record_have_one_draw() -> None:
+    """Of one record with one word, drawn once, all places are found or none; drawn each time, some are."""
+    space = make_space(20, 2, seed=1)
+    made, words = mechanism("graph", space, epsilon=2.0), np.full(400, 3)
+    everywhere = Words(words, words > 0, words, record=np.zeros(400, dtype=np.int64))
+    prior = Prior.named("uniform", space)
+    kept = [
+        attack_words(made, everywhere, prior, tokens=400, once=one, entropy=Entropy(1)).kept for one in (True, False)
+    ]
+    assert kept[0].value in {0.0, 1.0}
+    assert 0.0 < kept[1].value < 1.0
+    assert kept[0].high - kept[0].low > 0.5  # one draw says little
 
 
 def test_words_released_as_they_are_are_all_found(toy: EuclideanSpace) -> None:
@@ -139,7 +153,7 @@ def test_the_best_guess_succeeds_as_often_as_the_law_says(name: str, prior: str)
     drawn = np.random.default_rng(0).choice(50, 20_000, p=np.exp(believed.logs))
     words = Words(drawn, np.ones(20_000, dtype=np.bool_), np.zeros(20_000, dtype=np.int64))
     made = mechanism(name, space, epsilon=1.5)
-    found = attack_words(made, words, believed, tokens=20_000, entropy=Entropy(1))
+    found = attack_words(made, words, believed, tokens=20_000, once=False, entropy=Entropy(1))
     known = made.law().best_guess(np.exp(believed.logs)).success
     assert known.low == known.high
     assert binomtest(round(found.best.value * 20_000), 20_000, known.low).pvalue > ALPHA

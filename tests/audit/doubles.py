@@ -8,25 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import (
-    Density,
-    Elastic,
-    Exponential,
-    Gaussian,
-    Graph,
-    Hyperbolic,
-    HyperbolicIcdm19,
-    KnnTruncated,
-    Laplace,
-    Mahalanobis,
-    Mechanism,
-    Nadp,
-    Ring,
-    Truncated,
-    Vickrey,
-)
-from wordveil._mechanisms.density import MixingLaw
+from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms.density import Density, MixingLaw
+from wordveil._mechanisms.elastic import Elastic
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.gaussian import Gaussian
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.hyperbolic import Hyperbolic
+from wordveil._mechanisms.hyperbolic_icdm19 import HyperbolicIcdm19
+from wordveil._mechanisms.knn_truncated import KnnTruncated
+from wordveil._mechanisms.laplace import Laplace
 from wordveil._mechanisms.laws import Effort, HopFall, Law
+from wordveil._mechanisms.mahalanobis import Mahalanobis
+from wordveil._mechanisms.nadp import Nadp
+from wordveil._mechanisms.ring import Ring
+from wordveil._mechanisms.truncated import Truncated
+from wordveil._mechanisms.vickrey import Vickrey
 from wordveil.noise import Entropy, directions
 from wordveil.noise.hyperbolic import hyperbolic_radii
 from wordveil.progress import Watch, ignore

@@ -12,7 +12,8 @@ from benchmarks.mutants import convict
 from tests.audit import doubles
 from tests.audit.wrong_builds import MISTAKES, WRONG_BUILDS
 from tests.conftest import FLAT, make_space, names
-from wordveil._mechanisms import MECHANISMS, Exponential
+from wordveil._mechanisms import MECHANISMS
+from wordveil._mechanisms.exponential import Exponential
 from wordveil.audit import ERROR, Auditor, Evidence
 from wordveil.audit.exact import exact_losses
 from wordveil.audit.sampled import loss_bound

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space, names
-from wordveil._mechanisms import Exponential, ExponentialMechanism
+from wordveil._mechanisms import ExponentialMechanism
+from wordveil._mechanisms.exponential import Exponential
 from wordveil._mechanisms.hyperbolic import Hyperbolic
 from wordveil._mechanisms.priors import log_prior
 from wordveil.calibration import Effort, Measurement, maker, meter_for, span_of

@@ -132,7 +132,10 @@ def test_ctrl_c_from_outside() -> None:
         [sys.executable, "-m", "wordveil", "audit", "--all"], stderr=subprocess.PIPE, env=environment,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 - one thread
     ) as process:  # fmt: skip
-        time.sleep(3)
+        loaded = Path(f"/proc/{process.pid}/maps")
+        while loaded.exists() and process.poll() is None and b"/kernels/" not in loaded.read_bytes():
+            time.sleep(0.01)
+        time.sleep(0.5 if loaded.exists() else 3)  # it is at work, or soon will be
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, b"wordveil: stopped.\n")

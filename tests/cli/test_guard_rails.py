@@ -14,6 +14,7 @@ from wordveil.spaces import load_space
 from wordveil.spaces.files import write_vectors
 
 TEXT = "the zqa met zqb and zqc near zqd\n"
+ADDRESS = "mail ann@example.com\n"  # replaced wherever it stands, which is not what was asked for
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -91,14 +92,14 @@ def test_a_job_that_veils_nothing_writes_nothing(
     if folder:
         source.mkdir()
         for name in ("a.txt", "b.txt"):
-            (source / name).write_text(TEXT)
+            (source / name).write_text(TEXT + ADDRESS)
     else:
         source = Path("in.txt")
-        source.write_text(TEXT)
+        source.write_text(TEXT + ADDRESS)
     before = sorted(tmp_path.iterdir())
     arguments = ("privatize", source, "-o", "out" if folder else "out.txt", "--space", space, "--epsilon", "4", *how)
     code, _, err = run(capfd, *arguments)
-    assert (code, err.count("\n")) == (2, 1), err
+    assert (code, err.count("\n"), err.count("warning")) == (2, 2, 1), err
     assert sorted(tmp_path.iterdir()) == before
     code, _, err = run(capfd, *arguments, "--unproven")
     assert code == 0
@@ -114,7 +115,7 @@ def test_a_stream_that_veils_nothing_fails(
     code, out, err = run(
         capfd, "privatize", source, "--space", space, "-e", "4", "--select", "marked", "--batch-words", "800", "--quiet"
     )
-    assert (code, err.count("\n")) == (2, 1)
+    assert (code, err.count("\n"), err.count("warning")) == (2, 2, 1)
     assert (out == "") == (blocks == 1)
     assert ("itself" in err) == (blocks > 1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import shlex
@@ -14,10 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.attacks.doubles import texts_of
 from tests.plan.desk import tickets, write_desk
 from wordveil.cli import main
 from wordveil.cli.plan import NOT_MET
 from wordveil.plan import RULES
+from wordveil.plan.presets import Protection
 from wordveil.spaces import EuclideanSpace
 from wordveil.spaces.files import write_vectors
 from wordveil.text.tokens import tokenise
@@ -40,6 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, glove: EuclideanSpace) -> P
     known = [glove.vocabulary.id(word) for word in words if word in glove.vocabulary]
     space = glove.restrict(np.union1d(np.arange(300), known))
     write_vectors(made / "small.txt", list(space.vocabulary), space.points(np.arange(len(space))))
+    letters = texts_of(list(space.vocabulary)[100:], 200, 12, 0)  # unlike tickets, nobody can guess them
+    (made / "letters.txt").write_text("\n".join(letters) + "\n")
     return made
 
 
@@ -127,17 +130,46 @@ def test_privatize_writes_nothing_that_is_not_as_required(folder: Path, capfd: p
 
 
 def test_privatize_by_protection(folder: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    target, report = tmp_path / "veiled.csv", tmp_path / "report.json"
-    code, _, err = run(
-        capfd, "privatize", folder / "tickets.csv", "-o", target, "-c", "body", "--space", folder / "small.txt",
-        "--protect", "light", "--fast-checks", "--report", report,
-    )  # fmt: skip
+    target, report = tmp_path / "veiled.txt", tmp_path / "report.json"
+    how: list[str | Path] = ["--space", folder / "small.txt", "--protect", "light", "--fast-checks", "--report", report]
+    code, _, err = run(capfd, "privatize", folder / "tickets.csv", "-o", target, "-f", "csv", "-c", "reply", *how)
+    assert code == NOT_MET  # templates: no ε will do
+    assert not target.exists()
+    code, _, err = run(capfd, "privatize", folder / "letters.txt", "-o", target, *how)
     assert code == 0
     chosen = re.search(r"ε = ([0-9.]+) for protection 'light'", err)
     assert chosen
     assert json.loads(report.read_text())["epsilon"] == float(chosen[1])
-    with target.open(newline="", encoding="utf-8") as file:
-        assert len(list(csv.DictReader(file))) == 200
+    assert len(target.read_text().splitlines()) == 200
+
+
+def test_few_records_and_no_text_are_told_what_is_known(
+    folder: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    few, numbers, empty = tmp_path / "few.csv", tmp_path / "numbers.csv", tmp_path / "empty.csv"
+    header = (folder / "tickets.csv").read_text().splitlines()[0]
+    few.write_text(f'{header}\n1,2026-01-02,Ann Lee,a@b.net,,"Call a@b.net, the printer stopped again",,x,1,2\n')
+    numbers.write_text("a,b\n" + "".join(f"{n},{n / 2}\n" for n in range(50)))
+    empty.write_text("")
+    for path, stop in ((few, "few"), (numbers, "nothing")):
+        code, out, err = run(capfd, "plan", path, "--space", folder / "small.txt", "--fast", "--json", "--quiet")
+        facts = json.loads(out)
+        assert (code, err) == (0, "")
+        assert facts["input"]["columns"]
+        assert [one["code"] for one in facts["recommendation"]["advice"] if one["kind"] == "stop"] == [stop]
+        assert facts["recommendation"]["epsilon"] is None
+        assert facts["command"] is None
+        code, out, _ = run(capfd, "plan", path, "--space", folder / "small.txt", "--fast", "--quiet")
+        assert code == 0
+        assert "Ann" not in out
+    code, out, err = run(capfd, "plan", empty, "--space", folder / "small.txt", "--fast")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    target = tmp_path / "veiled.csv"
+    job: list[str | Path] = ["privatize", few, "-o", target, "-c", "body", "--space", folder / "small.txt", "-q"]
+    assert run(capfd, *job, "--protect", "light", "--fast-checks")[0] == NOT_MET
+    assert not target.exists()
+    assert run(capfd, *job, "-e", "2", "--require", "identifiers<=1", "--fast-checks")[0] == 0
+    assert target.exists()
 
 
 @pytest.mark.parametrize(
@@ -170,7 +202,7 @@ def test_mistakes_are_told_in_one_sentence(
 def test_the_command_that_is_recommended_runs(
     folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    lenient = replace(RULES, most_guessed=1.0, most_gained=1.0, least_utility=-1.0)
+    lenient = replace(RULES, weakest=Protection(1.0, 1.0), least_utility=-1.0)
     monkeypatch.setattr("wordveil.plan.recommendation.RULES", lenient)
     desk = tmp_path / "our tickets.csv"
     desk.write_bytes((folder / "tickets.csv").read_bytes())

@@ -14,6 +14,7 @@ import pytest
 
 from wordveil import Reader
 from wordveil.cli import main
+from wordveil.spaces import EuclideanSpace
 
 Run = Callable[..., tuple[int, str, str]]
 TEXTS = ["The river and the harbour.", "A letter to the doctor, at night", "", "Winter; 17 gardens!"]
@@ -112,6 +113,18 @@ def test_settings_without_a_report(run: Run) -> None:
     assert run("read", "veiled-in.txt", "-o", "b.txt", "--report", "report.json", "--space", "space.npz", "-q")[0] == 0
     assert Path("a.txt").read_bytes() == Path("b.txt").read_bytes()
     assert run("read", "veiled-in.txt", "-o", "c.npz", *by_hand, "--option", "k=2", "--select", "all")[0] == 0
+
+
+def test_a_file_that_was_never_veiled_is_told(run: Run, glove: EuclideanSpace) -> None:
+    common = [word for word in glove.vocabulary.take(np.arange(200, 1200)) if word.isalpha()]
+    Path("original.txt").write_text("\n".join(" ".join(common[n::40]) for n in range(40)) + "\n", encoding="utf-8")
+    assert run("privatize", "original.txt", "-o", "veiled.txt", "-e", "3", "--report", "report.json", "-q")[0] == 0
+    code, out, err = run("read", "veiled.txt", "-o", "a.txt", "--report", "report.json", "--json", "-q")
+    assert (code, json.loads(out)["looks_veiled"], err) == (0, True, "")
+    code, out, err = run("read", "original.txt", "-o", "b.txt", "--report", "report.json", "--json", "-q")
+    assert (code, json.loads(out)["looks_veiled"], len(err.splitlines())) == (0, False, 1)
+    Path("few.txt").write_text("ship\n", encoding="utf-8")  # says nothing
+    assert json.loads(run("read", "few.txt", "-o", "c.txt", "-e", "3", "--json", "-q")[1])["looks_veiled"] is None
 
 
 def test_spans_move_along(run: Run) -> None:

@@ -223,8 +223,24 @@ def test_the_report_says_where_it_ran() -> None:
     assert veil.guarantee == Veil(mechanism("laplace", make_space(50, 3), epsilon=1.0)).guarantee
 
 
+@on_every_device
+def test_the_neighbours_of_a_graph_are_looked_up_on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = make_space(700, 8, seed=3)
+    space.vectors[5] = space.vectors[6] = space.vectors[7]  # twins
+    monkeypatch.setattr("wordveil.spaces.listing._EXACT", 0.0)  # whatever the size: the device does not need the cells
+    there = placed(space, device)
+    ids = np.arange(700)
+    where, cosines = there.similar(ids, 10)
+    assert not (where == ids[:, None]).any()
+    assert cosines == pytest.approx(space.similar(ids, 10)[1], abs=1e-6)
+    made = mechanism("graph", there, epsilon=3.0)
+    check_runs(made, "gpu")
+    assert not made.space.remarks
+    assert made.draw(ids, Entropy(1)).shape == (700,)
+
+
 def test_a_mechanism_that_searches_nothing_is_refused(toy: EuclideanSpace) -> None:
-    for name in ("graph", "exponential", "remapped"):
+    for name in ("ring", "exponential", "remapped"):
         with pytest.raises(OptionError, match=name):
             check_runs(mechanism(name, toy, epsilon=1.0), "gpu")
         check_runs(mechanism(name, toy, epsilon=1.0), "local")

@@ -80,7 +80,7 @@ def begun(tmp_path: Path, sample_csv: Path) -> tuple[subprocess.Popen[str], list
         [*COMMAND, str(source), "-o", str(target), *OPTIONS, "--workers", "2", "--seed", "1"],
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    for _ in range(400):
+    for _ in range(1200):
         workers = children(job.pid)
         if len(workers) == 2 and target.with_name("out.txt.part.json").exists():
             return job, workers, target

@@ -156,7 +156,7 @@ def test_compiled_code_refuses_counts_that_its_arrays_do_not_have() -> None:
     assert native
     kind, large = kinds()[0], 2**62
     single, ids, draws = np.ones(8, dtype=np.float32), np.zeros(8, dtype=np.int64), np.full(8, 0.5)
-    found, starts = np.zeros(8, dtype=np.int64), np.array([0, 8])
+    found, starts, keys = np.zeros(8, dtype=np.int64), np.array([0, 8]), np.zeros(8, dtype=np.uint32)
     cloud, graph = (
         (single, single, single, 8, 1, -1.0),
         (np.zeros(9, dtype=np.int32), np.zeros(0, dtype=np.int32), 8, 0),
@@ -169,11 +169,13 @@ def test_compiled_code_refuses_counts_that_its_arrays_do_not_have() -> None:
         lambda: native.block_table(kind, (single, single, single, large, 4, -1.0), 0, 1, 1.0, single),
         lambda: native.choose(draws, True, large, 4, starts, draws, 8, found),
         lambda: native.choose(draws, True, -1, 4, starts, draws, 8, found),
-        lambda: native.first_at(graph, ids, ids, 8, ids, large, found),
-        lambda: native.first_at(graph, ids, ids, 8, ids, -1, found),
-        lambda: native.first_at((*graph[:2], 2**63 - 1, 0), ids, ids, 8, ids, 1, found),
-        lambda: native.at_hops((*graph[:2], -1, 0), ids, 0, starts, ids, ids, 0, found),
-        lambda: native.at_hops(graph, odd(ids), 1, starts, ids, ids, 8, found),
+        lambda: native.draw_hops(graph, None, draws, 8, ids, 1, starts, keys, True, 0, large, found),
+        lambda: native.draw_hops(graph, None, draws, 8, ids, 1, starts, keys, False, 0, 8, found),
+        lambda: native.draw_hops(graph, None, draws, large, ids, 1, starts, keys, True, 0, 8, found),
+        lambda: native.draw_hops(graph, ids[:0], draws, 8, ids, 1, starts, keys, True, 0, 8, found),
+        lambda: native.draw_hops((*graph[:2], 2**63 - 1, 0), None, draws, 8, ids, 1, starts, keys, True, 0, 8, found),
+        lambda: native.draw_hops((*graph[:2], -1, 0), None, draws, 8, ids, 0, starts, keys, True, 0, 0, found),
+        lambda: native.draw_hops(graph, None, draws, 8, odd(ids), 1, starts, keys, True, 0, 8, found),
     ]
     for call in calls:
         with pytest.raises(ValueError, match=r"array|cloud|graph"):

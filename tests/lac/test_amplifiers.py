@@ -14,7 +14,9 @@ from scipy import stats
 
 from tests.conftest import ALPHA, make_space
 from wordveil import Veil
-from wordveil._mechanisms import Exponential, Graph, Nadp
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.nadp import Nadp
 from wordveil.errors import InputError, OptionError
 from wordveil.lac import Account, Amplifier, Crowd, KThreshold, Localizer, Record, Shuffle, Subsample, bounds, shuffled
 from wordveil.noise import Entropy

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tests.conftest import make_space
 from wordveil import Veil
-from wordveil._mechanisms import Exponential
+from wordveil._mechanisms.exponential import Exponential
 from wordveil.lac import (
     Account,
     Amplifier,
@@ -182,11 +182,11 @@ def test_a_user_with_several_records_of_several_shapes() -> None:
 
 @pytest.mark.parametrize("alone", [Record("rent rent"), Record("rent", label="a"), Record("the rent"), Record("rent!")])
 @pytest.mark.parametrize("amplifiers", [[Shuffle()], [Subsample(0.1)], [Subsample(0.1), Shuffle()]])
-def test_a_record_alone_among_thousands_has_the_local_promise(alone: Record, amplifiers: list[Amplifier]) -> None:
+def test_a_record_alone_among_many_has_the_local_promise(alone: Record, amplifiers: list[Amplifier]) -> None:
     words = len([word for word in alone.text.split() if word.strip("!") in WORDS])
-    held = guarantee_of([alone, *[Record("noise")] * 4999], amplifiers, delta=1e-6, words=words)
+    held = guarantee_of([alone, *[Record("noise")] * 999], amplifiers, delta=1e-6, words=words)
     assert (held.epsilon, held.delta) == (float(words), 0.0)
-    alike = guarantee_of([alone] * 5000, amplifiers, delta=1e-6, words=words)
+    alike = guarantee_of([alone] * 1000, amplifiers, delta=1e-6, words=words)
     assert alike.epsilon < held.epsilon
 
 
@@ -252,7 +252,7 @@ PIECES = ["w1", "w2", "W3", "w4's", "the", "of", "THE", "zyx", "Zyx", "12", "345
 TEXTS = st.lists(st.sampled_from([*PIECES, *SPACE.vocabulary.words[:4]]), max_size=5).map(" ".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40)  # in each of 18 ways
 @given(texts=st.lists(TEXTS, min_size=2, max_size=12), once=st.sampled_from([None, "record"]))
 @pytest.mark.parametrize("case", ["lower", "sentence", "copy"])
 @pytest.mark.parametrize("oov", ["replace", "drop", "keep"])

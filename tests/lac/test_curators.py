@@ -9,7 +9,9 @@ import pytest
 
 from tests.conftest import make_space
 from wordveil import Veil
-from wordveil._mechanisms import Exponential, Graph, Laplace
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.laplace import Laplace
 from wordveil.errors import BudgetError, InputError, OptionError, SpaceError
 from wordveil.lac import (
     Crowd,

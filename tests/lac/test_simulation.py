@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_space
-from wordveil._mechanisms import Exponential, Laplace
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.laplace import Laplace
 from wordveil.cli import main
 from wordveil.errors import OptionError
 from wordveil.lac import bounds, dense_law, invert, simulate

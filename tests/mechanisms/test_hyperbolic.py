@@ -7,7 +7,11 @@ import pytest
 from scipy import special, stats
 
 from tests.conftest import ALPHA, make_poincare, make_space, names
-from wordveil._mechanisms import Exponential, Graph, Hyperbolic, HyperbolicIcdm19, mechanism
+from wordveil._mechanisms import mechanism
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.hyperbolic import Hyperbolic
+from wordveil._mechanisms.hyperbolic_icdm19 import HyperbolicIcdm19
 from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy, icdm19_lengths

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from tests.conftest import ALPHA, make_space, names
-from wordveil._mechanisms import Laplace
+from wordveil._mechanisms.laplace import Laplace
 from wordveil.errors import SpaceError
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary

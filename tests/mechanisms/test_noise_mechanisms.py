@@ -12,22 +12,16 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from tests.conftest import ALPHA, FLAT, make_space, names
-from wordveil._mechanisms import (
-    MECHANISMS,
-    Density,
-    Elastic,
-    Gaussian,
-    Jaccard,
-    Laplace,
-    Mahalanobis,
-    Nadp,
-    NoiseMechanism,
-    Remapped,
-    Vickrey,
-    mechanism,
-)
-from wordveil._mechanisms.density import MixingLaw
-from wordveil._mechanisms.nadp import neighbouring_pairs
+from wordveil._mechanisms import MECHANISMS, NoiseMechanism, mechanism
+from wordveil._mechanisms.density import Density, MixingLaw
+from wordveil._mechanisms.elastic import Elastic
+from wordveil._mechanisms.gaussian import Gaussian
+from wordveil._mechanisms.jaccard import Jaccard
+from wordveil._mechanisms.laplace import Laplace
+from wordveil._mechanisms.mahalanobis import Mahalanobis
+from wordveil._mechanisms.nadp import Nadp, neighbouring_pairs
+from wordveil._mechanisms.remapped import Remapped
+from wordveil._mechanisms.vickrey import Vickrey
 from wordveil.errors import OptionError, SpaceError, WordveilError
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy

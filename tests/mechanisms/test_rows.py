@@ -15,8 +15,11 @@ import pytest
 from scipy import stats
 
 from tests.conftest import ALPHA, in_a_fork, make_poincare, make_space
-from wordveil._mechanisms import Exponential, ExponentialMechanism, Graph, KnnTruncated
+from wordveil._mechanisms import ExponentialMechanism
 from wordveil._mechanisms import rows as drawing
+from wordveil._mechanisms.exponential import Exponential
+from wordveil._mechanisms.graph import Graph
+from wordveil._mechanisms.knn_truncated import KnnTruncated
 from wordveil._mechanisms.rows import RowCache, RowDraws
 from wordveil.errors import OptionError
 from wordveil.kernels import kinds

@@ -15,7 +15,7 @@ from randomgen import ChaCha
 from scipy import stats
 
 from tests.conftest import ALPHA, in_a_fork
-from wordveil.noise import Entropy
+from wordveil.noise import Entropy, key_blocks
 
 
 def test_the_stream_is_chacha20() -> None:
@@ -25,6 +25,21 @@ def test_the_stream_is_chacha20() -> None:
     theirs = np.frombuffer(encryptor.update(bytes(8 * 1000)), dtype="<u8")
     ours = ChaCha(key=int.from_bytes(key, "little"), rounds=20).random_raw(1000)
     assert np.array_equal(ours, theirs)
+
+
+def test_blocks_of_many_keys_are_those_of_an_independent_chacha20() -> None:
+    generator, counter = np.random.default_rng(0), 2**33 + 5
+    keys, nonces = (
+        generator.integers(0, 2**32, (7, 8), dtype=np.uint32),
+        generator.integers(0, 2**63, 7, dtype=np.uint64),
+    )
+    for some, several in ((keys, nonces), (keys[0], nonces)):
+        for row, nonce, key in zip(
+            key_blocks(some, counter, several), nonces, np.broadcast_to(some, (7, 8)), strict=True
+        ):
+            start = counter.to_bytes(8, "little") + int(nonce).to_bytes(8, "little")
+            encryptor = Cipher(algorithms.ChaCha20(key.astype("<u4").tobytes(), start), mode=None).encryptor()
+            assert row.astype("<u8").tobytes() == encryptor.update(bytes(64))
 
 
 def test_secure_by_default_and_never_twice_the_same() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+import sys
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -159,3 +160,7 @@ def write_desk(path: Path, count: int = 2000, seed: int = 0) -> Path:
         writer.writeheader()
         writer.writerows(tickets(count, seed))
     return path
+
+
+if __name__ == "__main__":  # python -m tests.plan.desk tickets.csv
+    write_desk(Path(sys.argv[1]))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from wordveil.plan.columns import Column
+from wordveil.plan.presets import PROTECTION
 from wordveil.plan.recommendation import RULES, Recommendation, recommend
 from wordveil.plan.records import People, Records
 from wordveil.plan.survey import Survey
@@ -41,7 +42,7 @@ def test_what_is_fine_is_released_without_a_word() -> None:
     found = advised()
     assert found.epsilon == 3.0
     assert not found.advice
-    assert found.once is None
+    assert found.once == "record"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_what_is_fine_is_released_without_a_word() -> None:
     [
         (advised(replace(TEXT, coverage=RULES.least_coverage - 0.01)), "stop", "coverage"),
         (advised(replace(TEXT, coverage=RULES.poor_coverage - 0.01)), "first", "coverage"),
-        (advised(floor=RULES.most_guessed + 0.01), "stop", "guessed"),
+        (advised(floor=PROTECTION["balanced"].attacker + 0.01), "stop", "guessed"),
         (advised(trial=None), "stop", "no_epsilon"),
         (advised(trial=None, records=replace(RECORDS, veiled=0)), "stop", "nothing"),
         (
@@ -57,12 +58,19 @@ def test_what_is_fine_is_released_without_a_word() -> None:
             "stop",
             "gained",
         ),
+        (
+            advised(trial=replace(TRIAL, attacks=(replace(TRIAL.attacks[0], right=Estimate(0.3, 0.2, 0.41)),))),
+            "stop",
+            "gained",
+        ),
+        (advised(trial=None, enough=False), "stop", "few"),
+        (advised(replace(TEXT, kind="number"), trial=None, chosen=()), "stop", "nothing"),
         (advised(trial=replace(TRIAL, utility=Estimate(0.0, -0.1, 0.04))), "stop", "useless"),
         (advised(TEXT, replace(TEXT, name="other")), "first", "untouched"),
         (advised(TEXT, replace(TEXT, name="who", kind="name-like")), "first", "personal"),
-        (advised(replace(TEXT, identifiers={"EMAIL": 3})), "first", "identifiers"),
+        (advised(replace(TEXT, identifiers={"EMAIL": 3})), "note", "identifiers"),
         (advised(replace(TEXT, templated=RULES.templated + 0.01)), "first", "templated"),
-        (advised(records=replace(RECORDS, recurring=RULES.recurring + 0.01)), "first", "recurring"),
+        (advised(records=replace(RECORDS, recurring=RULES.recurring + 0.01), once=None), "first", "recurring"),
         (advised(records=replace(RECORDS, singled_out=RULES.singled_out + 0.01)), "note", "singled_out"),
         (advised(replace(TEXT, language="de")), "note", "language"),
         (advised(has_label=True), "note", "label"),
@@ -76,15 +84,18 @@ def test_each_rule(found: Recommendation, kind: str, code: str) -> None:
 def test_a_label_says_more_than_vectors() -> None:
     useless, useful = Estimate(0.0, -0.1, 0.04), Estimate(0.5, 0.4, 0.6)
     assert advised(trial=replace(TRIAL, utility=useless, score=useful)).epsilon == 3.0
+    chance = Estimate(0.5, -0.4, 1.4)  # which a label may have by chance
+    assert advised(trial=replace(TRIAL, utility=useless, score=chance)).epsilon is None
 
 
 @pytest.mark.parametrize("kind", ["AMOUNT", "MARKUP"])
 def test_amounts_and_tags_are_no_identifiers(kind: str) -> None:
-    assert not advised(replace(TEXT, identifiers={kind: 3})).has_identifiers
+    assert not advised(replace(TEXT, identifiers={kind: 3})).advice
 
 
 def test_words_of_a_person_are_drawn_once_for_the_person() -> None:
     people = People(10, 10.0, 0.9, 4.0, 12)
     assert advised(people=people).once == "person"
-    assert advised(records=replace(RECORDS, recurring=0.9)).once == "record"
-    assert advised(people=people, is_seen_once=True).once is None
+    assert advised(people=people, once="file").once == "file"
+    assert advised(records=replace(RECORDS, recurring=0.9), once=None).once == "record"
+    assert advised(once=None).once is None

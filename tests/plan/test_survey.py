@@ -62,8 +62,9 @@ def test_what_recurs_is_counted_for_records_and_people(found: Survey) -> None:
     assert found.records.recurring > 0.9  # names, and words of the macro
     assert found.people is not None
     assert found.people.people == len({row["customer"] for row in tickets(300)})
-    assert found.people.draws > found.records.draws
-    assert sum(map(len, found.by_person)) == 3 * 300
+    assert found.people.recurring > 0.2
+    assert found.people.draws >= 2.0
+    assert sum(map(len, found.by_person)) == 300
 
 
 def test_records_of_one_shape_are_not_singled_out(tmp_path: Path, veil: Veil) -> None:
@@ -126,12 +127,14 @@ def test_a_wrong_column_is_refused(desk: Path, veil: Veil) -> None:
         survey(make_plan(desk), Reading(("nothing",)), veil)
 
 
-def test_a_table_without_text_is_refused(tmp_path: Path, veil: Veil) -> None:
+def test_a_table_without_text_has_findings_all_the_same(tmp_path: Path, veil: Veil) -> None:
     path = tmp_path / "numbers.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["a", "b"], *([n, n / 2] for n in range(50))])
-    with pytest.raises(InputError):
-        survey(make_plan(path), Reading(), veil)
+    some = survey(make_plan(path), Reading(), veil)
+    assert [column.kind for column in some.columns] == ["id", "number"]
+    assert some.chosen == ()
+    assert some.records.veiled == 0
 
 
 def test_keys_that_are_no_columns_are_refused(tmp_path: Path, veil: Veil) -> None:

@@ -7,17 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.attacks.doubles import texts_of
 from tests.plan.desk import tickets
 from wordveil.calibration import Maker
 from wordveil.errors import InputError, OptionError
 from wordveil.io import Reading, make_plan
 from wordveil.plan import PROTECTION, ReleasePlan, epsilon_for, plan_release
-from wordveil.plan.presets import choose
+from wordveil.plan.presets import Protection, choose
 from wordveil.plan.survey import survey
 from wordveil.plan.trial import ALONE, CONTEXT, RECORDS, Bench, gain_over, gain_within
 from wordveil.spaces import EuclideanSpace
 from wordveil.stats import Estimate
 from wordveil.text import Veil
+
+pytestmark = pytest.mark.xdist_group("trials")  # they share what was tried
 
 
 @pytest.fixture(scope="module")
@@ -50,30 +53,44 @@ def test_the_label_is_told_from_clear_text(bench: Bench) -> None:
 
 def test_words_that_recur_are_found_more_often_than_once_drawn(desk: Path, make: Maker, small: EuclideanSpace) -> None:
     found = survey(make_plan(desk), Reading(("body",)), Veil(make(4.0)), person="customer")
-    often, once = (Bench(found, make, small, is_fast=True, once=one).deepened(3.0).repeats for one in (False, True))
+    often, once = (Bench(found, make, small, is_fast=True, once=one).deepened(3.0).repeats for one in (None, "person"))
     assert often is not None
     assert once is not None
     assert often.value > once.high
 
 
+def replace_floor(bench: Bench, bound: Protection) -> Protection:
+    """Return a preset for texts of which much is guessed without the draws."""
+    return bound._replace(attacker=bench.floor + (1.0 - bench.floor) * bound.attacker)
+
+
 def test_a_preset_is_kept_and_a_stronger_one_is_smaller(bench: Bench) -> None:
-    chosen = [choose(bench, bound, [1.0, 2.0, 3.0, 4.5]) for bound in PROTECTION.values()]
-    assert all(trial is not None and trial.gain.high <= bound
-               for trial, bound in zip(chosen, PROTECTION.values(), strict=True))  # fmt: skip
+    bounds = [replace_floor(bench, bound) for bound in PROTECTION.values()]
+    chosen = [choose(bench, bound, [1.0, 2.0, 3.0, 4.5]) for bound in bounds]
+    assert all(trial is not None and bound.allows(trial) for trial, bound in zip(chosen, bounds, strict=True))
     epsilons = [trial.epsilon for trial in chosen if trial]
     assert epsilons == sorted(epsilons)
-    assert choose(bench, 0.0, [3.0]) is None
+    assert choose(bench, Protection(1.0, 0.0), [3.0]) is None
+    few = choose(bench, Protection(bench.floor + 0.08, 1.0), [1.0, 2.0, 3.0, 4.5])  # by what is guessed alone
+    assert few is not None
+    assert few.most <= bench.floor + 0.08
+
+
+def test_what_is_guessed_without_a_draw_is_guessed_at_every_epsilon(bench: Bench) -> None:
+    """Tickets are templates: no ε brings the attacker below what they guess without seeing a draw."""
+    assert choose(bench, Protection(bench.floor - 0.01, 1.0), [1.0]) is None
 
 
 def test_epsilon_for_some_texts(make: Maker, small: EuclideanSpace) -> None:
-    texts = [row["body"] for row in tickets(300)]
+    texts = texts_of(list(small.vocabulary)[200:], 200, 12, 0)  # unlike tickets, nobody can guess them
     epsilon = epsilon_for(texts, "light", make, small, fast=True)
     assert 0 < epsilon < 5
     assert epsilon == epsilon_for(texts, "light", make, small, fast=True)
     with pytest.raises(OptionError):
         epsilon_for(texts, "perfect", make, small, fast=True)
-    with pytest.raises(InputError):
-        epsilon_for(texts[:10], "strong", make, small, fast=True)
+    for wrong in (texts[:10], [row["reply"] for row in tickets(100)]):
+        with pytest.raises(InputError):
+            epsilon_for(wrong, "strong", make, small, fast=True)
 
 
 def test_gains_are_those_over_the_floor() -> None:
@@ -101,8 +118,7 @@ def test_a_plan_of_one_epsilon(desk: Path, make: Maker, small: EuclideanSpace) -
     figures = found.figures()
     assert figures["epsilon"] == 2.0
     assert figures["untouched"] == 2.0
-    assert isinstance(figures["identifiers"], float)
-    assert figures["identifiers"] > 100
+    assert figures["identifiers"] == found.found.left_raw > 300  # those of other columns: in texts they are replaced
     facts = json.dumps(found.to_dict(), allow_nan=False)
     assert "Haddad" not in facts
     assert not math.isnan(found.chosen.gain.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -173,8 +174,13 @@ def test_errors_of_the_model(proxied: Callable[..., Proxied], caplog: pytest.Log
 
 
 def test_a_model_that_is_not_there_or_does_not_answer(proxied: Callable[..., Proxied], far_veil: Veil) -> None:
+    nobody = proxied().model
     with serving(create_app(Settings("http://127.0.0.1:9/v1"), far_veil)) as address:
-        assert Proxied(address, proxied().model).say(USER).status_code == 502
+        assert Proxied(address, nobody).say(USER).status_code == 502
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        upstream = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        with serving(create_app(Settings(upstream, timeout=1.0), far_veil)) as address:
+            assert Proxied(address, nobody).say(USER).status_code == 504
 
 
 def test_other_addresses(proxied: Callable[..., Proxied]) -> None:

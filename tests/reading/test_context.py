@@ -17,6 +17,8 @@ pytest.importorskip("torch")
 from wordveil.reading import context
 from wordveil.reading.network import Size
 
+pytestmark = pytest.mark.xdist_group("context")  # one network for all
+
 WORDS = 40
 SPACE = make_space(WORDS, 6, seed=3)
 NAMES = names(WORDS)
@@ -40,12 +42,12 @@ def fitted() -> Reader:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(context.Context, "size", SMALL)
         patch.setattr(context.Context, "schedule", QUICK)
-        return Reader(MADE, kind="context", select="all").fit(release(600, 1)[0])
+        return Reader(MADE, kind="context", select="all", once=False).fit(release(600, 1)[0])
 
 
 def test_context_finds_more_words_than_one_at_a_time_and_knows_how_sure_it_may_be(fitted: Reader) -> None:
     texts, clean = release(150, 2)
-    one_at_a_time = Reader(MADE, kind="population", select="all").fit(texts)
+    one_at_a_time = Reader(MADE, kind="population", select="all", once=False).fit(texts)
     sure, right = [], []
     rates = {}
     for name, reader in (("context", fitted), ("population", one_at_a_time)):
@@ -123,11 +125,17 @@ def test_weights_that_come_with_the_package_read_without_a_fit(sample_csv: Path)
         places, originals = cut(veiled), cut(clean).ids
         found[kind] = np.mean(reader._kind.best(places) == originals[places.veiled])
     assert found["context"] > 1.2 * found["table"]
+    # Equal outputs of a text are one draw of one word, with what stands around both places; drawn each time, two.
+    text = "The doctor spoke to the patient. Later the river rose, and the doctor left."
+    shared, apart = (Reader(made, kind="context", once=once).posterior(text) for once in (True, False))
+    assert shared[0].probabilities == pytest.approx(shared[-2].probabilities)
+    assert apart[0].probabilities != pytest.approx(apart[-2].probabilities)
+    assert shared[1].probabilities == pytest.approx(apart[1].probabilities, rel=1e-3)
 
 
 def test_public_texts_are_learnt_from_before_any_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context.Context, "size", SMALL)
-    monkeypatch.setattr(context.Context, "schedule", QUICK._replace(least=300, most=300))
+    monkeypatch.setattr(context.Context, "schedule", QUICK._replace(least=200, most=200))
     sentences = np.random.default_rng(0).integers(0, WORDS, (6, 8))
     public = [" ".join(NAMES[word] for word in sentences[number % 6]) for number in range(300)]
     reader = Reader(MADE, kind="context", select="all").pretrain(public)

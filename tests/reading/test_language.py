@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from pathlib import Path
 
@@ -140,7 +141,10 @@ def test_english_is_read_by_the_words_around() -> None:
 
 
 @needs_model
-def test_smollm2_reads_a_short_text() -> None:
+def test_smollm2_reads_a_short_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    gguf = importlib.import_module("gguf")  # transformers reads the file three times, and its map once for each layer
+    for slow in ("GGUFReader", "get_tensor_name_map"):
+        monkeypatch.setattr(gguf, slow, functools.cache(getattr(gguf, slow)))
     graph = mechanism("graph", load_space("glove-50k").restrict(np.arange(3000)), epsilon=4.0)
     reader = Reader(graph, kind="language", model="smollm2", beam=2, preamble="The capital of Italy is Rome.")
     text = "The capital of france is london."

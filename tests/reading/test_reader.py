@@ -121,7 +121,7 @@ def test_what_is_said_to_be_likely_is_so(kind: str) -> None:
     originals = generator.choice(300, count, p=rank_prior(300))
     drawn = space.vocabulary.take(made.draw(originals, Entropy(2)))
     text = " ".join(drawn)
-    reader = Reader(made, kind=kind, select="all").fit([text])
+    reader = Reader(made, kind=kind, select="all", once=False).fit([text])
     places = reader.posterior(text, top=1)
     given_ = np.array([place.probabilities[0] for place in places])
     right = np.array([space.vocabulary.id(place.words[0]) for place in places]) == originals
@@ -132,6 +132,18 @@ def test_what_is_said_to_be_likely_is_so(kind: str) -> None:
             error = 4.0 * np.sqrt((given_[some] * (1.0 - given_[some])).sum()) / some.sum()
             assert abs(right[some].mean() - given_[some].mean()) < error + (0.02 if kind == "population" else 0.0)
     assert (given_ >= 0.8).sum() > 1000
+
+
+def test_a_draw_that_shows_at_many_places_counts_once() -> None:
+    made = mechanism("graph", SPACE, epsilon=4.0)
+    few, many = ([text_of(first), text_of([7, 9])] for first in ([3, 5], [3] * 50 + [5]))
+    once, again = (whole(Reader(made, kind="population", select="all").fit(some), text_of([3])) for some in (few, many))
+    assert once == pytest.approx(again)
+    each = Reader(made, kind="population", select="all", once=False).fit(many)
+    assert whole(each, text_of([3])) != pytest.approx(once)
+    told = Veil(made).report()
+    assert Reader.of_report({**told, "once": None}, space=SPACE)._basis.once is False
+    assert Reader.of_report(told, space=SPACE)._basis.once is True
 
 
 def test_a_population_is_learnt_from_its_release() -> None:

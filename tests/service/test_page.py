@@ -25,7 +25,10 @@ from wordveil.service.keys import hash_key, new_key
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is not tested: playwright is not installed")
 
-pytestmark = pytest.mark.skipif(chromium() is None, reason="the page is not tested: there is no Chromium here")
+pytestmark = [
+    pytest.mark.skipif(chromium() is None, reason="the page is not tested: there is no Chromium here"),
+    pytest.mark.xdist_group("page"),  # one Chromium for all
+]
 
 TEXT = "The surgeon left the clinic. Her sister works at a bank."
 WORDS = 6  # of it that are drawn
@@ -502,8 +505,13 @@ def test_what_is_wrong_with_a_table_is_said_beside_it(open_page: Callable[..., A
     wait(page, "document.querySelector('#column').options.length === 2")
     page.route("**/v1/privatize", lambda route: route.abort())
     page.click("#table-go")
-    wait(page, "document.querySelector('#table-told').textContent !== ''")
-    assert page.text_content("#problem") == page.text_content("#table-told")
+    wait(
+        page,
+        """() => {
+        const [said, beside] = ["#problem", "#table-told"].map((one) => document.querySelector(one).textContent);
+        return said !== "" && said === beside;
+    }""",
+    )
     assert not page.is_visible("#table-progress")
     page.unroute("**/v1/privatize")
     page.click("#table-go")

@@ -120,12 +120,12 @@ def test_a_stream_that_dribbles_makes_no_progress_and_is_ended(toy_file: Path, d
 
 def test_whoever_sends_whole_lines_slowly_goes_on(toy_file: Path) -> None:
     def slowly() -> Iterator[str]:
-        for number in range(4):
+        for number in range(6):
             time.sleep(0.5)
             yield numbered(number)
 
-    with running(Settings(spaces=(str(toy_file),), timeout=1.5)) as service:
-        assert [one["text"] for one in streamed(service.address, slowly())] == list(map(numbered, range(4)))
+    with running(Settings(spaces=(str(toy_file),), timeout=2.5)) as service:
+        assert [one["text"] for one in streamed(service.address, slowly())] == list(map(numbered, range(6)))
 
 
 def test_whoever_takes_no_answers_loses_the_place(toy_file: Path) -> None:

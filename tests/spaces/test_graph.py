@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree, shortest_path
@@ -99,12 +99,6 @@ def test_search_on_any_graph(words: int, data: st.DataObject) -> None:
         reached = full[source][full[source] >= 0].astype(int)
         assert np.array_equal(sizes[: reached.max() + 1], np.bincount(reached))
         assert not sizes[reached.max() + 1 :].any()
-    if compiled():
-        hops = np.array(data.draw(st.lists(st.integers(0, words - 1), min_size=len(sources), max_size=len(sources))))
-        guesses = np.array([np.random.default_rng(place).permutation(words) for place in range(len(sources))])
-        right = np.take_along_axis(full[sources], guesses, axis=1) == hops[:, None]
-        first = np.take_along_axis(guesses, right.argmax(axis=1)[:, None], axis=1)[:, 0]
-        assert np.array_equal(search.first_at(sources, hops, guesses), np.where(right.any(axis=1), first, -1))
 
 
 @pytest.mark.parametrize("words", [1, 2, 3])
@@ -127,56 +121,50 @@ def test_a_negative_k_is_refused() -> None:
         GraphSpace.of(make_space(), -1)
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=st.integers(1, 300), fall=st.sampled_from([0.01, 0.5, 2.0, 30.0]), blocked=st.booleans(), data=st.data())
+@pytest.mark.skipif(compiled() is None, reason="there is nothing to compare with")
+def test_compiled_draws_are_those_of_numpy_on_any_graph(
+    words: int, fall: float, blocked: bool, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    joined = np.zeros((words, words), dtype=bool)
+    joined[np.arange(1, words), [generator.integers(word) for word in range(1, words)]] = True  # a tree, and more
+    more = generator.integers(words, size=(data.draw(st.integers(0, 3 * words)), 2))
+    joined[more[:, 0], more[:, 1]] = True
+    sparse = csr_array((joined | joined.T) & ~np.eye(words, dtype=bool))
+    search = HopSearch(sparse.indptr, sparse.indices)
+    sources, counts = generator.permutation(words)[:40], generator.integers(0, 9, min(words, 40))
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    weights = np.exp(-fall * np.arange(words + 1.0))
+    is_blocked = generator.uniform(size=words) < 0.7 if blocked else None
+    if is_blocked is not None:
+        is_blocked[generator.integers(words)] = False
+    one, each = generator.integers(0, 2**32, 8, dtype=np.uint32), generator.integers(0, 2**32, (starts[-1], 8))
+    drawn = []
+    for code in ("", "off"):
+        monkeypatch.setenv("WORDVEIL_KERNELS", code)
+        drawn.append([search.draw(sources, starts, weights, keys, is_blocked) for keys in (one, each)])
+    assert np.array_equal(drawn[0], drawn[1])
+    assert is_blocked is None or not is_blocked[np.array(drawn)].any()
+
+
 @pytest.mark.parametrize("code", [None, "off"])
-def test_ranks_run_through_the_words_at_each_distance(code: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_that_cannot_be_are_refused(code: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if code:
         monkeypatch.setenv("WORDVEIL_KERNELS", code)
-    graph = GraphSpace.of(make_space(400, 4, seed=5), 2)
-    sources = np.random.default_rng(0).permutation(400)[:300]
-    sizes = graph.shell_sizes(sources)
-    row, hops = np.nonzero(sizes)
-    counts = sizes[row, hops]
-    every = np.repeat(hops, counts)
-    ranks = np.arange(len(every)) - np.repeat(np.cumsum(counts) - counts, counts)
-    starts = 400 * np.arange(301)
-    found = graph.search.at_hops(sources, starts, every, ranks).reshape(300, 400)
-    assert np.array_equal(np.sort(found, axis=1), np.tile(np.arange(400), (300, 1)))
-    assert np.array_equal(np.take_along_axis(graph.distances(sources), found, axis=1), every.reshape(300, 400))
-    one, two = np.array([3]), np.array([0, 1])
-    for hop, rank in ((0, 1), (1, -1), (-1, 0), (400, 0), (2, 400)):
-        with pytest.raises(IndexError):
-            graph.search.at_hops(one, two, np.array([hop]), np.array([rank]))
-    with pytest.raises(ValueError, match="source"):
-        graph.search.at_hops(one, np.array([0, 2]), np.array([0]), np.array([0]))
-
-
-@pytest.mark.skipif(compiled() is None, reason="guesses are tested by compiled code")
-def test_guesses_are_refused_that_are_no_words() -> None:
     search = GraphSpace.of(make_space(50, 3, seed=1), 2).search
-    one = np.array([3])
-    for source, hop, guess in ((50, 1, 0), (3, -1, 0), (3, 1, 50), (3, 1, -1)):
-        with pytest.raises(IndexError):
-            search.first_at(np.array([source]), np.array([hop]), np.array([[guess]]))
-    with pytest.raises(ValueError, match="guesses"):
-        search.first_at(one, np.array([1, 1]), np.array([[0]]))
-    assert search.first_at(one[:0], one[:0], np.empty((0, 4), dtype=np.int64)).shape == (0,)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(1, 70), st.data())
-def test_ranks_on_any_graph(words: int, data: st.DataObject) -> None:
-    pair = st.tuples(st.integers(0, words - 1), st.integers(0, words - 1))
-    joined = np.zeros((words, words), dtype=bool)
-    for left, right in data.draw(st.lists(pair, max_size=2 * words)):
-        if left != right:
-            joined[left, right] = joined[right, left] = True
-    sparse = csr_array(joined)
-    search = HopSearch(sparse.indptr, sparse.indices)
-    sources = np.array(data.draw(st.lists(st.integers(0, words - 1), max_size=90)), dtype=np.int64)
-    for source in sources.tolist():
-        for hop, size in enumerate(search.sizes(np.array([source]))[0].tolist()):
-            found = search.at_hops(np.array([source]), np.array([0, size]), np.full(size, hop), np.arange(size))
-            assert np.array_equal(np.sort(found), np.flatnonzero(search.distances(np.array([source]))[0] == hop))
+    one, starts, weights, key = np.array([3]), np.array([0, 2]), np.exp(-np.arange(51.0)), np.zeros(8, dtype=np.uint32)
+    with pytest.raises(ValueError, match="blocked"):
+        search.draw(one, starts, weights, key, np.ones(50, dtype=np.bool_))
+    for begins in ([0], [1, 2], [0, 1, 2]):
+        with pytest.raises(ValueError, match="begin"):
+            search.draw(one, np.array(begins), weights, key)
+    with pytest.raises(ValueError, match="begin"):
+        search.draw(one, starts, weights, np.zeros((3, 8), dtype=np.uint32))
+    with pytest.raises(IndexError):
+        search.draw(np.array([50]), starts, weights, key)
+    assert search.draw(one[:0], starts[:1], weights, key).shape == (0,)
 
 
 def test_a_graph_beyond_all_measure_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +211,7 @@ def test_a_search_does_not_follow_what_becomes_of_the_arrays_it_was_made_from() 
     search, graph = HopSearch(indptr, indices), GraphSpace("line", Vocabulary(names(3)), indptr, indices)
     indptr[:], indices[:] = 2**30, 2**30
     for one in (search, graph.search):
-        assert one.at_hops(np.array([0]), np.array([0, 1]), np.array([2]), np.array([0])).tolist() == [2]
+        assert one.distances_to(np.array([0]), np.array([[2]])).tolist() == [[2]]
     with pytest.raises(ValueError, match="read-only"):
         graph.indices[0] = 7
 

@@ -57,7 +57,7 @@ def test_nothing_raw_is_written(other: str, said: list[Any], more: dict[str, Any
         try:
             made = write({"model": "m", key: said, **more}, writer, lambda name: f"wv-{len(name)}")
         except InputError as refused:
-            made = str(refused)
+            made = {"refused": str(refused)}
         assert CANARY not in json.dumps(made)  # before the gaps are filled
         writer.fill("veiled" for _ in writer.texts)
         assert CANARY not in json.dumps(made)

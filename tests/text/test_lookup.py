@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wordveil import Veil
-from wordveil._mechanisms import Exponential
+from wordveil._mechanisms.exponential import Exponential
 from wordveil.errors import SpaceError
 from wordveil.spaces import PoincareSpace, Vocabulary, load_space
 from wordveil.text.lookup import BaseForms, Lookup

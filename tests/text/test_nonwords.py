@@ -11,11 +11,11 @@ from scipy import stats
 
 from tests.text.test_identifiers import FOUND
 from wordveil import Veil, load_space
-from wordveil._mechanisms import Graph
+from wordveil._mechanisms.graph import Graph
 from wordveil._mechanisms.priors import log_prior
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
-from wordveil.text import NgramTree, RareWords, tokenise
+from wordveil.text import Document, NgramTree, RareWords, tokenise
 from wordveil.text.identifiers import KINDS, VALUES, find_identifiers, placeholder
 from wordveil.text.replacing import OutsideWords
 from wordveil.text.selection import stop_words
@@ -89,9 +89,48 @@ def test_markup_is_kept_by_name_or_dropped() -> None:
 
 def test_selected_spans_and_words_reach_into_identifiers() -> None:
     text = "Ask ann@home.net or bob@home.net"
-    assert Veil(GRAPH, select="words", words=["ann"])(text).text == "Ask <EMAIL> or bob@home.net"
-    assert Veil(GRAPH, select="spans")(text, spans=((5, 6),)).text == "Ask <EMAIL> or bob@home.net"
-    assert Veil(GRAPH, select="marked")("Ask [[ann]]@home.net").text == "Ask <EMAIL>"
+    some: dict[str, Any] = {"identifiers": "selected"}
+    assert Veil(GRAPH, select="words", words=["ann"], **some)(text).text == "Ask <EMAIL> or bob@home.net"
+    assert Veil(GRAPH, select="spans", **some)(text, spans=((5, 6),)).text == "Ask <EMAIL> or bob@home.net"
+    assert Veil(GRAPH, select="marked", **some)("Ask [[ann]]@home.net").text == "Ask <EMAIL>"
+    with pytest.raises(OptionError):
+        Veil(GRAPH, select="content", **some)
+
+
+@pytest.mark.parametrize("how", [{"select": "words", "words": ["nobody"]}, {"select": "marked"}, {"select": "spans"}])
+def test_identifiers_are_replaced_wherever_they_stand(how: dict[str, Any]) -> None:
+    text, spans = "Ask ann@home.net on 3 May 2021", () if how["select"] == "spans" else None
+    assert Veil(GRAPH, **how)(text, spans=spans).text == "Ask <EMAIL> on 3 May 2021"
+    assert Veil(GRAPH, identifiers="drop", **how)(text, spans=spans).text == "Ask on 3 May 2021"
+    veiled = Veil(GRAPH, identifiers="veil", **how)(text, spans=spans).text
+    assert "ann" not in veiled
+    assert "home" not in veiled
+
+
+def test_identifiers_are_numbered_within_the_scope() -> None:
+    """In a record they are counted, over its texts; of a person or a file each has a number of its own, anywhere."""
+    texts = ["a@b.net c@d.net", "c@d.net", "a@b.net"]
+
+    def numbers(once: str | None, scopes: list[str | None], veil: Veil | None = None) -> list[list[str]]:
+        made = veil or Veil(GRAPH, numbered=True, once=once)
+        documents = [Document(text, scope=scope) for text, scope in zip(texts, scopes, strict=True)]
+        return [release.text.split() for release in made.many(documents)]
+
+    assert numbers("record", ["x", "x", "y"]) == [["<EMAIL_1>", "<EMAIL_2>"], ["<EMAIL_2>"], ["<EMAIL_1>"]]
+    assert numbers(None, [None] * 3) == [["<EMAIL_1>", "<EMAIL_2>"], ["<EMAIL_1>"], ["<EMAIL_1>"]]
+    veil = Veil(GRAPH, numbered=True, once="person")
+    (first, second), (again,), (other,) = numbers("person", ["x", "x", "y"], veil)
+    assert len({first, second, other}) == 3
+    assert again == second
+    assert numbers("person", ["y", "x", "x"], veil)[2] == [first]  # in any order, and in another batch
+    resumed = Veil(GRAPH, numbered=True, once="person")
+    assert resumed.once is not None
+    assert veil.once is not None
+    resumed.once.go_on_with(veil.once.secret)  # as a worker, a task of Spark or a resumed job does
+    assert numbers("person", ["x", "x", "y"], resumed) == [[first, second], [second], [other]]
+    (first, _), _, (again,) = numbers("file", [None] * 3)
+    assert again == first
+    assert first not in numbers("file", [None] * 3)[0]  # another job, another secret
 
 
 def test_options_that_contradict_are_refused() -> None:

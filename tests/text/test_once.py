@@ -97,7 +97,7 @@ def polite(request: pytest.FixtureRequest) -> Mechanism[Any]:
 @pytest.mark.parametrize("word", [11, 12, int(GRAPH.space.neighbours(np.array([11]), 1)[0][0, 0])])
 def test_seeded_draws_leave_blocked_words_out_and_keep_the_law_of_the_others(polite: Mechanism[Any], word: int) -> None:
     assert sorted(polite.blocked.tolist()) == BLOCKED.tolist()
-    generator, count = np.random.default_rng(word), 4000 if polite.name == "laplace" else 30_000
+    generator, count = np.random.default_rng(word), {"laplace": 4000, "exponential": 8000, "graph": 30_000}[polite.name]
     seeds, ids = [generator.bytes(64) for _ in range(count)], np.full(count, word)
     drawn = polite.draw_each(ids, seeds)
     assert not np.isin(drawn, BLOCKED).any()

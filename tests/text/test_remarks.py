@@ -87,12 +87,16 @@ def test_nothing_can_be_selected_by_accident(words: EuclideanSpace) -> None:
     with pytest.raises(InputError):
         Veil(made, select="words", words=["call"])("call", spans=((0, 4),))
     veil = Veil(made, select="marked")
-    assert len(veil.report(veil("no marks at all"))["warnings"]) == 1
+    assert len(veil.report(veil("no marks at all"))["warnings"]) == 2
 
 
 def test_identifiers_outside_the_selection_are_not_said_to_be_replaced(words: EuclideanSpace) -> None:
     made, word = mechanism("graph", words, epsilon=2.0), names(2)[1]
-    for veil in (Veil(made, select="marked"), Veil(made, select="words", words=[word])):
+    for how in ({"select": "marked"}, {"select": "words", "words": [word]}):
+        veil = Veil(made, identifiers="selected", **how)
         made_of = veil(f"[[{word}]] ann@example.com")
         assert "ann@example.com" in made_of.text
-        assert any("e-mail address" in said and "as it is" in said for said in veil.report(made_of)["not_protected"])
+        report = veil.report(made_of)
+        assert any("dentifiers" in said and "as they are" in said for said in report["not_protected"])
+        assert any("e-mail" in said for said in report["warnings"])
+        assert not any("e-mail" in said for said in Veil(made, **how).report()["warnings"])

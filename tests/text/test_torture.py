@@ -76,13 +76,13 @@ def test_nothing_that_spells_is_left(veil: Veil, text: str) -> None:
     ids=range(13),
 )
 def test_time_is_linear(veil: Veil, text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()  # whatever else the machine does
     for select in ("all", "content", "marked"):
         try:
             Veil(veil.mechanism, select=select, seed=1)(text)
         except WordveilError:  # noqa: PERF203
             assert select == "marked"
-    assert time.perf_counter() - started < _SLOW
+    assert time.process_time() - started < _SLOW
 
 
 def idle_job(source: Path, columns: tuple[str, ...] = ()) -> Path:

@@ -15,7 +15,7 @@ from scipy import stats
 
 from tests.conftest import ALPHA, make_space, names
 from wordveil import Document, InputError, OptionError, Veil, mechanism
-from wordveil._mechanisms import Graph
+from wordveil._mechanisms.graph import Graph
 from wordveil.guarantee import Notion
 from wordveil.spaces import EuclideanSpace, Vocabulary
 from wordveil.text import Counts, Report, stop_words, tokenise

@@ -19,20 +19,6 @@ from wordveil._mechanisms.base import Mechanism
 from wordveil.rounding import percent, round_down
 from wordveil.stats import Estimate
 
-__all__ = [
-    "ALONE",
-    "CURVES",
-    "NOT_MEASURED",
-    "AttackCurve",
-    "Figure",
-    "OnProse",
-    "attack_curve",
-    "bits_sentence",
-    "named_curve",
-    "on_prose",
-    "strongest",
-]
-
 #: The curves of the bundled spaces.
 CURVES = Path(__file__).parent.parent / "data" / "attackers.json"
 
@@ -171,13 +157,6 @@ class AttackCurve:
 
     Success grows with ε, so a figure that was measured below one at a smaller ε is raised to it, and between the
     values that were tried it is interpolated.
-
-    Parameters
-    ----------
-    curve : dict
-        What the file holds of it.
-    attackers : dict
-        Who the attackers are, by their short names.
     """
 
     def __init__(self, curve: dict[str, Any], attackers: dict[str, dict[str, Any]]) -> None:

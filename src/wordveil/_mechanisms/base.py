@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Effort, Law, RadialLaw, RowLaw, SampledLaw, UnitLength
-from wordveil._mechanisms.rows import LOG_FLOOR, RowDraws, RowSource, WholeRows, rate_of, weights_of
+from wordveil._mechanisms.rows import RowDraws, RowSource, WholeRows, rate_of, weights_of
 from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy, KeyedEntropy, directions
@@ -22,22 +22,6 @@ from wordveil.progress import Watch, ignore
 from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace, PointSpace, Space
 from wordveil.spaces.space import Ids, Points, Rows
-
-__all__ = [
-    "DRAWN_IN_FLOATS",
-    "LOG_FLOOR",
-    "ExponentialMechanism",
-    "Mechanism",
-    "NoiseMechanism",
-    "RadialMechanism",
-    "RadiusLaw",
-    "ScaledMechanism",
-    "drawn_finely",
-    "nearest_pairs",
-    "needs_vectors",
-    "option_names",
-    "option_parameters",
-]
 
 RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 # Beyond these, 32-bit floats hold neither the noise nor the weights.
@@ -93,6 +77,8 @@ class Mechanism(ABC, Generic[SpaceT]):
     searches_points: ClassVar[bool] = False
     #: Whether that search is for the single nearest word, which an index can find.
     takes_nearest: ClassVar[bool] = False
+    #: Whether it is made from the most similar words of every word, which an engine can look up.
+    joins_words: ClassVar[bool] = False
 
     def __init__(self, space: SpaceT, epsilon: float) -> None:
         if not (isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0):
@@ -308,13 +294,13 @@ class ScaledMechanism(RadialMechanism[PointSpaceT]):
     law_kind: ClassVar[type[Law]] = RadialLaw
 
     @property
-    @abstractmethod
     def unit_length(self) -> UnitLength:
-        """The law of the length at scale 1."""
+        """The law of the length at scale 1: Gamma(n), that of Laplace noise, unless a mechanism has another."""
+        return UnitLength(self.space.dimension)
 
-    @abstractmethod
     def scales(self, ids: Ids) -> NDArray[np.float64]:
-        """Return by how much the noise of each word is longer than at scale 1."""
+        """Return by how much the noise of each word is longer than at scale 1: 1/ε for all, as for Laplace noise."""
+        return np.full(len(ids), 1.0 / self.epsilon)
 
     def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
         """Draw the length of the noise of each word, before it is stretched."""

@@ -19,18 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import ExponentialMechanism, Mechanism, RadiusLaw
+from wordveil._mechanisms.base import ExponentialMechanism, Mechanism
 from wordveil._mechanisms.graph import Graph
 from wordveil._mechanisms.laws import Effort, Law, RowLaw, SampledLaw
 from wordveil.errors import OptionError
-from wordveil.guarantee import Guarantee
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore
 from wordveil.spaces import Vocabulary
-from wordveil.spaces.space import Ids, Points
-
-__all__ = ["Substituting", "block", "blocked_words"]
+from wordveil.spaces.space import Ids
 
 _ENDINGS = ("s", "es")
 _LONG_ENDINGS = ("ed", "er", "ers", "ing", "y")
@@ -45,13 +42,6 @@ def blocked_words() -> frozenset[str]:
 
 def block(mechanism: Mechanism[Any], words: Collection[str]) -> Mechanism[Any]:
     """Return the same mechanism, never drawing any of these words or their inflections.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The mechanism.
-    words : collection of str
-        The words not to be drawn; those that the space does not have are passed over.
 
     Examples
     --------
@@ -80,6 +70,11 @@ def _ids(vocabulary: Vocabulary, listed: set[str]) -> NDArray[np.int64]:
         return any(word.removesuffix(ending) in listed for ending in ends)
 
     return np.array([place for place, word in enumerate(vocabulary) if is_listed(word.lower())], dtype=np.int64)
+
+
+def _of_inner(name: str) -> Any:
+    """Return what the other mechanism has under this name."""
+    return property(lambda self: getattr(self.inner, name))
 
 
 class Substituting(Mechanism[Any]):
@@ -128,53 +123,9 @@ class Substituting(Mechanism[Any]):
         kind = RowLaw if isinstance(self.inner, ExponentialMechanism) else SampledLaw
         return kind(self, effort, watch)
 
-    # What follows is that of the other mechanism: nothing that is promised or stated of its noise changes.
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
-        return self.inner.guarantee
-
-    @property
-    def shortfall(self) -> str:
-        """What a release under this mechanism would lack."""
-        return self.inner.shortfall
-
-    @property
-    def claim(self) -> Guarantee | None:
-        """What the paper claims."""
-        return self.inner.claim
-
-    @property
-    def largest_distance(self) -> float:
-        """The largest distance that a loss can grow with."""
-        return self.inner.largest_distance
-
-    @property
-    def largest_loss(self) -> float:
-        """The largest log-ratio between any two words for any output, as far as it is proved."""
-        return self.inner.largest_loss
-
-    def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        """Return a noisy point for each word."""
-        return self.inner.perturb(ids, entropy)
-
-    def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
-        """Return the largest log-ratio that is promised between the words of each pair."""
-        return self.inner.allowed_loss(left, right)
-
-    def radius_law(self, word: int) -> RadiusLaw | None:
-        """Return the distribution function of the length of the noise, where it is known."""
-        return self.inner.radius_law(word)
-
-    def projection_law(self, word: int) -> RadiusLaw | None:
-        """Return the distribution function of the noise along a direction, where it is known."""
-        return self.inner.projection_law(word)
-
-    def covered_pairs(self, ids: Ids) -> NDArray[np.int64]:
-        """Return pairs of words that the guarantee covers."""
-        return self.inner.covered_pairs(ids)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of the other mechanism."""
-        return self.inner.options()
+    # Nothing that is promised, or stated of the noise, changes. (An exact δ does: it may only become smaller.)
+    guarantee, claim, shortfall = _of_inner("guarantee"), _of_inner("claim"), _of_inner("shortfall")
+    largest_distance, largest_loss = _of_inner("largest_distance"), _of_inner("largest_loss")
+    allowed_loss, covered_pairs = _of_inner("allowed_loss"), _of_inner("covered_pairs")
+    perturb, options = _of_inner("perturb"), _of_inner("options")
+    radius_law, projection_law = _of_inner("radius_law"), _of_inner("projection_law")

@@ -35,8 +35,6 @@ from wordveil.parallel import blocks
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids, Points, Rows
 
-__all__ = ["Density", "MixingLaw"]
-
 _CELLS = 256
 _TABLE = 4096
 _FINE = 2049
@@ -49,8 +47,6 @@ class Density(NoiseMechanism[EuclideanSpace]):
 
     Parameters
     ----------
-    space : EuclideanSpace
-        The words and their vectors.
     epsilon : float
         The privacy loss per unit of Euclidean distance; the noise has rate ε/2, since the density costs as much again.
     bandwidth : float, optional

@@ -38,8 +38,6 @@ from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids
 
-__all__ = ["Elastic"]
-
 # of n·tail: a length is beyond 1e30 with probability (1e-30)^(n·tail), which is to stay below 2^-60
 _LIGHTEST = 0.6
 
@@ -49,10 +47,6 @@ class Elastic(RadialMechanism[EuclideanSpace]):
 
     Parameters
     ----------
-    space : EuclideanSpace
-        The words and their vectors.
-    epsilon : float
-        The privacy loss per unit of Euclidean distance, for the worst pair.
     k : int
         The neighbour whose distance sets the size.
     share : float

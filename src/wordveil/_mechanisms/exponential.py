@@ -20,18 +20,12 @@ from wordveil.guarantee import Guarantee
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
 
-__all__ = ["Exponential"]
-
 
 class Exponential(ExponentialMechanism[Space]):
     """Draws a word with probability falling exponentially with its distance, on any space.
 
     Parameters
     ----------
-    space : Space
-        The words and their distance.
-    epsilon : float
-        The privacy loss per unit of distance.
     prior : {"uniform", "frequency", "density", "general"}
         A public prior over the outputs; costs no privacy.
     clip : float, optional

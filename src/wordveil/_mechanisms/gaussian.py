@@ -24,8 +24,6 @@ from wordveil.rounding import round_down
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids
 
-__all__ = ["Gaussian", "GaussianNoise"]
-
 
 class GaussianNoise(ScaledMechanism[EuclideanSpace]):
     """What the mechanisms with Gaussian noise share: a deviation for every word, and the exact δ of every pair."""
@@ -67,8 +65,6 @@ class Gaussian(GaussianNoise):
 
     Parameters
     ----------
-    space : EuclideanSpace
-        The words and their vectors.
     epsilon, delta : float
         The promise for words within `reach` of each other.
     reach : float, optional

@@ -3,9 +3,7 @@
 Proof. As for `exponential`, with ``d`` the number of hops, a metric because the graph is undirected and connected, and
 the cost ``c = d - 1 + first`` for words that differ, 0 for the word itself. As a function of ``d`` it grows by
 `first` and then by 1 a hop, never by more than 1, so ``|c(w,u) - c(w',u)| <= |d(w,u) - d(w',u)| <= d(w,w')``.
-The word is drawn in two steps: first the number of hops ``h`` with probability ∝ ``n_h·e^{-εc/2}``, where ``n_h``
-words lie ``h`` hops away at the cost ``c``, then one of those words uniformly. Each of them thus has probability ∝
-``e^{-εc/2}``, the same law. ∎
+A word is drawn by rejection, with probability ∝ ``e^{-εc/2}`` (`HopSearch.draw`). ∎
 """
 
 from __future__ import annotations
@@ -23,21 +21,16 @@ from wordveil._mechanisms.laws import HopFall, ShellLaw
 from wordveil._mechanisms.rows import Batch, rate_of
 from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee
-from wordveil.kernels import choose, compiled
-from wordveil.noise import Entropy, KeyedEntropy, uniform_from
+from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import GraphSpace, PointSpace, Space
 from wordveil.spaces.hops import SOURCES
 from wordveil.spaces.space import Ids, Rows
 
-__all__ = ["Graph"]
-
 _NEIGHBOURS = 10
 _FIRST = 0.5
 _TOKENS = 1 << 20
-_GUESSES = 4  # at once for a word that is far away
-_SEED_USED = 24  # bytes of a seed: which shell, and the first word that is tried
-_TRIES = 100  # where it would take more guesses on average, none are made
+_KEY = 8  # numbers of a seed that key its draw
 
 
 class Graph(ExponentialMechanism[GraphSpace]):
@@ -45,8 +38,6 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     Parameters
     ----------
-    space : PointSpace or GraphSpace
-        The words; of an embedding the neighbour graph is built and cached.
     epsilon : float
         The privacy loss per hop.
     k : int, optional
@@ -61,6 +52,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     in_brief = "ε per hop, for any two words"
     source = "McSherry & Talwar 2007, on a graph"
     law_kind = ShellLaw
+    joins_words = True
 
     def __init__(self, space: Space, epsilon: float, *, k: int | None = None, first: float = _FIRST) -> None:
         if isinstance(space, GraphSpace):
@@ -84,7 +76,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     def guarantee(self) -> Guarantee:
         """What is promised for one word."""
         # docs/guarantees.md, "Numbers"
-        error = len(self.space) * self.space.shells * 2.0**-52
+        error = (2 * len(self.space) + len(self.space.indices)) * (self.space.shells + 1) * 2.0**-52
         return self.make_guarantee(caveats=(drawn_finely(error),))
 
     def loss_per_hop(self) -> float:
@@ -132,9 +124,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     def allowed_sizes(self, ids: Ids) -> NDArray[np.int64]:
         """Return how many words that may be drawn lie at each number of hops, a row for each word."""
-        return self._allowed(ids, self.space.shell_sizes(ids))
-
-    def _allowed(self, ids: Ids, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        sizes = self.space.shell_sizes(ids)
         return sizes - self.blocked_sizes[ids, : sizes.shape[1]] if len(self.blocked) else sizes
 
     @cached_property
@@ -173,7 +163,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), _TOKENS):
             batch = Batch(ids[part], len(self.space))
-            drawn[part] = batch.restore(self._draw_batch(batch, entropy))
+            drawn[part] = batch.restore(self._draw_batch(batch, entropy.key()))
         return drawn
 
     def draw_each(self, ids: Ids, seeds: Sequence[bytes]) -> NDArray[np.int64]:
@@ -181,96 +171,11 @@ class Graph(ExponentialMechanism[GraphSpace]):
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), _TOKENS):
             batch = Batch(ids[part], len(self.space))
-            own = np.frombuffer(b"".join(seeds[part]), dtype=np.uint8).reshape(len(batch), -1)
-            drawn[part] = batch.restore(self._draw_keyed(batch, batch.arrange(own)))
+            own = np.frombuffer(b"".join(seeds[part]), dtype="<u4").reshape(len(batch), -1)
+            drawn[part] = batch.restore(self._draw_batch(batch, batch.arrange(own[:, :_KEY])))
         return drawn
 
-    def _draw_keyed(self, batch: Batch, seeds: NDArray[np.uint8]) -> NDArray[np.int64]:
-        bits = np.ascontiguousarray(seeds[:, :_SEED_USED]).view("<u8")
-        sizes, row, hops = self._hops(batch, uniform_from(bits[:, 0], bits[:, 1]))
-        # The 64 bits times the size of the shell, without the last 64 of the product: each word of the shell has
-        # its probability up to a factor of 1 + 2^-64 times that size, far less than what rounding does to it.
-        high, low = bits[:, 2] >> np.uint64(32), bits[:, 2] & np.uint64(0xFFFFFFFF)
-        of_shell = sizes[row, hops].astype(np.uint64)
-        ranks = (high * of_shell + ((low * of_shell) >> np.uint64(32))) >> np.uint64(32)
-        drawn = self._at_ranks(batch.words, row, hops, ranks.astype(np.int64))
-        again = self._not_allowed(drawn)
-        # The rest of a seed, which had no part in the shell or the first word, keys a stream of further words.
-        streams = {place: KeyedEntropy(seeds[place, _SEED_USED:].tobytes()) for place in again.tolist()}
-        while again.size:
-            tried = [streams[place].below(sizes[row[place], hops[place], None]) for place in again.tolist()]
-            drawn[again] = self._at_ranks(batch.words, row[again], hops[again], np.concatenate(tried))
-            again = again[self._not_allowed(drawn[again])]
-        return drawn
-
-    def _draw_batch(self, batch: Batch, entropy: Entropy) -> NDArray[np.int64]:
-        sizes, row, hops = self._hops(batch, entropy.uniform(len(batch)))
-        drawn = self._words_at(batch.words, sizes, row, hops, entropy)
-        # A shell that was chosen has allowed words, which are equally likely: drawn again until it is one of them.
-        while (again := self._not_allowed(drawn)).size:
-            drawn[again] = self._words_at(batch.words, sizes, row[again], hops[again], entropy)
-        return drawn
-
-    def _hops(
-        self, batch: Batch, aims: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the shells of a batch's words, which of these rows is each draw's, and how many hops it goes.
-
-        The shells have their blocked words, too; which one is gone to is drawn by the others alone.
-        """
-        # Summed from the far end, where the weights are smallest: each shell then has its probability to a relative
-        # error of about 1e-10, however rare it is (docs/guarantees.md, "Numbers").
-        sizes = self.space.shell_sizes(batch.words)
-        weights = self._allowed(batch.words, sizes).astype(np.float64) * np.exp(self.fall.logs(sizes.shape[1]))
-        falling = choose(weights[:, ::-1], batch.starts, aims)
-        return sizes, np.repeat(np.arange(len(sizes)), batch.counts), sizes.shape[1] - 1 - falling
-
-    def _not_allowed(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which of these draws are words that are never drawn."""
-        return np.flatnonzero(self.is_blocked[drawn]) if len(self.blocked) else np.empty(0, dtype=np.int64)
-
-    def _words_at(
-        self,
-        words: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        row: NDArray[np.int64],
-        hops: NDArray[np.int64],
-        entropy: Entropy,
-    ) -> NDArray[np.int64]:
-        """Return for each draw, in the order of its word's rows, any word so many hops away."""
-        drawn = np.empty(len(row), dtype=np.int64)
-        far = _better_guessed(sizes)[row, hops] if compiled() else np.zeros(len(row), dtype=np.bool_)
-        drawn[far] = self._guess(words[row[far]], hops[far], entropy)
-        row, hops = row[~far], hops[~far]
-        drawn[~far] = self._at_ranks(words, row, hops, entropy.below(sizes[row, hops]))
-        return drawn
-
-    def _at_ranks(
-        self, words: NDArray[np.int64], row: NDArray[np.int64], hops: NDArray[np.int64], ranks: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return for each draw, in the order of its word's rows, the word of this rank so many hops away."""
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(words)))])
-        return self.space.search.at_hops(words, starts, hops, ranks)
-
-    def _guess(self, ids: NDArray[np.int64], hops: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
-        """Return for each word one so many hops away, by drawing from all words until one is."""
-        found = np.full(len(ids), -1, dtype=np.int64)
-        left = np.lexsort((hops, ids))
-        while left.size:
-            guesses = entropy.below(np.full((len(left), _GUESSES), len(self.space)))
-            found[left] = self.space.search.first_at(ids[left], hops[left], guesses)
-            left = left[found[left] < 0]
-        return found
-
-
-def _better_guessed(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return from which words it costs less to guess a word so many hops away than to list those on the way.
-
-    Listing looks at the neighbours of every nearer word. A guess looks at those within half of the way, at both ends;
-    what lies around a guess is taken to be as much as lies around the word.
-    """
-    nearer = np.cumsum(sizes, axis=1) - sizes  # words at fewer hops
-    hops = np.arange(sizes.shape[1])
-    tries = sizes.sum(axis=1, keepdims=True) / np.maximum(sizes, 1)
-    guessing = nearer[:, hops // 2] + tries * nearer[:, hops - hops // 2]
-    return (sizes > 0) & (tries <= _TRIES) & (guessing < 0.5 * nearer)
+    def _draw_batch(self, batch: Batch, keys: NDArray[np.uint32]) -> NDArray[np.int64]:
+        weights = np.exp(self.fall.logs(self.space.shells))
+        is_blocked = self.is_blocked if len(self.blocked) else None
+        return self.space.search.draw(batch.words, batch.starts, weights, keys, is_blocked)

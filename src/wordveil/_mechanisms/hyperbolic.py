@@ -27,8 +27,6 @@ from wordveil.spaces import PoincareSpace, Space
 from wordveil.spaces.hyperbolic_geometry import at_radius, mobius_add, to_hyperboloid
 from wordveil.spaces.space import Ids, Points
 
-__all__ = ["Hyperbolic", "needs_poincare"]
-
 
 def needs_poincare(name: str, space: Space) -> PoincareSpace:
     """Return the space if it is hyperbolic, or refuse it in the name of a mechanism."""
@@ -42,8 +40,6 @@ class Hyperbolic(NoiseMechanism[PoincareSpace]):
 
     Parameters
     ----------
-    space : PoincareSpace
-        The words and their points.
     epsilon : float
         The privacy loss per unit of hyperbolic distance; above the dimension less one.
     generalise : float

@@ -27,8 +27,6 @@ from wordveil.spaces import PoincareSpace, Space
 from wordveil.spaces.hyperbolic_geometry import BallPoints, ball_points, mobius_add, to_hyperboloid
 from wordveil.spaces.space import Ids, Points
 
-__all__ = ["HyperbolicIcdm19"]
-
 SAMPLERS = ("exact", "metropolis")
 TRANSLATIONS = ("add", "mobius")
 
@@ -41,8 +39,6 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
 
     Parameters
     ----------
-    space : PoincareSpace
-        The words and their points.
     epsilon : float
         The paper's ε.
     translate : {"add", "mobius"}

@@ -20,16 +20,12 @@ from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.spaces import Space, neighbourhoods
 
-__all__ = ["Jaccard"]
-
 
 class Jaccard(GaussianNoise):
     """Adds Gaussian noise of one size in dense regions and of another in sparse ones.
 
     Parameters
     ----------
-    space : EuclideanSpace
-        The words and their vectors.
     epsilon, delta : float
         What the paper claims.
     m : int

@@ -18,8 +18,6 @@ from wordveil.parallel import blocks
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
 
-__all__ = ["KnnTruncated"]
-
 _ENTRIES = 1 << 24  # of the distances that are held at once
 
 
@@ -28,10 +26,6 @@ class KnnTruncated(ExponentialMechanism[Space]):
 
     Parameters
     ----------
-    space : Space
-        The words and their distance.
-    epsilon : float
-        The privacy loss per unit of distance.
     k : int
         The neighbour at whose distance it is cut off.
     """

@@ -10,28 +10,13 @@ Sampler. In ``n`` dimensions the volume at radius ``r`` grows like ``r^{n-1}``, 
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from wordveil._mechanisms.base import DRAWN_IN_FLOATS, ScaledMechanism, needs_vectors
-from wordveil._mechanisms.laws import UnitLength
 from wordveil.guarantee import Guarantee
 from wordveil.spaces import EuclideanSpace, Space
-from wordveil.spaces.space import Ids
-
-__all__ = ["Laplace"]
 
 
 class Laplace(ScaledMechanism[EuclideanSpace]):
-    """Adds multivariate Laplace noise to the word's vector and takes the nearest word.
-
-    Parameters
-    ----------
-    space : EuclideanSpace
-        The words and their vectors.
-    epsilon : float
-        The privacy loss per unit of Euclidean distance.
-    """
+    """Adds multivariate Laplace noise to the word's vector and takes the nearest word."""
 
     name = "laplace"
     summary = "adds Laplace noise to the word's vector, then takes the nearest word (WSDM 2020)"
@@ -51,12 +36,3 @@ class Laplace(ScaledMechanism[EuclideanSpace]):
             ),
             claim="ε·d with d the Euclidean distance (Feyisetan et al. 2020)",
         )
-
-    @property
-    def unit_length(self) -> UnitLength:
-        """The law of the length at scale 1: Gamma(n)."""
-        return UnitLength(self.space.dimension)
-
-    def scales(self, ids: Ids) -> NDArray[np.float64]:
-        """Return by how much the noise of each word is longer than at scale 1: 1/ε for all."""
-        return np.full(len(ids), 1.0 / self.epsilon)

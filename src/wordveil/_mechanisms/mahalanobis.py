@@ -14,13 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import ScaledMechanism, needs_vectors
-from wordveil._mechanisms.laws import UnitLength
 from wordveil.guarantee import Guarantee
 from wordveil.rounding import round_up
 from wordveil.spaces import MahalanobisSpace, Space
-from wordveil.spaces.space import Ids
-
-__all__ = ["Mahalanobis"]
 
 
 class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
@@ -28,10 +24,6 @@ class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
 
     Parameters
     ----------
-    space : EuclideanSpace or MahalanobisSpace
-        The words and their vectors.
-    epsilon : float
-        The privacy loss per unit of Mahalanobis distance.
     lam : float
         Between 0 (round noise) and 1 (the full shape of the cloud).
     """
@@ -60,12 +52,3 @@ class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
     def stretch(self) -> NDArray[np.float32]:
         """The square root of S."""
         return self.space.stretch
-
-    @property
-    def unit_length(self) -> UnitLength:
-        """The law of the length at scale 1: Gamma(n)."""
-        return UnitLength(self.space.dimension)
-
-    def scales(self, ids: Ids) -> NDArray[np.float64]:
-        """Return by how much the noise of each word is longer than at scale 1: 1/ε for all."""
-        return np.full(len(ids), 1.0 / self.epsilon)

@@ -28,16 +28,12 @@ from wordveil.noise import sigma_for
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids
 
-__all__ = ["Nadp", "neighbouring_pairs"]
-
 
 class Nadp(GaussianNoise):
     """Adds Gaussian noise as large as the word's neighbourhood asks for.
 
     Parameters
     ----------
-    space : EuclideanSpace
-        The words and their vectors.
     epsilon, delta : float
         The promise for words joined by an edge.
     m : int

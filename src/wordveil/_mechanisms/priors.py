@@ -12,8 +12,6 @@ from wordveil.files import cached_arrays
 from wordveil.parallel import blocks, run
 from wordveil.spaces import PoincareSpace, Space
 
-__all__ = ["PRIORS", "log_prior"]
-
 PRIORS = ("uniform", "frequency", "density", "general")
 
 _SHIFT = 2.7  # Mandelbrot's constant for English
@@ -23,15 +21,10 @@ _SAMPLE = 512
 def log_prior(space: Space, name: str) -> NDArray[np.float64]:
     """Return the logarithm of the prior of every word, the largest being 0.
 
-    Parameters
-    ----------
-    space : Space
-        The words.
-    name : {"uniform", "frequency", "density", "general"}
-        ``frequency``: the Zipf-Mandelbrot law ``1/(rank + 2.7)`` of the word's place, since embedding files list
-        frequent words first. ``density``: how crowded the space is around the word (a Gaussian kernel as wide as
-        the median distance to the tenth neighbour). ``general``: on a Poincaré space, the same law as ``frequency``
-        of the word's place in the order of distance from the origin, where the general words are.
+    ``frequency`` is the Zipf-Mandelbrot law ``1/(rank + 2.7)`` of the word's place, since embedding files list frequent
+    words first; ``density`` how crowded the space is around the word (a Gaussian kernel as wide as the median distance
+    to the tenth neighbour); ``general``, on a Poincaré space, the same law as ``frequency`` of the word's place in the
+    order of distance from the origin, where the general words are.
     """
     if name == "uniform":
         return np.zeros(len(space))

@@ -25,8 +25,6 @@ from wordveil._mechanisms.vickrey import Vickrey
 from wordveil.errors import OptionError
 from wordveil.spaces import Space
 
-__all__ = ["DEFAULT", "MECHANISMS", "mechanism", "option_names", "register"]
-
 MechanismT = TypeVar("MechanismT", bound=Mechanism[Any])
 
 MECHANISMS: dict[str, type[Mechanism[Any]]] = {

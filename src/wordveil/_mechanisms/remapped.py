@@ -21,16 +21,12 @@ from wordveil.parallel import blocks
 from wordveil.spaces import Space, neighbourhoods
 from wordveil.spaces.space import Ids
 
-__all__ = ["Remapped"]
-
 
 class Remapped(Laplace):
     """Adds Laplace noise and takes the nearest word among those within a radius of the original: no promise.
 
     Parameters
     ----------
-    space : EuclideanSpace
-        The words and their vectors.
     epsilon : float
         The rate of the noise.
     radius : float, optional

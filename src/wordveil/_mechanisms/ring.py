@@ -21,16 +21,12 @@ from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, RingSpace, Space
 from wordveil.spaces.space import Ids, Rows
 
-__all__ = ["Ring"]
-
 
 class Ring(ExponentialMechanism[RingSpace]):
     """Moves a random number of steps along a short closed tour through all words.
 
     Parameters
     ----------
-    space : EuclideanSpace or RingSpace
-        The words; through an embedding a tour is laid and cached.
     epsilon : float
         The privacy loss per step.
     """

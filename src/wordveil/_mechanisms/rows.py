@@ -26,20 +26,6 @@ from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace
 from wordveil.spaces.space import Ids, Rows
 
-__all__ = [
-    "LOG_FLOOR",
-    "ROW_FLOOR",
-    "Batch",
-    "FallingRows",
-    "RowCache",
-    "RowDraws",
-    "RowSource",
-    "WholeRows",
-    "drawn_closely",
-    "rate_of",
-    "weights_of",
-]
-
 #: Weights are kept above e^-600 of the largest, so that none becomes zero: see docs/guarantees.md, "Numbers".
 LOG_FLOOR = -600.0
 

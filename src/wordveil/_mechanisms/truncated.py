@@ -14,18 +14,12 @@ from wordveil._mechanisms.exponential import Exponential
 from wordveil.errors import OptionError
 from wordveil.spaces import Space
 
-__all__ = ["Truncated"]
-
 
 class Truncated(Exponential):
     """Draws a near word by its distance, or now and then any far word.
 
     Parameters
     ----------
-    space : Space
-        The words and their distance.
-    epsilon : float
-        The privacy loss per unit of distance.
     clip : float, optional
         The distance beyond which all words are alike; if not given, chosen by `beta`.
     beta : float

@@ -19,18 +19,12 @@ from wordveil.noise import Entropy
 from wordveil.spaces import Space
 from wordveil.spaces.space import Points
 
-__all__ = ["Vickrey"]
-
 
 class Vickrey(Laplace):
     """Adds Laplace noise and takes the nearest word, or sometimes the second nearest.
 
     Parameters
     ----------
-    space : EuclideanSpace
-        The words and their vectors.
-    epsilon : float
-        The privacy loss per unit of Euclidean distance.
     t : float
         How much the second word is favoured: it is taken with probability ``t·a / (t·a + (1-t)·b)``, where a and b
         are the distances of the noisy point from the nearest and the second nearest word. 0 is `laplace`, 1 always

@@ -9,32 +9,17 @@ from typing import Any
 from wordveil.errors import InputError, OptionError
 from wordveil.text import Document, Veil
 
-__all__ = ["check_texts", "veil_cells", "veil_rows"]
+__all__ = ["check_texts", "veil_rows"]
 
 
 def check_texts(cells: Sequence[Any], column: str, *, missing: Sequence[bool] | None = None) -> list[int]:
-    """Return the places of the cells that hold text, or refuse one that neither does nor is missing.
-
-    Parameters
-    ----------
-    cells : sequence
-        Texts, and whatever stands for a missing one.
-    column : str
-        What to call the column in an error.
-    missing : sequence of bool, optional
-        Whether each cell is missing; none is if not given.
-    """
+    """Return the places of the cells that hold text, or refuse one that neither does nor is missing."""
     filled = [place for place in range(len(cells)) if missing is None or not missing[place]]
     for place in filled:
         if not isinstance(cells[place], str):
             kind = type(cells[place]).__name__
             raise InputError(f"{column} has a value of type {kind} in row {place} (counting from 0); it must be text.")
     return filled
-
-
-def veil_cells(veil: Veil, cells: Sequence[Any], column: str, *, missing: Sequence[bool] | None = None) -> list[Any]:
-    """Return the cells veiled, in order; missing ones stay as they are. The parameters are those of `check_texts`."""
-    return veil_rows(veil, [cells], [column], missing=None if missing is None else [missing])[0]
 
 
 def veil_rows(
@@ -47,18 +32,7 @@ def veil_rows(
 ) -> list[list[Any]]:
     """Return the columns of a table veiled; missing cells stay as they are. A row is a record.
 
-    Parameters
-    ----------
-    veil : Veil
-        What veils them.
-    columns : sequence of sequences
-        The cells of each column: texts, and whatever stands for a missing one.
-    names : sequence of str
-        What to call each column in an error.
-    missing : sequence of sequences of bool, optional
-        Whether each cell of each column is missing; none is if not given.
-    people : sequence, optional
-        For a veil with ``once="person"``: whose each row is; None for somebody's own.
+    `names` are what to call each column in an error; `people`, for a veil with ``once="person"``, says whose a row is.
     """
     once = None if veil.once is None else veil.once.scope
     if (once == "person") != (people is not None):

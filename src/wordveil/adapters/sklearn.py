@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ needs("sklearn", "sklearn", "wordveil.adapters.sklearn")
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from wordveil._mechanisms import blocked_words
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.adapters._cells import check_texts, veil_rows
 from wordveil.reading import Reader
@@ -26,7 +27,9 @@ __all__ = ["ReadVeiled", "VeilText"]
 
 
 class _OfTexts(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer whose input is texts one after another, or a table of texts."""
+    """A transformer whose input `X` is texts one after another, or a table of texts; `y` is ignored."""
+
+    _fitted: ClassVar[str]  # what `fit` sets
 
     def _check(self, X: Any, *, reset: bool) -> NDArray[np.object_]:
         """Return the texts as an array, checked, with the names of their columns noted or compared."""
@@ -42,6 +45,22 @@ class _OfTexts(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         cells = validate_data(self, X, reset=reset, dtype=object, ensure_2d=is_table, ensure_all_finite=False)
         check_texts(cells.ravel().tolist(), "X")
         return cells
+
+    def _columns(self, input_features: Any) -> Any:
+        """Return the names of the columns: those of a table, and ``text`` for texts one after another."""
+        check_is_fitted(self)
+        if hasattr(self, "n_features_in_"):
+            return _check_feature_names_in(self, input_features)
+        return np.array(["text"] if input_features is None else input_features, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, self._fitted)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
 
 class VeilText(_OfTexts):
@@ -70,6 +89,20 @@ class VeilText(_OfTexts):
         How replacements are capitalised.
     once : {"record", "file"} or None
         Draw equal words of a row, or of all rows that are ever transformed, once; see `wordveil.Veil`.
+    language : str
+        The language of the texts, whose function words stay.
+    stop_words : collection of str, optional
+        The words that stay instead.
+    identifiers, numbers, markup : str
+        What becomes of e-mail addresses and the like, of numbers and dates, and of HTML; see `wordveil.Veil`.
+    numbers_epsilon : float, optional
+        The loss per step, for ``numbers="metric"``.
+    date_order : {"dmy", "mdy"}
+        How dates are read, for ``numbers="metric"``.
+    numbered : bool
+        Number the placeholders of identifiers within the scope of `once`.
+    block : collection of str, optional
+        Words never to be drawn, in place of the bundled slurs and obscenities.
     random_state : int, optional
         A seed, for experiments; leaves no guarantee.
     unproven : bool
@@ -93,6 +126,8 @@ class VeilText(_OfTexts):
     2
     """
 
+    _fitted = "veil_"
+
     def __init__(
         self,
         epsilon: float = 4.0,
@@ -105,6 +140,15 @@ class VeilText(_OfTexts):
         oov: str = "replace",
         case: str = "sentence",
         once: str | None = "record",
+        language: str = "en",
+        stop_words: Any = None,
+        identifiers: str = "placeholder",
+        numbers: str = "placeholder",
+        numbers_epsilon: float | None = None,
+        date_order: str = "dmy",
+        numbered: bool = False,
+        markup: str = "keep",
+        block: Any = None,
         random_state: int | None = None,
         unproven: bool = False,
     ) -> None:
@@ -117,19 +161,20 @@ class VeilText(_OfTexts):
         self.oov = oov
         self.case = case
         self.once = once
+        self.language = language
+        self.stop_words = stop_words
+        self.identifiers = identifiers
+        self.numbers = numbers
+        self.numbers_epsilon = numbers_epsilon
+        self.date_order = date_order
+        self.numbered = numbered
+        self.markup = markup
+        self.block = block
         self.random_state = random_state
         self.unproven = unproven
 
     def fit(self, X: Any, y: Any = None) -> VeilText:  # noqa: ARG002 - scikit-learn's signature
-        """Open the space and make the veil; nothing is learnt from the texts.
-
-        Parameters
-        ----------
-        X : array-like of str, of shape (n_texts,) or (n_texts, n_columns)
-            The texts.
-        y : ignored
-            There for scikit-learn's interface.
-        """
+        """Open the space and make the veil; nothing is learnt from the texts."""
         self._check(X, reset=True)
         if self.once == "person":
             raise OptionError("scikit-learn does not say whose a row is; use once='record' or once='file'.")
@@ -141,19 +186,22 @@ class VeilText(_OfTexts):
             oov=self.oov,
             case=self.case,
             once=self.once,
+            language=self.language,
+            stop_words=self.stop_words,
+            identifiers=self.identifiers,
+            numbers=self.numbers,
+            numbers_epsilon=self.numbers_epsilon,
+            date_order=self.date_order,
+            numbered=self.numbered,
+            markup=self.markup,
+            block=blocked_words() if self.block is None else self.block,
             seed=self.random_state,
             unproven=self.unproven,
         )
         return self
 
     def transform(self, X: Any) -> NDArray[np.object_]:
-        """Return the texts veiled, as an array of the same shape.
-
-        Parameters
-        ----------
-        X : array-like of str, of shape (n_texts,) or (n_texts, n_columns)
-            The texts.
-        """
+        """Return the texts veiled, as an array of the same shape."""
         check_is_fitted(self)
         cells = self._check(X, reset=False)
         table = cells.reshape(len(cells), -1)
@@ -163,25 +211,11 @@ class VeilText(_OfTexts):
         return veiled.T.reshape(cells.shape)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the columns: those of a table, and ``text`` for texts one after another.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names for the columns, if they had none.
-        """
-        check_is_fitted(self)
-        if hasattr(self, "n_features_in_"):
-            return _check_feature_names_in(self, input_features)
-        return np.array(["text"] if input_features is None else input_features, dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "veil_")
+        """Return the names of the columns: those of a table, and ``text`` for texts one after another."""
+        return np.asarray(self._columns(input_features))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.transformer_tags.preserves_dtype = []
         tags.non_deterministic = True
         return tags
 
@@ -232,6 +266,8 @@ class ReadVeiled(_OfTexts):
     [0, 1]
     """
 
+    _fitted = "reader_"
+
     def __init__(
         self,
         epsilon: float = 4.0,
@@ -254,15 +290,7 @@ class ReadVeiled(_OfTexts):
         self.report = report
 
     def fit(self, X: Any, y: Any = None) -> ReadVeiled:  # noqa: ARG002 - scikit-learn's signature
-        """Make the reader, and let it learn from the veiled texts what its kind can learn.
-
-        Parameters
-        ----------
-        X : array-like of str, of shape (n_texts,) or (n_texts, n_columns)
-            The veiled texts.
-        y : ignored
-            There for scikit-learn's interface.
-        """
+        """Make the reader, and let it learn from the veiled texts what its kind can learn."""
         cells = self._check(X, reset=True)
         if self.report is None:
             space = load_space("glove-50k" if self.space is None else self.space)
@@ -275,38 +303,13 @@ class ReadVeiled(_OfTexts):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the vectors of veiled texts, of shape (n_texts, d), or (n_texts, n_columns · d) for a table.
-
-        Parameters
-        ----------
-        X : array-like of str, of shape (n_texts,) or (n_texts, n_columns)
-            The veiled texts.
-        """
+        """Return the vectors of veiled texts, of shape (n_texts, d), or (n_texts, n_columns · d) for a table."""
         check_is_fitted(self)
         cells = self._check(X, reset=False)
         return self.reader_.transform(cells.ravel().tolist()).reshape(len(cells), -1)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return a name for each coordinate: that of its column, and a number.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names for the columns, if they had none.
-        """
-        check_is_fitted(self)
-        if hasattr(self, "n_features_in_"):
-            columns = _check_feature_names_in(self, input_features)
-        else:
-            columns = ["text"] if input_features is None else input_features
+        """Return a name for each coordinate: that of its column, and a number."""
+        columns = self._columns(input_features)
         names = [f"{column}_{number}" for column in columns for number in range(self.reader_.dimension)]
         return np.array(names, dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "reader_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags

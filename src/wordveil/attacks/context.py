@@ -27,10 +27,8 @@ from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading import LEFT_ALONE, UNKNOWN, VEILED, Places, Reader
 from wordveil.reading.priors import PriorLike
-from wordveil.stats import Estimate, plain
+from wordveil.stats import Estimate, Facts
 from wordveil.text import Document
-
-__all__ = ["SURE", "ContextAttack", "Reliability", "attack_context"]
 
 #: From which probability of their best guess on the attacker counts as sure.
 SURE = 0.9
@@ -42,7 +40,7 @@ _ALONE = {"context": "population"}  # what a reader without context knows as muc
 
 
 @dataclass(frozen=True)
-class Reliability:
+class Reliability(Facts):
     """How often a reader is right about places to which it gives about the same probability.
 
     Attributes
@@ -60,13 +58,9 @@ class Reliability:
     stated: float
     right: Estimate
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return plain({**vars(self), "stated": self.stated if self.right.n else None})
-
 
 @dataclass(frozen=True)
-class ContextAttack:
+class ContextAttack(Facts):
     """How well words are found by a reader of the whole release.
 
     All but the last six are shares of the veiled words that are in the vocabulary. Words of one text are no
@@ -133,12 +127,6 @@ class ContextAttack:
     reliability: tuple[Reliability, ...]
     stayed: Estimate
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        facts = plain(vars(self))
-        facts["reliability"] = [one.to_dict() for one in self.reliability]
-        return facts
-
 
 def attack_context(
     mechanism: Mechanism[Any],
@@ -153,16 +141,18 @@ def attack_context(
     frequent: int = 5000,
     releases: int = 1,
     draws: int = 200_000,
+    once: bool = True,
     entropy: Entropy | None = None,
     watch: Watch = ignore,
     **options: Any,
 ) -> ContextAttack:
     """Read veiled texts as an attacker would, and compare with the originals.
 
+    The reader is fitted on all veiled texts; `prior` and `words` (for ``select="words"``) are as for a `Reader`, and
+    `wordveil.attacks` says what else is given.
+
     Parameters
     ----------
-    mechanism : Mechanism
-        What veils, or has veiled.
     texts : sequence of str or Document
         The originals. They serve to tell right from wrong only: the attacker never sees them.
     veiled : sequence of str or Document, optional
@@ -171,23 +161,12 @@ def attack_context(
         The kind of `Reader`.
     select : {"content", "all", "spans", "words"}
         Which words are veiled.
-    words : collection of str, optional
-        The list, for ``words``.
-    prior : {"space", "uniform"}, path or array
-        How frequent words are by public knowledge, as for a `Reader`.
-    tokens : int
-        About how many words to look for, in whole texts drawn at random; all if there are fewer. The reader is fitted
-        on all veiled texts.
     frequent : int
         How many of the most frequent words of the space do not count as rare.
     releases : int
         How often each text is released, if they are veiled here; the evidence adds up.
-    draws : int
-        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
-    entropy : Entropy, optional
-        The source of all randomness.
-    watch : callable
-        Told how far the work is.
+    once : bool
+        Whether equal words of a text are drawn once, or were, as is the default of a `Veil`.
     **options
         What else the kind of reader takes.
 
@@ -209,10 +188,11 @@ def attack_context(
         raise OptionError("texts that are veiled already have been released once: leave out releases.")
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     effort = Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62)))
-    reader = Reader(mechanism, kind=kind, select=select, words=words, prior=prior, effort=effort, **options)
+    how: dict[str, Any] = {"select": select, "words": words, "prior": prior, "effort": effort, "once": once}
+    reader = Reader(mechanism, kind=kind, **how, **options)
     originals = list(texts)
     pair = (
-        veil_texts(mechanism, originals, select, veiling, words=words, releases=releases)
+        veil_texts(mechanism, originals, select, veiling, words=words, releases=releases, once=once)
         if veiled is None
         else pair_texts(reader, originals, list(veiled))
     )
@@ -227,7 +207,7 @@ def attack_context(
     if kind in (weak, "population"):
         alone = read[0][:, 0]
     else:
-        weaker = Reader(mechanism, kind=weak, select=select, words=words, prior=prior, effort=effort)
+        weaker = Reader(mechanism, kind=weak, **how)
         weaker.fit(everything, watch=within(watch, 0.9, 0.95))
         alone = weaker.likeliest(places, 1, watch=within(watch, 0.95, 1.0))[0][:, 0]
     return _counted(

@@ -14,23 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_context", "draw_overlaps", "draw_rates"]
-
 
 def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str = "ε") -> Figure:
-    """Draw how success grows with ε, or with something else, with its intervals.
-
-    Parameters
-    ----------
-    along : sequence of float
-        The ε, or whatever it grows with.
-    curves : mapping of str to sequence of Estimate
-        For each curve its name and its figure at each of them.
-    title : str
-        The title.
-    axis : str
-        What it grows with.
-    """
+    """Draw how success grows with ε, or with something else, with its intervals."""
     figure = new_figure(6.0, 4.0)
     _rates(figure.add_subplot(), along, curves, title, axis)
     return figure
@@ -38,32 +24,27 @@ def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]],
 
 def _rates(axes: Axes, along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str) -> None:
     for name, rates in curves.items():
-        found = sorted(zip(along, rates, strict=True), key=lambda point: point[0])
-        reach = [
-            [max(0.0, rate.value - rate.low) for _, rate in found],
-            [max(0.0, rate.high - rate.value) for _, rate in found],
-        ]
-        values = [rate.value for _, rate in found]
-        axes.errorbar([place for place, _ in found], values, yerr=reach, marker="o", capsize=3, label=name)
-    axes.set_xlabel(axis)
-    axes.set_ylabel("share right, with 95% intervals")
-    axes.set_ylim(-0.02, 1.02)
-    axes.set_title(title)
+        _curve(axes, sorted(zip(along, rates, strict=True), key=lambda point: point[0]), name)
+    _finish(axes, title, axis)
+
+
+def _curve(axes: Axes, points: Sequence[tuple[float, Estimate]], name: str) -> None:
+    """Draw one curve with its intervals."""
+    reach = [
+        [max(0.0, rate.value - rate.low) for _, rate in points],
+        [max(0.0, rate.high - rate.value) for _, rate in points],
+    ]
+    values = [rate.value for _, rate in points]
+    axes.errorbar([place for place, _ in points], values, yerr=reach, marker="o", capsize=3, label=name)
+
+
+def _finish(axes: Axes, title: str, axis: str) -> None:
+    axes.set(xlabel=axis, ylabel="share right, with 95% intervals", ylim=(-0.02, 1.02), title=title)
     axes.legend(fontsize="small")
 
 
 def draw_context(epsilons: Sequence[float], attacks: Sequence[ContextAttack], title: str) -> Figure:
-    """Draw what a reader finds at each ε, and beside it how often it is right by what it states.
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        The ε.
-    attacks : sequence of ContextAttack
-        What was found at each.
-    title : str
-        The title.
-    """
+    """Draw what a reader finds at each ε, and beside it how often it is right by what it states."""
     figure = new_figure(10.0, 4.0)
     success, reliability = figure.subplots(1, 2)
     labels = {"the output itself": "kept", "one word at a time": "alone", f"reader: {attacks[0].reader}": "in_context"}
@@ -71,40 +52,16 @@ def draw_context(epsilons: Sequence[float], attacks: Sequence[ContextAttack], ti
     _rates(success, epsilons, curves, title, "ε")
     reliability.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--", label="as stated")
     for epsilon, one in zip(epsilons, attacks, strict=True):
-        seen = [part for part in one.reliability if part.right.n]
-        reach = [
-            [max(0.0, part.right.value - part.right.low) for part in seen],
-            [max(0.0, part.right.high - part.right.value) for part in seen],
-        ]
-        reliability.errorbar(
-            [part.stated for part in seen],
-            [part.right.value for part in seen],
-            yerr=reach,
-            marker="o",
-            capsize=3,
-            label=f"ε = {epsilon:g}",
-        )
-    reliability.set_xlabel("probability that the reader states for its best guess")
-    reliability.set_ylabel("share right, with 95% intervals")
+        seen = [(part.stated, part.right) for part in one.reliability if part.right.n]
+        _curve(reliability, seen, f"ε = {epsilon:g}")
     reliability.set_xlim(-0.02, 1.02)
-    reliability.set_ylim(-0.02, 1.02)
-    reliability.set_title("How far the reader's probabilities are to be believed")
-    reliability.legend(fontsize="small")
+    asked = "probability that the reader states for its best guess"
+    _finish(reliability, "How far the reader's probabilities are to be believed", asked)
     return figure
 
 
 def draw_overlaps(epsilons: Sequence[float], attacks: Sequence[VectorAttack], title: str) -> Figure:
-    """Draw how the overlap estimates of the words are spread at each ε (Figure 4 of the NADP paper).
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        The ε.
-    attacks : sequence of VectorAttack
-        What was found at each.
-    title : str
-        The title.
-    """
+    """Draw how the overlap estimates of the words are spread at each ε (Figure 4 of the NADP paper)."""
     figure = new_figure(6.0, 1.4 * len(attacks) + 1.0)
     for place, (epsilon, found) in enumerate(zip(epsilons, attacks, strict=True)):
         axes = figure.add_subplot(len(attacks), 1, place + 1)

@@ -14,10 +14,9 @@ from wordveil._mechanisms.priors import log_prior
 from wordveil.errors import InputError, OptionError
 from wordveil.reading.places import OUTSIDE, Cutter, Words
 from wordveil.spaces import Space, Vocabulary
+from wordveil.stats import Estimate, Facts
 from wordveil.text import stop_words
 from wordveil.text.tokens import lookup_key
-
-__all__ = ["Prior", "Words", "sentences_of", "words_of"]
 
 _SENTENCE_END = regex.compile(r"(?<=[.!?…][\p{Pe}\p{Pf}\"']*)\s+")
 _SMOOTHING = 0.5  # a word that the reference lacks counts as half an occurrence (Krichevsky & Trofimov)
@@ -53,6 +52,32 @@ def sentences_of(text: str) -> list[str]:
     ['He said "Go."', 'She went!', 'And I?']
     """
     return [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
+
+
+@dataclass(frozen=True)
+class Guesses(Facts):
+    """What is known of any guesses at words from their replacements.
+
+    Attributes
+    ----------
+    prior : str
+        What the attacker knew about words beforehand.
+    exact : bool
+        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
+    suspects : int
+        Among how many words the original was looked for.
+    beyond : Estimate
+        The share of the words that are not among the suspects, so that no guess can be right: more suspects can gain
+        no more than this.
+    blind : Estimate
+        How often the likeliest word of the prior is right, without seeing anything.
+    """
+
+    prior: str
+    exact: bool
+    suspects: int
+    beyond: Estimate
+    blind: Estimate
 
 
 @dataclass(frozen=True)

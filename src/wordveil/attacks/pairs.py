@@ -19,8 +19,6 @@ from wordveil.noise import Entropy
 from wordveil.reading import LEFT_ALONE, UNKNOWN, VEILED, Cutter, Places, Reader
 from wordveil.text import Document, Veil
 
-__all__ = ["Pair", "Text", "pair_texts", "veil_texts"]
-
 Text = str | Document
 
 _UNFIT = 0.1  # of the texts, above which originals and veiled texts are not of one another
@@ -30,21 +28,11 @@ _STRANGE = 0.05  # of the outputs, above which they are not of this space
 
 @dataclass(frozen=True)
 class Pair:
-    """Originals with what was released of them.
+    """Originals with what was released of them."""
 
-    Attributes
-    ----------
-    originals : Places
-        The words of the originals; `VEILED` are those that the mechanism has replaced.
-    releases : tuple of list of (str or Document)
-        What was released of each original, once or more often.
-    left_out : int
-        How many texts were left out because their words do not stand at the same places, as where words were dropped.
-    """
-
-    originals: Places
-    releases: tuple[list[Text], ...]
-    left_out: int
+    originals: Places  # the words of the originals; `VEILED` are those that the mechanism has replaced
+    releases: tuple[list[Text], ...]  # what was released of each original, once or more often
+    left_out: int  # texts whose words do not stand at the same places, as where words were dropped
 
     def __len__(self) -> int:
         """Return the number of texts."""
@@ -71,29 +59,14 @@ def veil_texts(
     *,
     words: Collection[str] | None = None,
     releases: int = 1,
+    once: bool = True,
 ) -> Pair:
-    """Veil originals, once or several times.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What veils.
-    texts : sequence of str or Document
-        The originals.
-    select : {"content", "all", "spans", "words"}
-        Which words are veiled.
-    entropy : Entropy
-        The source of the draws.
-    words : collection of str, optional
-        The list, for ``words``.
-    releases : int
-        How often each text is released.
-    """
+    """Veil originals, once or several times."""
     if releases < 1:
         raise OptionError("releases must be at least 1.")
     cutter = Cutter(mechanism.space.vocabulary, select, words)
     seed = int(entropy.generator.integers(1 << 62))
-    veil = Veil(mechanism, select=select, words=words, once=None, seed=seed, unproven=True)
+    veil = Veil(mechanism, select=select, words=words, once="record" if once else None, seed=seed, unproven=True)
     drawn = [list(veil.many(texts)) for _ in range(releases)]
     if not cutter.needs_spans:
         return _paired(cutter, texts, [[one.text for one in release] for release in drawn])
@@ -110,15 +83,7 @@ def veil_texts(
 
 
 def pair_texts(reader: Reader, texts: Sequence[Text], veiled: Sequence[Text]) -> Pair:
-    """Compare originals with what somebody has released of them; refuse texts that are not of one another.
-
-    Parameters
-    ----------
-    reader : Reader
-        Knows the space and which words were veiled.
-    texts, veiled : sequence of str or Document
-        The originals and the released texts, in the same order.
-    """
+    """Compare originals with what somebody has released of them; refuse texts that are not of one another."""
     if len(texts) != len(veiled):
         raise InputError(
             f"there are {len(texts):,} originals but {len(veiled):,} veiled texts: give the same records in the same "

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
 from wordveil.attacks.context import SURE
-from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.knowledge import Guesses, Prior
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched, within
-from wordveil.stats import Estimate, plain
-
-__all__ = ["TIMES", "Repeat", "RepeatAttack", "attack_repeats"]
+from wordveil.reading.places import Words
+from wordveil.stats import Estimate, Facts
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -39,7 +38,7 @@ _CELLS = 1 << 21  # beliefs that one thread works on
 
 
 @dataclass(frozen=True)
-class Repeat:
+class Repeat(Facts):
     """What an attacker finds who has seen several draws of a word.
 
     Attributes
@@ -59,27 +58,13 @@ class Repeat:
     sure: Estimate
     right_when_sure: Estimate
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return plain(vars(self))
-
 
 @dataclass(frozen=True)
-class RepeatAttack:
-    """How well words are guessed that are drawn several times.
+class RepeatAttack(Guesses):
+    """How well words are guessed that are drawn several times; the first figures are those of all `Guesses`.
 
     Attributes
     ----------
-    prior : str
-        What the attacker knew about words beforehand.
-    exact : bool
-        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
-    suspects : int
-        Among how many words the original was looked for.
-    beyond : Estimate
-        The share of the words that are not among the suspects, so that no guess can be right.
-    blind : Estimate
-        How often the likeliest word of the prior is right, without seeing anything.
     uncertainty : float
         How many bits there are to learn about a word: the entropy of the prior.
     revealed : Estimate
@@ -97,24 +82,12 @@ class RepeatAttack:
         At how many places of its record such a word stands on average; NaN if there are none.
     """
 
-    prior: str
-    exact: bool
-    suspects: int
-    beyond: Estimate
-    blind: Estimate
     uncertainty: float
     revealed: Estimate
     words: tuple[Repeat, ...]
     names: tuple[Repeat, ...]
     linked: Estimate
     places: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        facts = plain(vars(self))
-        facts["words"], facts["names"] = ([one.to_dict() for one in some] for some in (self.words, self.names))
-        facts["places"] = self.places if self.names else None
-        return facts
 
 
 def attack_repeats(
@@ -130,24 +103,13 @@ def attack_repeats(
 ) -> RepeatAttack:
     """Veil words several times and guess each of them from all its replacements together.
 
+    `words` are those of some records, of one text or of all texts of a person each; None to draw words from the prior.
+    So many words that recur are attacked besides. `wordveil.attacks` says what else is given.
+
     Parameters
     ----------
-    mechanism : Mechanism
-        What veils.
-    words : Words or None
-        The words of some records, of one text or of all texts of a person each; None to draw words from the prior.
-    prior : Prior
-        What the attacker knows about words. The outputs that they see join the suspects.
     times : sequence of int
         The numbers of draws to look at, from 1 to 100.
-    tokens : int
-        How many words of the text to attack, drawn at random, and how many that recur; all if there are fewer.
-    draws : int
-        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
-    entropy : Entropy, optional
-        The source of all randomness.
-    watch : callable
-        Told how far the work is.
 
     Examples
     --------
@@ -231,18 +193,7 @@ def _follow(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the best guess of each word after each of some numbers of draws, and how likely it is then thought to be.
 
-    Parameters
-    ----------
-    law : Law
-        The probabilities.
-    prior : Prior
-        The suspects.
-    outputs : array of shape (words, draws)
-        The draws of each word, in order.
-    steps : array of int
-        The numbers of draws after which to guess, in order.
-    watch : callable
-        Told how far it is.
+    `outputs` has a row of draws for each word, and `steps` are the numbers of draws, in order.
     """
     guesses, surest = np.empty((len(outputs), len(steps)), dtype=np.int64), np.empty((len(outputs), len(steps)))
     parts = list(blocks(len(outputs), max(1, _COLUMNS // (outputs.shape[1] * len(prior.ids)))))

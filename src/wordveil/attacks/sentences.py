@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Mechanism
-from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.knowledge import Prior
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore
 from wordveil.reading.ngrams import BigramDecoder, NgramModel, decode_trigrams
+from wordveil.reading.places import Words
 from wordveil.stats import Estimate, plain
-
-__all__ = ["SentenceAttack", "attack_sentences"]
+from wordveil.text import Once
 
 _LONGEST = 64  # words of a stretch that are decoded together; a longer one is cut
 
@@ -46,9 +46,10 @@ class SentenceAttack:
     held : Estimate
         The share of the exact bigram posterior that the trigram model's candidates hold; 1 for a bigram model, which
         looks at all words.
-    stretches : array of shape (stretches, 3)
-        For each stretch, how many hidden words it has, and how many of them are guessed right without context and with
-        it. The same texts, seed and number of tokens give the same stretches, so that two attacks can be compared.
+    records : array of shape (records, 3)
+        For each record, how many hidden words were looked for, and how many of them are guessed right without context
+        and with it. The same texts, seed and number of tokens give the same records, so that two attacks can be
+        compared.
     """
 
     order: int
@@ -60,11 +61,11 @@ class SentenceAttack:
     as_a_whole: Estimate
     whole_stretches: Estimate
     held: Estimate
-    stretches: NDArray[np.int64] = field(repr=False, compare=False)
+    records: NDArray[np.int64] = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values."""
-        return plain({name: value for name, value in vars(self).items() if name != "stretches"})
+        return plain({name: value for name, value in vars(self).items() if name != "records"})
 
 
 def attack_sentences(
@@ -77,37 +78,27 @@ def attack_sentences(
     tokens: int = 1000,
     candidates: int = 16,
     draws: int = 200_000,
+    once: bool = True,
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> SentenceAttack:
-    """Veil stretches of a text and guess their words together.
+    """Veil records and guess the words of each stretch of them together.
 
     Words that the veil leaves alone are known to the attacker, as context. A word outside the vocabulary ends a
-    stretch.
+    stretch. Where equal words of a record are drawn once, the attacker knows which are equal, as the promise has it:
+    such a word has one draw, and all that is around its places. `wordveil.attacks` says what else is given; the
+    probabilities of `prior` are those of the guess without context.
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What veils.
-    words : Words
-        The words of the text.
     model : NgramModel
         What the attacker knows about the language.
-    prior : Prior
-        The suspects: hidden words are looked for among them and the outputs that are seen. Its probabilities are used
-        for the guess without context.
     order : {2, 3}
         Bigrams, over the whole vocabulary, or trigrams, among candidates.
-    tokens : int
-        About how many hidden words to attack, in whole stretches drawn at random.
     candidates : int
         How many candidates each place has with trigrams.
-    draws : int
-        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
-    entropy : Entropy, optional
-        The source of all randomness.
-    watch : callable
-        Told how far the work is.
+    once : bool
+        Whether equal words of a record are drawn once.
     """
     if order not in (2, 3):
         raise OptionError("order must be 2 (bigrams) or 3 (trigrams).")
@@ -115,15 +106,23 @@ def attack_sentences(
     stretches = _choose(words, tokens, choosing)
     outputs = words.ids.copy()
     hidden = np.concatenate([np.arange(len(words.ids))[part][words.hidden[part]] for part in stretches])
-    outputs[hidden] = mechanism.draw(words.ids[hidden], veiling)
+    record = words.records[hidden]
+    if once:
+        outputs[hidden] = Once("record").words(mechanism, words.ids[hidden], record, (), veiling).ids
+        same = np.column_stack([record, words.ids[hidden]])
+        _, draw, places_of = np.unique(same, axis=0, return_inverse=True, return_counts=True)
+    else:
+        outputs[hidden] = mechanism.draw(words.ids[hidden], veiling)
+        draw, places_of = np.arange(len(hidden)), np.ones(len(hidden), dtype=np.int64)
     seen = np.unique(outputs[hidden])
     prior = prior.including(seen)
     weights = np.exp(prior.logs)
     law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
     table = law.log_columns(seen, prior.ids, prior=weights, watch=watch)
     table = np.exp(table - table.max(axis=1, keepdims=True))
-    decoder, trials, held = BigramDecoder(model), [], []
-    hits: dict[str, list[int]] = {name: [] for name in ("kept", "alone", "in_context", "as_a_whole")}
+    decoder, done, held = BigramDecoder(model), 0, []
+    hits: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in ("kept", "alone", "in_context", "as_a_whole")}
+    shared = _Shared(draw.ravel(), places_of, np.log(np.maximum(model.unigram, np.finfo(float).tiny)))
     for number, part in enumerate(stretches):
         watch("decoding", number / len(stretches))
         known, places = np.flatnonzero(~words.hidden[part]), np.flatnonzero(words.hidden[part])
@@ -138,24 +137,62 @@ def attack_sentences(
         alone = prior.ids[(likely * weights).argmax(axis=1)]
         guesses = (shown[places], alone, decoded.likeliest[places], decoded.path[places])
         for counted, guess in zip(hits.values(), guesses, strict=True):
-            counted.append(int((guess == originals).sum()))
-        trials.append(len(places))
+            counted.append(guess == originals)
+        shared.add(done, decoded.belief[places], rows[places])
+        done += len(places)
         held.append(decoded.held[places])
-    counts, long = np.array(trials), np.array(trials) > 1
-    whole = (np.array(hits["as_a_whole"]) == counts)[long]
+    whole = np.array([right.all() for right in hits["as_a_whole"] if len(right) > 1])
+    right = {name: np.concatenate(found) for name, found in hits.items()}
+    for place, guess in shared.guesses.items():
+        right["in_context"][place] = guess == words.ids[hidden[place]]
+    owner = np.unique(record, return_inverse=True)[1].ravel()
     return SentenceAttack(
         order=order,
         exact=law.exact,
         suspects=len(prior.ids),
-        **{name: Estimate.share_of_groups(np.array(found), counts) for name, found in hits.items()},
+        **{name: Estimate.share_within(found, record) for name, found in right.items()},
         whole_stretches=Estimate.share(int(whole.sum()), len(whole)),
         held=Estimate.mean(np.concatenate(held)),
-        stretches=np.column_stack([counts, hits["alone"], hits["in_context"]]),
+        records=np.column_stack(
+            [np.bincount(owner), *(np.bincount(owner, right[name]) for name in ("alone", "in_context"))]
+        ).astype(np.int64),
     )
 
 
+class _Shared:
+    """Puts together what is around the places of a record that show the same draw.
+
+    A place is believed to hold w by ``Pr[y|w]·c(w)``, where c is what its context says, w's frequency included. For n
+    places with one draw that is ``Pr[y|w]·Πᵢ cᵢ(w)/π(w)ⁿ⁻¹``.
+    """
+
+    def __init__(self, draw: NDArray[np.int64], places: NDArray[np.int64], frequency: NDArray[np.float64]) -> None:
+        self._draw, self._places, self._frequency = draw, places, frequency
+        self._sums: dict[int, NDArray[np.float64]] = {}
+        self._seen: dict[int, list[int]] = {}
+        #: The likeliest word at each place whose draw shows at others, too.
+        self.guesses: dict[int, int] = {}
+
+    def add(self, first: int, belief: NDArray[np.float64], likely: NDArray[np.float64]) -> None:
+        """Take what is believed of the places of a stretch, which follow one another from the first on."""
+        for place, (believed, own) in enumerate(zip(belief, likely, strict=True), first):
+            draw = int(self._draw[place])
+            if self._places[draw] < 2:
+                continue
+            with np.errstate(divide="ignore", invalid="ignore"):
+                around = np.where(own > 0, np.log(believed) - np.log(own), -np.inf) - self._frequency
+                if draw in self._sums:
+                    self._sums[draw] += around
+                else:
+                    self._sums[draw] = around + np.log(own) + self._frequency
+            self._seen.setdefault(draw, []).append(place)
+            if len(self._seen[draw]) == self._places[draw]:
+                guess = int(self._sums.pop(draw).argmax())
+                self.guesses.update(dict.fromkeys(self._seen.pop(draw), guess))
+
+
 def _choose(words: Words, tokens: int, entropy: Entropy) -> list[slice]:
-    """Choose stretches at random until they have enough hidden words."""
+    """Choose records at random until they have enough hidden words, and return their stretches."""
     stretches = [
         slice(start, min(start + _LONGEST, run.stop))
         for run in words.runs()
@@ -164,6 +201,10 @@ def _choose(words: Words, tokens: int, entropy: Entropy) -> list[slice]:
     stretches = [part for part in stretches if words.hidden[part].any()]
     if not stretches:
         raise InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
-    order = entropy.generator.permutation(len(stretches)).tolist()
-    counts = np.cumsum([words.hidden[stretches[place]].sum() for place in order])
-    return [stretches[place] for place in order[: int(np.searchsorted(counts, tokens)) + 1]]
+    of_record: dict[int, list[slice]] = {}
+    for part in stretches:
+        of_record.setdefault(int(words.records[part.start]), []).append(part)
+    own = list(of_record.values())
+    order = [part for number in entropy.generator.permutation(len(own)).tolist() for part in own[number]]
+    counts = np.cumsum([words.hidden[part].sum() for part in order])
+    return order[: int(np.searchsorted(counts, tokens)) + 1]

@@ -21,8 +21,6 @@ from wordveil.spaces import PointSpace
 from wordveil.spaces.space import Ids, Points
 from wordveil.stats import Estimate, plain
 
-__all__ = ["VectorAttack", "attack_released", "attack_vectors", "skewness"]
-
 _CELLS = 1 << 25
 
 
@@ -68,20 +66,14 @@ def attack_vectors(
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> VectorAttack:
-    """Release one noisy vector for each of some words and look for their originals.
+    """Release one noisy vector for each of some words (`ids`) and look for their originals.
+
+    A mechanism that draws words without noisy vectors is refused.
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What adds the noise; one that draws words without noisy vectors is refused.
-    ids : array of int
-        The words.
     neighbours : int
         How many nearest words to look at.
-    entropy : Entropy, optional
-        The source of the noise.
-    watch : callable
-        Told how far the work is.
     """
     points = mechanism.perturb(np.asarray(ids), entropy or Entropy())
     return attack_released(mechanism.space, ids, points, neighbours=neighbours, watch=watch)
@@ -90,20 +82,16 @@ def attack_vectors(
 def attack_released(
     space: PointSpace, ids: Ids, points: Points, *, neighbours: int = 10, watch: Watch = ignore
 ) -> VectorAttack:
-    """Look for the originals of released vectors.
+    """Look for the originals (`ids`) of released vectors.
 
     Parameters
     ----------
     space : PointSpace
         The words without noise.
-    ids : array of int
-        The originals, to check the guesses against.
     points : array of shape (words, dimension)
         The released vectors.
     neighbours : int
         How many nearest words to look at; a word counts as the nearest to itself.
-    watch : callable
-        Told how far the work is.
     """
     ids = np.asarray(ids, dtype=np.int64)
     if len(ids) != len(points) or not len(ids):

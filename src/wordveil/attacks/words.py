@@ -14,36 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Law, Mechanism
-from wordveil.attacks.knowledge import Prior, Words
+from wordveil.attacks.knowledge import Guesses, Prior
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, run_watched
+from wordveil.reading.places import Words
 from wordveil.spaces import Space
-from wordveil.stats import Estimate, plain
-
-__all__ = ["WordAttack", "attack_words"]
+from wordveil.stats import Estimate
+from wordveil.text import Once
 
 _CELLS = 1 << 21
 _COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
 
 
 @dataclass(frozen=True)
-class WordAttack:
-    """How well words are guessed one at a time, without context.
+class WordAttack(Guesses):
+    """How well words are guessed one at a time, without context; the first figures are those of all `Guesses`.
 
     Attributes
     ----------
-    prior : str
-        What the attacker knew about words beforehand.
-    exact : bool
-        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
-    suspects : int
-        Among how many words the original was looked for.
-    beyond : Estimate
-        The share of the words that are not among the suspects, so that no guess can be right: more suspects can gain
-        no more than this.
-    blind : Estimate
-        How often the likeliest word of the prior is right, without seeing anything.
     kept : Estimate
         How often the output is the original.
     best : Estimate
@@ -56,11 +45,6 @@ class WordAttack:
         One unit of the distance.
     """
 
-    prior: str
-    exact: bool
-    suspects: int
-    beyond: Estimate
-    blind: Estimate
     kept: Estimate
     best: Estimate
     central: Estimate
@@ -68,10 +52,6 @@ class WordAttack:
     best_distance: Estimate
     central_distance: Estimate
     unit: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return plain(vars(self))
 
 
 def attack_words(
@@ -81,52 +61,39 @@ def attack_words(
     *,
     tokens: int = 2000,
     draws: int = 200_000,
+    once: bool = True,
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> WordAttack:
-    """Veil words of a text and guess each of them from its replacement.
+    """Veil words of a text, equal ones of a record `once`, and guess each of them from its replacement.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What veils.
-    words : Words
-        The words of the text.
-    prior : Prior
-        What the attacker knows about words. The outputs that they see join the suspects.
-    tokens : int
-        How many words of the text to attack, drawn at random; all if there are fewer.
-    draws : int
-        How many words the attacker veils to learn the mechanism, where its probabilities are not known exactly.
-    entropy : Entropy, optional
-        The source of all randomness.
-    watch : callable
-        Told how far the work is.
+    `wordveil.attacks` says what else is given.
     """
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
-    originals = words.ids[words.sample_targets(tokens, choosing)]
-    outputs = mechanism.draw(originals, veiling)
+    places = words.sample_targets(tokens, choosing)
+    originals, record = words.ids[places], words.records[places]
+    outputs = (
+        Once("record").words(mechanism, originals, record, (), veiling).ids
+        if once
+        else mechanism.draw(originals, veiling)
+    )
     seen, place = np.unique(outputs, return_inverse=True)
     prior = prior.including(seen)
     law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
     best, central = _guesses(law, mechanism.space, prior, seen, watch)
     guesses = {"kept": outputs, "best": best[place], "central": central[place]}
-    right = {name: _share(guess == originals) for name, guess in guesses.items()}
+    right = {name: Estimate.share_within(guess == originals, record) for name, guess in guesses.items()}
     away = _distances(mechanism.space, originals, guesses)
     return WordAttack(
         prior=prior.name,
         exact=law.exact,
         suspects=len(prior.ids),
-        beyond=_share(~np.isin(originals, prior.ids)),
-        blind=_share(originals == prior.likeliest),
+        beyond=Estimate.share_within(~np.isin(originals, prior.ids), record),
+        blind=Estimate.share_within(originals == prior.likeliest, record),
         **right,
         **{f"{name}_distance": Estimate.mean(distances) for name, distances in away.items()},
         unit=mechanism.space.unit,
     )
-
-
-def _share(hits: NDArray[np.bool_]) -> Estimate:
-    return Estimate.share(int(hits.sum()), len(hits))
 
 
 def _guesses(

@@ -152,7 +152,7 @@ class Auditor:
 
     def _sampled(self, small: Mechanism[Any], held: Guarantee, where: str) -> list[Evidence]:
         allowed = partial(allowed_loss, small, held)
-        groups = choose_pairs(small.space, self.each, self.seed)
+        groups = choose_pairs(small.space.distances(np.arange(len(small.space))), self.each, self.seed)
         groups["searched for"] = search_pairs(small, allowed, self.each + 2, 2000, self.entropy)
         count = sum(map(len, groups.values()))
         sampling = self._sampling(self._main / max(1, 4 * count))  # points and words, here and in the other space

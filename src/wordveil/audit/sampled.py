@@ -21,7 +21,16 @@ from wordveil.spaces import Space
 from wordveil.spaces.space import Ids
 from wordveil.stats import lower_bound, upper_bound
 
-__all__ = ["Sampling", "choose_pairs", "choose_words", "compare_points", "compare_words", "loss_bound", "search_pairs"]
+__all__ = [
+    "Sampling",
+    "choose_pairs",
+    "choose_words",
+    "compare_points",
+    "compare_words",
+    "loss_bound",
+    "pairs_in_excess",
+    "search_pairs",
+]
 
 SampleT = TypeVar("SampleT")
 EventT = TypeVar("EventT")
@@ -49,13 +58,13 @@ def choose_words(space: Space, words: int, seed: int = 0) -> NDArray[np.int64]:
     return np.sort(np.concatenate([ids, generator.choice(rest, size=words - len(ids), replace=False)]))
 
 
-def choose_pairs(space: Space, each: int, seed: int = 0) -> dict[str, list[Pair]]:
-    """Choose pairs of a small space: nearest words, random words, crowded against lonely words, and the loneliest."""
-    words = len(space)
+def choose_pairs(distances: NDArray[Any], each: int, seed: int = 0) -> dict[str, list[Pair]]:
+    """Choose pairs of few words: nearest words, random words, crowded against lonely words, and the loneliest."""
+    words = len(distances)
     if words < 2:
         return {}
     generator = np.random.default_rng(seed)
-    rows = space.distances(np.arange(words)).astype(np.float64)
+    rows = distances.astype(np.float64)
     np.fill_diagonal(rows, np.inf)
     nearest, gap = rows.argmin(axis=1), rows.min(axis=1)
     closest = np.argsort(gap, kind="stable")
@@ -80,22 +89,30 @@ def search_pairs(
     everyone = np.arange(words)
     place = np.repeat(everyone, draws)
     counts = np.bincount(place * words + made.draw(place, entropy), minlength=words * words).reshape(words, words)
-    logs = np.log(counts + 0.5)
-    excess = np.full((words, words), -np.inf)
-    for word in range(words):
-        # An output must have been seen often enough for its ratio to mean something.
-        gaps = np.where(counts[word] >= 30, logs[word] - logs, -np.inf).max(axis=1)
-        excess[word] = gaps - allowed(np.full(words, word), everyone)
+    return pairs_in_excess(counts, np.array([allowed(np.full(words, word), everyone) for word in range(words)]), count)
+
+
+def pairs_in_excess(counts: NDArray[np.int64], allowed: NDArray[np.float64], count: int, seen: int = 30) -> list[Pair]:
+    """Return the pairs that exceed the allowed loss most on an output, as counted: a row a word, a column an output.
+
+    An output must have been `seen` so often for its ratio to mean something.
+    """
+    words, logs = len(counts), np.log(counts + 0.5)
+    gaps = [np.where(row >= seen, log - logs, -np.inf).max(axis=1) for row, log in zip(counts, logs, strict=True)]
+    excess = np.array(gaps) - allowed
     np.fill_diagonal(excess, -np.inf)
     excess[np.isnan(excess)] = -np.inf
     order = np.argsort(-excess, axis=None, kind="stable")[:count]
     return [(int(spot // words), int(spot % words)) for spot in order if np.isfinite(excess.flat[spot])]
 
 
-def loss_bound(left: ArrayLike, right: ArrayLike, draws: tuple[int, int], error: float) -> NDArray[np.float64]:
-    """Return lower bounds on ``ln(Pr[left]/Pr[right])`` from hits; each is too high with at most twice the error."""
+def loss_bound(
+    left: ArrayLike, right: ArrayLike, draws: tuple[int, int], error: float, delta: float = 0.0
+) -> NDArray[np.float64]:
+    """Return lower bounds on ``ln((Pr[left]-δ)/Pr[right])`` from hits, each too high with at most twice the error."""
     with np.errstate(divide="ignore"):
-        return np.log(lower_bound(left, draws[0], error)) - np.log(upper_bound(right, draws[1], error))
+        likelier = np.maximum(lower_bound(left, draws[0], error) - delta, 0.0)
+        return np.log(likelier) - np.log(upper_bound(right, draws[1], error))
 
 
 class _Event(NamedTuple):

@@ -1,4 +1,9 @@
-"""What an ε means for a mechanism on a space, and which ε to choose."""
+"""What an ε means for a mechanism on a space, and which ε to choose.
+
+Throughout, `make` makes the mechanism for an ε (see `maker`), `space` is the one it was asked for on, which says what
+words are similar, and `effort` how much to measure. A `meter` measures the mechanism, a `span` is where to look for an
+ε first, `by` is one of `MATCHED`, and `watch` is told how far long work is.
+"""
 
 from wordveil._mechanisms.attackers import Figure, OnProse, strongest
 from wordveil._mechanisms.laws import Effort, PerWord

@@ -19,8 +19,6 @@ from wordveil.errors import InputError
 from wordveil.noise import Entropy
 from wordveil.stats import Estimate
 
-__all__ = ["Answer", "Attack", "Calibration", "calibrate", "example_words"]
-
 #: What is looked for if nothing else is: the strongest attacker at hand guesses at most one word in ten.
 DEFAULT_TARGET = Target("attacker", 0.1)
 
@@ -125,8 +123,6 @@ def calibrate(
 
     Parameters
     ----------
-    meter : Meter
-        What measures the mechanism, from `meter_for`.
     epsilons : sequence of float
         The ε to look at; if none is given, some between changing nearly every word and keeping nearly every word.
     targets : sequence of Target

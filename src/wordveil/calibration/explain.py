@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from wordveil._mechanisms import Effort, Mechanism
 from wordveil._mechanisms.laws import Law
 
-__all__ = ["outputs_of", "word_law"]
-
 _DRAWS = 20_000
 _SEEN_IN = 1000
 

@@ -13,8 +13,6 @@ from wordveil.calibration.targets import Target, solve
 from wordveil.errors import OptionError
 from wordveil.stats import Estimate
 
-__all__ = ["MATCHED", "Side", "match", "side"]
-
 #: By what two mechanisms can be matched, and the target that asks for it.
 MATCHED = {
     "worst": "stays",
@@ -75,17 +73,7 @@ class Side:
 
 
 def side(meter: Meter, epsilon: float, by: str) -> Side:
-    """Measure what a match is about at one ε.
-
-    Parameters
-    ----------
-    meter : Meter
-        What measures the mechanism.
-    epsilon : float
-        Its privacy parameter.
-    by : str
-        One of `MATCHED`.
-    """
+    """Measure what a match is about at one ε."""
     if by not in MATCHED:
         raise OptionError(f"mechanisms cannot be matched by {by!r}; choose one of {', '.join(MATCHED)}.")
     described = meter.make(epsilon).describe()
@@ -110,8 +98,6 @@ def match(known: Side, other: Meter, by: str) -> Side:
         The mechanism whose ε is given, from `side`.
     other : Meter
         What measures the other; with the same effort, so that both are measured on the same words.
-    by : str
-        One of `MATCHED`.
     """
     wanted = known.value(by)
     if not 0.0 < wanted < 1.0:

@@ -16,8 +16,6 @@ from wordveil._mechanisms.laws import PerWord
 from wordveil.spaces import Vocabulary
 from wordveil.stats import Estimate
 
-__all__ = ["SHIPPED", "Measurement", "shipped_tradeoff"]
-
 #: Trade-off curves of the bundled spaces; ``tools/build_tradeoffs.py`` measures them again.
 SHIPPED = Path(__file__).parent.parent / "data" / "tradeoffs.json"
 

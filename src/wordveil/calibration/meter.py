@@ -23,8 +23,6 @@ from wordveil.progress import Watch, ignore, within
 from wordveil.spaces import Space, Vocabulary
 from wordveil.stats import Estimate
 
-__all__ = ["Maker", "Meter", "Span", "maker", "meter_for", "span_of"]
-
 #: Makes the mechanism for an ε.
 Maker: TypeAlias = Callable[[float], Mechanism[Any]]
 
@@ -44,17 +42,6 @@ def _make(name: str, space: Space, options: dict[str, Any], epsilon: float) -> M
 
 def meter_for(make: Maker, space: Space, effort: Effort | None = None, watch: Watch = ignore) -> Meter:
     """Return what measures a mechanism.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the mechanism for an ε; see `maker`.
-    space : Space
-        The space it was asked for on.
-    effort : Effort, optional
-        How much to measure.
-    watch : callable, optional
-        Told how far it is.
 
     Examples
     --------
@@ -77,27 +64,12 @@ def _probe(make: Maker) -> Mechanism[Any]:
 
 
 class Meter:
-    """Measures one mechanism on one space.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the mechanism for an ε.
-    probe : Mechanism
-        The mechanism at some ε.
-    space : Space
-        The space that the mechanism was asked for on, which says what words are similar.
-    effort : Effort
-        How much to measure.
-    watch : callable
-        Told how far it is.
-    """
+    """Measures one mechanism on one space."""
 
     def __init__(self, make: Maker, probe: Mechanism[Any], space: Space, effort: Effort, watch: Watch = ignore) -> None:
         self.make, self.probe, self.space = make, probe, space
         self.effort, self.watch = effort, watch
         self.law = probe.law(effort, watch)
-        self._priors: dict[str, NDArray[np.float64]] = {}
 
     @property
     def exact(self) -> bool:
@@ -127,22 +99,9 @@ class Meter:
         chosen = self.ids[: self.effort.near_words]
         return self.space.similar(chosen, max(self.effort.near, self.effort.similar))[0]
 
-    def tell(self, prior: str, chances: NDArray[np.float64]) -> None:
-        """Let the attacker know how likely each word is, under a name of one's own, and look no further.
-
-        Parameters
-        ----------
-        prior : str
-            The name, to be given to `adversary`.
-        chances : array of float
-            The probability of every word of the vocabulary; the attacker looks among those above 0.
-        """
-        self.suspects = np.flatnonzero(chances)
-        self._priors[prior] = np.log(chances, out=np.full(len(chances), -np.inf), where=chances > 0)
-
     def _prior(self, name: str) -> NDArray[np.float64]:
         """Return how likely the suspects are, summing to 1."""
-        logs = (self._priors[name] if name in self._priors else log_prior(self.space, name))[self.suspects]
+        logs = log_prior(self.space, name)[self.suspects]
         return np.asarray(np.exp(logs - np.logaddexp.reduce(logs)))
 
     def laws(self, epsilons: Sequence[float]) -> list[Law]:

@@ -14,9 +14,8 @@ from wordveil import __version__
 from wordveil._mechanisms.attackers import Figure
 from wordveil.calibration.calibrate import Calibration
 from wordveil.calibration.figures import Curve, averages, histograms, inline, panels
-from wordveil.calibration.wording import caption, meaning, near_loss, percent, success
-
-__all__ = ["page"]
+from wordveil.calibration.wording import caption, meaning, near_loss, success
+from wordveil.rounding import percent
 
 
 def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:

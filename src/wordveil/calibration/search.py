@@ -8,8 +8,6 @@ import numpy as np
 
 from wordveil.errors import WordveilError
 
-__all__ = ["largest_epsilon", "smallest_accepted"]
-
 _SMALLEST, _LARGEST = 1e-6, 1e6  # the range in which an ε is looked for
 
 Ask = Callable[[Sequence[float]], Sequence[bool]]
@@ -24,17 +22,12 @@ def largest_epsilon(
     tolerance: float = 0.002,
     narrowed: Callable[[float, float], None] | None = None,
 ) -> float:
-    """Return the largest ε at which something holds that holds below it and not above.
+    """Return the largest ε at which something holds that holds below it and not above; 0 if none, infinity if all do.
 
     `holds` is asked about `batch` ε at once; where it raises WordveilError, an ε is too small for the mechanism. The
     search begins between `low` and `high` and goes on outside if need be. The answer, to within the relative
     `tolerance`, is always an ε that was asked about and at which it holds. `narrowed` is told whenever the answer is
     known to lie between two ε that were asked about.
-
-    Returns
-    -------
-    float
-        The ε; 0 if none holds, infinity if all that were tried do.
 
     Examples
     --------

@@ -17,8 +17,6 @@ from wordveil.calibration.search import largest_epsilon
 from wordveil.errors import OptionError
 from wordveil.rounding import round_down
 
-__all__ = ["TARGETS", "Own", "Target", "solve", "within_reach"]
-
 #: What an attacker gets out of texts of one's own at an ε.
 Own: TypeAlias = Callable[[float], Figure]
 
@@ -117,12 +115,6 @@ def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0, own: O
 
     Parameters
     ----------
-    meter : Meter
-        What measures the mechanism.
-    target : Target
-        The demand.
-    span : Span
-        Where to look first.
     sure : float
         By how many standard errors an estimate must meet the target.
     own : callable, optional
@@ -147,19 +139,7 @@ def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0, own: O
 
 
 def within_reach(meter: Meter, bound: float, alone: float, own: Own | None = None) -> float:
-    """Return the largest ε at which no attacker at hand guesses more, from that of the attacker without context.
-
-    Parameters
-    ----------
-    meter : Meter
-        What measures the mechanism, and knows what was measured in advance.
-    bound : float
-        The share of the words.
-    alone : float
-        The largest ε at which an attacker who looks at one word at a time guesses no more.
-    own : callable, optional
-        What an attacker with context gets out of texts of one's own at an ε.
-    """
+    """Return the largest ε at which no attacker at hand guesses more, from that of the attacker without context."""
     found = alone if meter.curve is None else min(alone, meter.curve.largest(bound))
     if own is None or not 0.0 < found < np.inf or own(found).high <= bound:
         return found

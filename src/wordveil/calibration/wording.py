@@ -14,8 +14,6 @@ from wordveil.rounding import percent
 from wordveil.spaces import Vocabulary
 from wordveil.stats import Estimate
 
-__all__ = ["ATTACKER", "advice", "caption", "meaning", "near_loss", "percent", "success"]
-
 #: Whose success a match is by.
 ATTACKER = (
     "The attacker knows the mechanism and looks at one word at a time. Context and repetition would help them; "

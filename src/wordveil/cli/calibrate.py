@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import check_epsilon, parse_options, print_facts, print_table, stdout
+from wordveil.cli.options import Json, Made, Quiet, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 from wordveil.extras import check_can_draw, needs
@@ -23,12 +23,40 @@ if TYPE_CHECKING:
     from wordveil.calibration.figures import Curve
     from wordveil.stats import Estimate
 
-__all__ = ["Quiet", "calibrate", "number_of_words"]
-
 _PICTURES = ("histograms", "averages", "panels")
 _MOST_DIGITS = 18  # more words than any vocabulary has, and still a number that arrays know
 
-Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
+
+@dataclass(frozen=True)
+class _Bounds:
+    stays: Annotated[
+        float | None, Option(metavar="P", help="Target: no word stays unchanged more often than this.")
+    ] = None
+    stays_mean: Annotated[float | None, Option(metavar="P", help="Target: the same, on average over words.")] = None
+    alternatives: Annotated[
+        float | None, Option(metavar="N", help="Target: every word has at least this many distinct outputs.")
+    ] = None
+    attacker: Annotated[
+        float | None,
+        Option(
+            metavar="P",
+            help="Target: the strongest attacker at hand guesses right at most this often: with context, "
+            "and on your texts if there are any. The default, with 0.1.",
+        ),
+    ] = None
+    adversary: Annotated[
+        float | None,
+        Option(
+            metavar="P", help="Target: an attacker who looks at one word at a time guesses right at most this often."
+        ),
+    ] = None
+    adversary_frequency: Annotated[
+        float | None, Option(metavar="P", help="Target: the same, if the attacker knows word frequencies.")
+    ] = None
+    near_loss: Annotated[
+        float | None,
+        Option(metavar="X", help="Target: an output changes the odds between similar words by at most e^X."),
+    ] = None
 
 
 def calibrate(
@@ -40,42 +68,12 @@ def calibrate(
             show_default=False,
         ),
     ] = None,
-    mechanism: options.MechanismName = "graph",
-    space: options.SpaceName = "glove-50k",
-    normalise: options.Normalise = False,
-    option: options.Options = None,
+    made: Made = Made(),
     epsilon: Annotated[
         list[float] | None,
         Option("--epsilon", "-e", help="An ε to measure; may be repeated. By default, a useful range."),
     ] = None,
-    stays: Annotated[
-        float | None, Option(metavar="P", help="Target: no word stays unchanged more often than this.")
-    ] = None,
-    stays_mean: Annotated[float | None, Option(metavar="P", help="Target: the same, on average over words.")] = None,
-    alternatives: Annotated[
-        float | None, Option(metavar="N", help="Target: every word has at least this many distinct outputs.")
-    ] = None,
-    attacker: Annotated[
-        float | None,
-        Option(
-            metavar="P",
-            help="Target: the strongest attacker at hand guesses right at most this often: with context, "
-            "and on your texts if there are any. The default, with 0.1.",
-        ),
-    ] = None,
-    adversary: Annotated[
-        float | None,
-        Option(
-            metavar="P", help="Target: an attacker who looks at one word at a time guesses right at most this often."
-        ),
-    ] = None,
-    adversary_frequency: Annotated[
-        float | None, Option(metavar="P", help="Target: the same, if the attacker knows word frequencies.")
-    ] = None,
-    near_loss: Annotated[
-        float | None,
-        Option(metavar="X", help="Target: an output changes the odds between similar words by at most e^X."),
-    ] = None,
+    bounds: _Bounds = _Bounds(),
     column: Annotated[str | None, Option("--column", "-c", help="The column of your texts, in a table.")] = None,
     select: Annotated[
         str, Option(help="Which words of your texts are veiled: content (all but function words) or all.")
@@ -114,7 +112,7 @@ def calibrate(
     ] = None,
     engine: Annotated[str, Option(help="local, or gpu (CUDA) for mechanisms that add noise.")] = "local",
     overwrite: Overwrite = False,
-    as_json: options.Json = False,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Explain what ε means, or find the largest ε that meets your targets.
@@ -139,33 +137,25 @@ def calibrate(
 
     check_engine(engine)
     chosen = [check_epsilon(one) for one in epsilon or []]
-    bounds = {
-        "stays": stays,
-        "stays-mean": stays_mean,
-        "alternatives": alternatives,
-        "attacker": attacker,
-        "adversary": adversary,
-        "adversary-frequency": adversary_frequency,
-        "near-loss": near_loss,
-    }
-    targets = [calibration.Target(kind, bound, share) for kind, bound in bounds.items() if bound is not None]
+    asked = {name.replace("_", "-"): bound for name, bound in asdict(bounds).items() if bound is not None}
+    targets = [calibration.Target(kind, bound, share) for kind, bound in asked.items()]
     settings = calibration.Effort(
         words=number_of_words(words), draws=draws, eta=eta, gamma=gamma, adversary_words=adversary_words, seed=seed
     )
     drawn = pictures_of(figures, *_PICTURES)
-    check_writable(html, output, *drawn, inputs=(space, texts, *(compare or ())), overwrite=overwrite)
+    check_writable(html, output, *drawn, inputs=(made.space, texts, *(compare or ())), overwrite=overwrite)
     if html is not None:
         check_can_draw()
         needs("jinja2", "plots", "an HTML report")
     others = [_curve(path) for path in compare or []]
     if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
         raise OptionError("--share must lie above 0 and be at most 1.")
-    if alternatives is not None and alternatives > draws:
+    if bounds.alternatives is not None and bounds.alternatives > draws:
         raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
     if texts is None and column is not None:
         raise OptionError("--column needs texts of yours: name their file.")
-    opened = on_engine(load_space(space, normalise=normalise), engine)
-    make = calibration.maker(mechanism, opened, **parse_options(option))
+    opened = on_engine(load_space(made.space, normalise=made.normalise), engine)
+    make = calibration.maker(made.mechanism, opened, **parse_options(made.option))
     with ProgressBar("calibrating", quiet=quiet) as progress:
         meter = calibration.meter_for(make, opened, settings, progress.watch)
         check_runs(meter.probe, engine)
@@ -253,7 +243,8 @@ def _show(found: Calibration, facts: dict[str, Any]) -> None:
     import numpy as np
     from rich.markup import escape
 
-    from wordveil.calibration.wording import caption, near_loss, percent, success
+    from wordveil.calibration.wording import caption, near_loss, success
+    from wordveil.rounding import percent
 
     has_own = any(one.own for one in found.measurements)
     headings = [

@@ -13,8 +13,8 @@ from wordveil.cli.explain import explain
 from wordveil.cli.geometry import geometry
 from wordveil.cli.help import App
 from wordveil.cli.lac import lac
+from wordveil.cli.lists import mechanisms, spaces
 from wordveil.cli.match import match
-from wordveil.cli.mechanisms import mechanisms
 from wordveil.cli.options import check_can_print
 from wordveil.cli.plan import plan
 from wordveil.cli.privatize import privatize
@@ -22,11 +22,8 @@ from wordveil.cli.proxy import proxy
 from wordveil.cli.read import read
 from wordveil.cli.reproduce import reproduce
 from wordveil.cli.serve import serve
-from wordveil.cli.spaces import spaces
 from wordveil.cli.train import train
 from wordveil.cli.vectors import vectors
-
-__all__ = ["app"]
 
 app = App(
     name="wordveil",
@@ -41,7 +38,7 @@ for command in (
     reproduce, lac, serve, proxy, demo,
 ):  # fmt: skip
     app.command()(command)
-attack.register(app)
+app.add_typer(attack.app, name="attack")
 app.add_typer(budget.app, name="budget")
 app.add_typer(plot.app, name="plot")
 

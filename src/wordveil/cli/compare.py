@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, parse_options, print_facts, print_table, stdout
+from wordveil.cli.options import Compared, Json, Quiet, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.lab.experiments.comparison import Contender, Frontier, Point
     from wordveil.spaces import Space
-
-__all__ = ["compare"]
 
 _QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
 
@@ -44,12 +41,7 @@ def compare(
     prior: Annotated[
         str, Option(help="What an attacker of one word at a time knows about word frequencies: text, uniform or both.")
     ] = "text",
-    attacker: Annotated[
-        str, Option(help="Who guesses: alone, one word at a time; or context, by the whole release (needs PyTorch).")
-    ] = "alone",
-    reader: Annotated[
-        str, Option(help="The strongest reader of veiled texts: table, population, release or context.")
-    ] = "population",
+    compared: Compared = Compared(),
     space: Annotated[str, Option("--space", "-s", help="The space of mechanisms that do not name one.")] = "glove-50k",
     words: Annotated[
         int, Option(min=10, help="How many of the most frequent words to use; fewer are faster.")
@@ -59,10 +51,7 @@ def compare(
     draws: Annotated[
         int, Option(min=1000, help="Draws the attacker learns from where probabilities are not known.")
     ] = 150_000,
-    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
     quick: Annotated[bool, Option("--quick", help="Use few examples and draws, for a first look in minutes.")] = False,
-    workers: MechanismsAtOnce = 1,
-    engine: NoiseEngine = "local",
     figure: Annotated[Path | None, Option(metavar="FILE", help="Draw the frontier to this .png or .svg file.")] = None,
     output: Annotated[
         Path | None,
@@ -92,22 +81,19 @@ def compare(
       wordveil compare --data FOLDER -m graph -m laplace --attacker context --reader context --select content
     """
     from wordveil._mechanisms.base import needs_vectors
-    from wordveil.engines import check_engine
     from wordveil.extras import save
     from wordveil.files import write_whole
     from wordveil.lab.experiments.comparison import compare as measure
     from wordveil.lab.experiments.comparison import draw_frontier, everyone
-    from wordveil.lab.tasks import AveragedVectors, DataFolder, Reader, Reading, load_task, readers_up_to
-    from wordveil.parallel import check_workers
+    from wordveil.lab.tasks import AveragedVectors, DataFolder, Reading, load_task, readers_up_to
     from wordveil.spaces import EuclideanSpace, load_space
 
-    attackers = _attackers(attacker, prior)
-    readers = readers_up_to(reader)
+    attackers = _attackers(compared.attacker, prior)
+    readers, seed = readers_up_to(compared.reader), compared.seed
     drawn = pictures_of(figure, *("",) if len(attackers) == 1 else attackers)
     named = [one.partition("@")[2] for one in mechanism or ()]
     check_writable(output, *drawn, inputs=(data, space, *filter(None, named)), overwrite=overwrite)
-    check_engine(engine)
-    check_workers(workers)
+    compared.check()
     levels = sorted(set(level or [0.05, 0.1, 0.25, 0.4]))
     if not all(0.0 < one < 1.0 for one in levels):
         raise OptionError("a --level is a probability between 0 and 1, such as 0.25.")
@@ -119,14 +105,14 @@ def compare(
         tasks, draws, repeats = [one.limited(_QUICK_EXAMPLES) for one in tasks], min(draws, _QUICK_DRAWS), 1
     opened: dict[str, Space] = {space: _first(load_space(space), words)}
     if mechanism:
-        contenders = [_contender(given, space, opened, words, engine) for given in mechanism]
+        contenders = [_contender(given, space, opened, words, compared.engine) for given in mechanism]
     else:
-        contenders = everyone(opened[space], engine)
+        contenders = everyone(opened[space], compared.engine)
     has_vectors = isinstance(opened[space], EuclideanSpace)
     reading = needs_vectors("compare", opened[space] if has_vectors else _first(load_space("glove-50k"), words))
     told = {
-        "attacker": attacker,
-        "reader": reader,
+        "attacker": compared.attacker,
+        "reader": compared.reader,
         "seed": seed,
         "words": words,
         "select": select,
@@ -142,7 +128,7 @@ def compare(
         found = measure(
             contenders,
             tasks,
-            AveragedVectors(Reader(reading)),
+            AveragedVectors(reading),
             levels,
             attackers=attackers,
             reading=Reading(readers),
@@ -150,12 +136,12 @@ def compare(
             draws=draws,
             seed=seed,
             select=select,
-            workers=workers,
+            workers=compared.workers,
             watch=progress.watch,
             keep=keep,
         )
     for one, path in zip(attackers, drawn, strict=False):  # none, if no picture was asked for
-        save(draw_frontier(found, one), path)
+        save(draw_frontier(found.to_dict(), one), path)
     if as_json:
         print_facts({**told, **found.to_dict()})
     else:

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import build_mechanism, check_can_print
+from wordveil.cli.options import Chosen, Seed, check_can_print
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from wordveil.text import Release
-
-__all__ = ["demo"]
 
 _SAMPLE = Path(__file__).parent.parent / "data" / "sotu" / "addresses.csv"
 _SENTENCES = 7
@@ -27,12 +24,8 @@ _FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")  # loaded from another host, wh
 
 
 def demo(
-    epsilon: options.Epsilon = 4.0,
-    mechanism: options.MechanismName = "graph",
-    space: options.SpaceName = "glove-50k",
-    normalise: options.Normalise = False,
-    option: options.Options = None,
-    seed: options.Seed = None,
+    chosen: Chosen = Chosen(epsilon=4.0),
+    seed: Seed = None,
     svg: Annotated[Path | None, Option(help="Also write the table as a picture to this SVG file.")] = None,
     save: Annotated[
         Path | None, Option(help="Only write the sample data to this CSV file, to try other commands on.")
@@ -51,7 +44,7 @@ def demo(
     """
     from wordveil.files import write_whole
 
-    check_writable(svg, save, inputs=(space,), overwrite=overwrite)
+    check_writable(svg, save, inputs=(chosen.space,), overwrite=overwrite)
     if save is not None:
         write_whole(save, _SAMPLE.read_text(encoding="utf-8"))
         return
@@ -62,7 +55,7 @@ def demo(
 
     from wordveil.text import Veil
 
-    made = build_mechanism(mechanism, epsilon, space, normalise, option)
+    made = chosen.build()
     veil = Veil(made, seed=seed, unproven=True)  # the sample is public, and the report says what is missing
     original = _opening()
     release = veil(original)

@@ -6,23 +6,16 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli import options
-from wordveil.cli.options import build_mechanism, print_facts, stdout
-
-__all__ = ["explain"]
+from wordveil.cli.options import Chosen, Json, print_facts, stdout
 
 _BAR = 40
 
 
 def explain(
     word: Annotated[str, Argument(help="A word of the space.")],
-    epsilon: options.Epsilon = None,
-    mechanism: options.MechanismName = "graph",
-    space: options.SpaceName = "glove-50k",
-    normalise: options.Normalise = False,
-    option: options.Options = None,
+    chosen: Chosen = Chosen(),
     top: Annotated[int, Option(min=1, help="The number of outputs to show.")] = 15,
-    as_json: options.Json = False,
+    as_json: Json = False,
 ) -> None:
     """Show what a word may become: its likeliest outputs, its chance of staying, and how widely it is spread.
 
@@ -39,7 +32,7 @@ def explain(
     from wordveil.text.lookup import Lookup
     from wordveil.text.tokens import lookup_key
 
-    made = build_mechanism(mechanism, epsilon, space, normalise, option)
+    made = chosen.build()
     vocabulary, key = made.space.vocabulary, lookup_key(word)
     found = Lookup(vocabulary).id(word, key)
     facts = outputs_of(made, vocabulary.id(key) if found is None else found, top)

@@ -10,8 +10,6 @@ from typer import Option
 
 from wordveil.errors import FileError, OptionError
 
-__all__ = ["Overwrite", "check_no_input", "check_writable", "pictures_of"]
-
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace existing files.")]
 
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from wordveil.cli.calibrate import Quiet, number_of_words
+from wordveil.cli.calibrate import number_of_words
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import Json, Normalise, print_facts, print_table, stdout
+from wordveil.cli.options import Json, Normalise, Quiet, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from wordveil.lab.geometry import Geometry
-
-__all__ = ["geometry"]
 
 
 def geometry(

@@ -1,16 +1,16 @@
-"""How ``--help`` looks: plain text that fits any terminal, with examples that can be copied."""
+"""How commands are declared, and how ``--help`` looks: plain text that fits any terminal, examples to be copied."""
 
 from __future__ import annotations
 
 import inspect
 import shlex
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import wraps
 from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-
-__all__ = ["App"]
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -71,5 +71,43 @@ class App(typer.Typer):
         super().__init__(cls=_Group, no_args_is_help=True, rich_markup_mode=None, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[CommandT], CommandT]:
-        """Add a command, as `typer.Typer.command` does."""
-        return super().command(name, cls=_Command, **options)
+        """Add a command, as `typer.Typer.command` does; a parameter that is a dataclass stands for all its fields."""
+        add = super().command(name, cls=_Command, **options)
+
+        def added(command: CommandT) -> CommandT:
+            add(_unfolded(command))
+            return command
+
+        return added
+
+
+def _unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with an option for each field of its dataclasses, whose defaults are those of the default."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for one in inspect.signature(command, eval_str=True).parameters.values():
+        if not is_dataclass(one.annotation):
+            parameters.append(one.replace(kind=one.KEYWORD_ONLY))
+            continue
+        told: dict[str, Any] = {}
+        for kind in reversed(one.annotation.__mro__):  # type: ignore[union-attr]  # a class, as its annotation is
+            told |= inspect.get_annotations(kind, eval_str=True)
+        groups[one.name] = one.annotation
+        parameters += [
+            inspect.Parameter(
+                each.name, one.KEYWORD_ONLY, default=getattr(one.default, each.name), annotation=told[each.name]
+            )
+            for each in fields(one.annotation)
+        ]
+    if not groups:
+        return command
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        for name, kind in groups.items():
+            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+        return command(**given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # where `inspect` looks first
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run

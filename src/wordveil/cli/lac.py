@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.options import build_mechanism, check_epsilon, parse_options, print_facts, print_table, stdout
+from wordveil.cli.options import Chosen, Json, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.lac import Point, Stage
-
-__all__ = ["lac"]
 
 _TASKS = ("promise", "simulate")
 _WORDS = 200
@@ -23,11 +20,7 @@ _WORDS = 200
 
 def lac(
     task: Annotated[str, Argument(metavar="TASK", help="promise or simulate.")],
-    epsilon: options.Epsilon = None,
-    mechanism: options.MechanismName = "exponential",
-    space: options.SpaceName = "glove-50k",
-    normalise: options.Normalise = False,
-    option: options.Options = None,
+    chosen: Chosen = Chosen(mechanism="exponential"),
     records: Annotated[
         list[int] | None,
         Option("--records", "-n", min=1, help="Number of users, or of records of one shape and label; repeatable."),
@@ -48,7 +41,7 @@ def lac(
     ] = None,
     figure: Annotated[Path | None, Option(metavar="FILE", help="simulate: draw a figure, .png or .svg.")] = None,
     overwrite: Overwrite = False,
-    as_json: options.Json = False,
+    as_json: Json = False,
 ) -> None:
     """Show what mixing many users' records is worth: in privacy (promise), and in accuracy too (simulate).
 
@@ -62,7 +55,7 @@ def lac(
 
       wordveil lac simulate --epsilon 4 --option clip=2 --figure lac.svg
     """
-    rate = check_epsilon(epsilon)
+    rate = check_epsilon(chosen.epsilon)
     if task not in _TASKS:
         raise OptionError(f"unknown task {task!r}; choose one of {', '.join(_TASKS)}.")
     if not 0.0 < threshold_rate < 1.0:  # also without a threshold, which would refuse it
@@ -73,7 +66,7 @@ def lac(
         from wordveil.lac import Amplifier, KThreshold, Localizer, Pipeline, Plain, Shuffle, Subsample
         from wordveil.text import Veil
 
-        made = build_mechanism(mechanism, epsilon, space, normalise, option)
+        made = chosen.build()
         amplifiers: list[Amplifier] = [] if sample is None else [Subsample(sample)]
         amplifiers += [] if no_shuffle else [Shuffle()]
         amplifiers += [] if threshold is None else [KThreshold(threshold, threshold_rate)]
@@ -83,18 +76,19 @@ def lac(
         return
     if sample is not None or no_shuffle or threshold is not None or record_words is not None:
         raise OptionError("--sample, --no-shuffle, --threshold and --record-words go with promise.")
-    check_writable(*pictures_of(figure), inputs=(space,), overwrite=overwrite)
+    check_writable(*pictures_of(figure), inputs=(chosen.space,), overwrite=overwrite)
     import numpy as np
 
     from wordveil._mechanisms import mechanism as make_mechanism
     from wordveil.lac.simulation import DECADES, save_figure, simulate
     from wordveil.spaces import load_space
 
-    opened, chosen = load_space(space, normalise=normalise), parse_options(option)
+    name, given = chosen.mechanism, parse_options(chosen.option)
+    opened = load_space(chosen.space, normalise=chosen.normalise)
     first = opened.restrict(np.arange(min(words or _WORDS, len(opened))))
     about = f"the first {len(first)} words of {opened.name}"
     points = simulate(
-        lambda tried: make_mechanism(mechanism, first, epsilon=tried, **chosen),
+        lambda tried: make_mechanism(name, first, epsilon=tried, **given),
         rate,
         users=records or DECADES,
         delta=delta,
@@ -103,10 +97,10 @@ def lac(
     if figure is not None:
         save_figure(points, figure)
     if as_json:
-        facts = {"mechanism": mechanism, "epsilon": rate, "options": chosen, "space": about, "delta": delta}
+        facts = {"mechanism": name, "epsilon": rate, "options": given, "space": about, "delta": delta}
         print_facts({**facts, "points": [point.to_dict() for point in points]})
         return
-    _show_points(points, f"{mechanism} at ε = {rate:g} on {about}, δ = {delta:g}")
+    _show_points(points, f"{name} at ε = {rate:g} on {about}, δ = {delta:g}")
 
 
 def _show_stages(found: dict[int, list[Stage]], *, as_json: bool) -> None:

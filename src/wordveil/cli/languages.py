@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from wordveil._mechanisms import Mechanism
 
-__all__ = ["language_and_check"]
-
 _NO_SENSE = "little of the sense will be left"
 
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from wordveil.errors import WordveilError
 
-__all__ = ["main"]
-
 _MISTAKE, _FAULT, _STOPPED, _BROKEN_PIPE = 2, 1, 130, 141  # the last two as a shell reports SIGINT and SIGPIPE
 _PARAMETER = re.compile("`([a-z_]+)`")
 

@@ -7,12 +7,10 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from wordveil.cli.calibrate import Quiet, number_of_words
-from wordveil.cli.options import Json, Normalise, check_epsilon, parse_options, print_facts, print_table
+from wordveil.cli.calibrate import number_of_words
+from wordveil.cli.options import Json, Normalise, Quiet, check_epsilon, parse_options, print_facts, print_table
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
-
-__all__ = ["match"]
 
 _NUMBERED = re.compile(r"(\d+):(.*)", re.DOTALL)
 
@@ -104,7 +102,8 @@ def _options(given: list[str], count: int) -> list[dict[str, Any]]:
 def _show(facts: dict[str, Any]) -> None:
     from rich.markup import escape
 
-    from wordveil.calibration.wording import ATTACKER, percent
+    from wordveil.calibration.wording import ATTACKER
+    from wordveil.rounding import percent
 
     headings = ("mechanism", "ε", "stays, worst", "stays, mean", "near loss, median", "attacker right")
     rows = []

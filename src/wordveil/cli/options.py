@@ -6,8 +6,9 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,12 +28,6 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNOR
 _NO_OPTIONS = {"epsilon": "epsilon", "space": "space", "name": "mechanism"}
 _MOST_DIGITS = 300  # Python refuses to read much longer ones, and no option has any
 
-__all__ = [
-    "Epsilon", "Json", "MechanismName", "Normalise", "Options", "Seed", "SpaceName", "build_mechanism",
-    "check_can_print", "check_epsilon", "on_terminal", "parse_options", "print_facts", "print_table", "stderr",
-    "stdout", "while_at_work",
-]  # fmt: skip
-
 MechanismName = Annotated[
     str, Option("--mechanism", "-m", help="How words are replaced; `wordveil mechanisms` lists them.")
 ]
@@ -51,10 +46,23 @@ Options = Annotated[
 Seed = Annotated[
     int | None, Option("--seed", min=0, help="Random seed, for experiments only: the output carries no guarantee.")
 ]
-MechanismsAtOnce = Annotated[
-    int, Option("--workers", min=1, help="How many mechanisms to measure at once, each in its own process.")
+Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
+Column = Annotated[str | None, Option("--column", "-c", help="The column of the text, in a table.")]
+Format = Annotated[
+    str | None, Option("--format", "-f", help="text, csv, tsv, jsonl or parquet, where the extension does not say.")
 ]
-NoiseEngine = Annotated[str, Option("--engine", help="Where noise is drawn: local, or gpu for a CUDA device.")]
+Select = Annotated[str, Option("--select", help="Which words are veiled: content (all but function words) or all.")]
+ReportFile = Annotated[
+    Path | None, Option("--report", metavar="FILE", help="The report of the release, which says how it was veiled.")
+]
+PublicPrior = Annotated[
+    str,
+    Option(
+        "--prior",
+        help="How frequent words are by public knowledge: space (by rank), uniform, or a file: public text, or lines "
+        "of a word and its count.",
+    ),
+]
 
 
 def check_can_print(is_wanted: bool = True) -> bool:
@@ -112,6 +120,27 @@ def while_at_work(what: str) -> AbstractContextManager[object]:
     return stderr().status(what) if on_terminal() else nullcontext()
 
 
+@contextmanager
+def _opening(title: str, *, quiet: bool) -> Iterator[None]:
+    """Show a sign of life while a space is opened; if its graph has to be made, how far that is, and how long yet."""
+    from wordveil.cli.progress import ProgressBar
+    from wordveil.progress import watched_by
+
+    with ExitStack() as stack:
+        waiting = stack.enter_context(ExitStack())
+        waiting.enter_context(while_at_work(f"{title}…"))
+        bars: list[ProgressBar] = []
+
+        def watch(what: str, share: float) -> None:
+            if not bars:  # it will take a while, then
+                waiting.close()
+                bars.append(stack.enter_context(ProgressBar(f"{title}, once:", quiet=quiet, at_once=True)))
+            bars[0].watch(what, share)
+
+        stack.enter_context(watched_by(watch))
+        yield
+
+
 def check_epsilon(epsilon: float | None) -> float:
     """Return an epsilon that makes sense, or say how to choose one."""
     if epsilon is None:
@@ -124,6 +153,13 @@ def check_epsilon(epsilon: float | None) -> float:
     return epsilon
 
 
+def check_not_in_report(**given: object) -> None:
+    """Refuse options that the report of a release says already."""
+    for name, value in given.items():
+        if value is not None and value != []:
+            raise OptionError(f"--{name} is in the report already: leave it out, or leave out --report.")
+
+
 def build_mechanism(
     name: str,
     epsilon: float | None,
@@ -133,6 +169,7 @@ def build_mechanism(
     *,
     engine: str = "local",
     index: str = "exact",
+    quiet: bool = False,
 ) -> Mechanism[Any]:
     """Open the space and make the mechanism, with a sign of life where that takes time."""
     epsilon = check_epsilon(epsilon)
@@ -143,7 +180,7 @@ def build_mechanism(
     if name not in MECHANISMS:
         raise OptionError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
     where = Path(space).name
-    with while_at_work(f"opening the space {where} (its graph or ring is made once, then cached)…"):
+    with _opening(f"opening the space {where}", quiet=quiet):
         opened = load_space(space, normalise=normalise)
         if engine == "local" and index == "exact":
             return mechanism(name, opened, epsilon=epsilon, **chosen)
@@ -154,6 +191,68 @@ def build_mechanism(
         made = mechanism(name, on_engine(opened, engine), epsilon=epsilon, **chosen)
         check_runs(made, engine)
         return made
+
+
+@dataclass(frozen=True)
+class Made:
+    """The options that say which mechanism on which space; a command that takes one has them all."""
+
+    mechanism: MechanismName = "graph"
+    space: SpaceName = "glove-50k"
+    normalise: Normalise = False
+    option: Options = None
+
+    def maker(self) -> tuple[Any, Callable[[float], Mechanism[Any]]]:
+        """Open the space; return it, and a function that makes the mechanism on it for any ε."""
+        from wordveil._mechanisms import MECHANISMS
+        from wordveil.calibration import maker
+        from wordveil.spaces import load_space
+
+        if self.mechanism not in MECHANISMS:
+            raise OptionError(f"unknown mechanism {self.mechanism!r}; choose one of {', '.join(MECHANISMS)}.")
+        opened = load_space(self.space, normalise=self.normalise)
+        return opened, maker(self.mechanism, opened, **parse_options(self.option))
+
+
+@dataclass(frozen=True)
+class _AtOne:
+    epsilon: Epsilon = None
+
+
+@dataclass(frozen=True)
+class Chosen(Made, _AtOne):
+    """The options of a mechanism at one ε."""
+
+    def build(self) -> Mechanism[Any]:
+        """Open the space and make the mechanism."""
+        return build_mechanism(self.mechanism, self.epsilon, self.space, self.normalise, self.option)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How mechanisms are made comparable, and where they are measured."""
+
+    attacker: Annotated[
+        str,
+        Option(
+            help="By whose success mechanisms are made equal: alone, one word at a time; or context, by the whole "
+            "release (needs PyTorch)."
+        ),
+    ] = "alone"
+    reader: Annotated[
+        str, Option(help="The strongest reader of veiled texts: table, population, release or context.")
+    ] = "population"
+    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0
+    workers: Annotated[int, Option(min=1, help="How many mechanisms to measure at once, each in its own process.")] = 1
+    engine: Annotated[str, Option(help="Where noise is drawn: local, or gpu for a CUDA device.")] = "local"
+
+    def check(self) -> None:
+        """Refuse early what this machine cannot do."""
+        from wordveil.engines import check_engine
+        from wordveil.parallel import check_workers
+
+        check_engine(self.engine)
+        check_workers(self.workers)
 
 
 def never_drawing(made: Mechanism[Any], words: list[str] | None) -> Mechanism[Any]:

@@ -15,9 +15,8 @@ from typer import Argument, Option
 
 from wordveil.cli import options
 from wordveil.cli.attack.shared import maker_of
-from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import check_epsilon, print_facts, print_table, stdout
+from wordveil.cli.options import Quiet, check_epsilon, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 from wordveil.extras import needs
@@ -29,12 +28,11 @@ if TYPE_CHECKING:
     from wordveil.spaces import Space
     from wordveil.stats import Estimate
 
-__all__ = ["NOT_MET", "Fast", "Protect", "Require", "check_before", "gates_of", "plan"]
-
 #: The exit status where a requirement is not met.
 NOT_MET = 3
 
 _STREAM = "-"
+_SCOPES = ("record", "person", "file", "none")  # those of wordveil.text, which takes long to load, and none
 
 Require = Annotated[
     list[str] | None,
@@ -48,8 +46,16 @@ Protect = Annotated[
     str | None,
     Option(
         metavar="HOW",
-        help="Choose ε by protection instead of by number: strong, balanced or light (the strongest attacker gains at "
-        "most 5, 10 or 20% of the words from the draws, measured on your own texts).",
+        help="Choose ε by protection instead of by number: strong, balanced or light (on your own texts the strongest "
+        "attacker guesses at most 10, 20 or 40% of the words, and gains at most 5, 10 or 20% from the draws).",
+    ),
+]
+Once = Annotated[
+    str,
+    Option(
+        metavar="SCOPE",
+        help="Draw equal words once in each record, person or file, or none: repeated draws give a word away. "
+        "Which words are equal is then released.",
     ),
 ]
 Fast = Annotated[
@@ -86,10 +92,7 @@ def plan(
     select: Annotated[
         str, Option(help="Which words you would veil: content (all but function words) or all.")
     ] = "content",
-    once: Annotated[
-        bool,
-        Option("--once/--each-time", help="Equal words of a record are drawn once, as privatize does, or each time."),
-    ] = True,
+    once: Once = "record",
     format_name: Annotated[
         str | None, Option("--format", "-f", help="Of the input; by default, as the file extension says.")
     ] = None,
@@ -126,6 +129,7 @@ def plan(
         raise OptionError("give an input file, or pipe text into the command (- reads what you type).")
     chosen = [check_epsilon(one) for one in epsilon or []]
     gates = gates_of(require)
+    scope = scope_of(once)
     if protect is not None:
         bound_of(protect)
     check_writable(html, inputs=(None if source == _STREAM else source, space), overwrite=overwrite)
@@ -138,7 +142,7 @@ def plan(
     opened, make = maker_of(mechanism, space, normalise, option)
     found = _planned(
         pieces, reading, make, opened, quiet=quiet, epsilons=chosen, protect=protect, select=select, person=person,
-        label=label, sample=sample, seed=seed, fast=fast, once=once,
+        label=label, sample=sample, seed=seed, fast=fast, once=scope,
     )  # fmt: skip
     verdicts = found.check(gates)
     command = None
@@ -165,6 +169,13 @@ def plan(
         _show(found, verdicts, command)
     if not all(one.is_met for one in verdicts):
         raise typer.Exit(NOT_MET)
+
+
+def scope_of(once: str) -> str | None:
+    """Return in what equal words are drawn once; None if they are drawn each time."""
+    if once not in _SCOPES:
+        raise OptionError(f"unknown --once {once!r}; choose one of {', '.join(_SCOPES)}.")
+    return None if once == "none" else once
 
 
 def gates_of(require: Sequence[str] | None) -> list[Gate]:
@@ -219,17 +230,19 @@ def check_before(
     if not all(one.is_met for one in verdicts):
         typer.echo("wordveil: nothing was written, since a requirement is not met.", err=True)
         raise typer.Exit(NOT_MET)
+    if epsilon is not None:
+        return epsilon
     if found.chosen is None:
-        typer.echo(
-            f"wordveil: nothing was written: no ε gives the protection {protect!r}; `wordveil plan` says more.",
-            err=True,
-        )
+        for advice in found.recommendation.of("stop"):
+            typer.echo(f"wordveil: {advice.sentence}", err=True)
+        typer.echo("wordveil: nothing was written; `wordveil plan` says more.", err=True)
         raise typer.Exit(NOT_MET)
-    if epsilon is None and not quiet:
-        gain = found.chosen.gain
+    if not quiet:
+        gain, right = found.chosen.gain, found.chosen.strongest.right
         typer.echo(
-            f"wordveil: ε = {found.chosen.epsilon:g} for protection {protect!r}: of the words that attackers cannot "
-            f"guess without the draws, these give away {100 * gain.value:.1f}% (at most {100 * gain.high:.1f}%).",
+            f"wordveil: ε = {found.chosen.epsilon:g} for protection {protect!r}: the strongest attacker tried guesses "
+            f"{100 * right.value:.1f}% of the words (at most {100 * found.chosen.most:.1f}%); of those that cannot be "
+            f"guessed without the draws, these give away {100 * gain.value:.1f}% (at most {100 * gain.high:.1f}%).",
             err=True,
         )
     return found.chosen.epsilon
@@ -244,9 +257,6 @@ def _planned(pieces: Plan, reading: Reading, make: Any, space: Space, *, quiet: 
 
 def command_for(found: ReleasePlan, source: str | None, given: dict[str, Any], person: str | None) -> str:
     """Return the ``wordveil privatize`` that a plan recommends, with what differs from the defaults."""
-    from wordveil.cli.privatize import privatize
-
-    known = inspect.signature(privatize).parameters
     usual = {name: parameter.default for name, parameter in inspect.signature(plan).parameters.items()}
     advice = found.recommendation
     parts = ["wordveil", "privatize"]
@@ -264,10 +274,12 @@ def command_for(found: ReleasePlan, source: str | None, given: dict[str, Any], p
             parts += [part for one in value for part in (flag, one)]
         elif value and value != usual.get(flag.removeprefix("--")):
             parts += [flag, str(value)]
-    if advice.has_identifiers and "identifiers" in known:
-        parts += ["--identifiers", "placeholder"]
-    if advice.once and "once" in known:
-        parts += ["--once", advice.once, *(["--person", person] if advice.once == "person" and person else [])]
+    if advice.once != "record":
+        parts += [
+            "--once",
+            advice.once or "none",
+            *(["--person", person] if advice.once == "person" and person else []),
+        ]
     if source not in (None, _STREAM):
         parts += ["--report", "report.json"]
     return shlex.join(parts)

@@ -12,8 +12,6 @@ from wordveil.cli.help import App
 from wordveil.cli.options import Seed, while_at_work
 from wordveil.errors import SpaceError
 
-__all__ = ["app"]
-
 app = App(help="Draw pictures of hyperbolic space and its noise, as PNG or SVG.")
 
 Output = Annotated[Path, Option("--output", "-o", metavar="FILE", help="The picture to write: .png or .svg.")]

@@ -18,7 +18,7 @@ from wordveil.cli.attack.shared import maker_of
 from wordveil.cli.files import check_no_input, check_writable
 from wordveil.cli.languages import language_and_check
 from wordveil.cli.options import build_mechanism, check_epsilon, never_drawing, parse_options
-from wordveil.cli.plan import Protect, Require, check_before, gates_of
+from wordveil.cli.plan import Once, Protect, Require, check_before, gates_of, scope_of
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, InputError, OptionError, UnprovenError
 
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from wordveil.plan import Gate
     from wordveil.text import RareWords, Veil
 
-__all__ = ["privatize"]
-
 _STREAM = "-"
-_SCOPES = ("record", "person", "file", "none")  # those of wordveil.text, which takes long to load, and none
 _BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
 
 
@@ -121,11 +118,13 @@ def privatize(
         str,
         Option(
             help="E-mail addresses, links, handles, phones, cards and other identifiers: placeholder (<EMAIL>), drop, "
-            "or veil (word by word, with random digits)."
+            "or veil (word by word, with random digits), wherever they stand; with selected, those that are not "
+            "selected (spans, marked, words) stay as they are."
         ),
     ] = "placeholder",
     numbered: Annotated[
-        bool, Option("--numbered", help="Number the placeholders of identifiers within each record: <EMAIL_1>.")
+        bool,
+        Option("--numbered", help="Number the placeholders of identifiers within what --once says: <EMAIL_1>."),
     ] = False,
     numbers: Annotated[
         str,
@@ -155,14 +154,7 @@ def privatize(
     case: Annotated[
         str, Option(help="Capital letters: sentence (by position), lower, or copy (reveals them).")
     ] = "sentence",
-    once: Annotated[
-        str,
-        Option(
-            metavar="SCOPE",
-            help="Draw equal words once in each record, person or file, or none: repeated draws give a word away. "
-            "Which words are equal is then released.",
-        ),
-    ] = "record",
+    once: Once = "record",
     person: Annotated[
         str | None, Option(metavar="COLUMN", help="For --once person: the column or key that says whose a record is.")
     ] = None,
@@ -241,14 +233,10 @@ def privatize(
     _check_engine(engine, index, workers)
     if engine == "spark":
         refused = {
-            "--spans": spans, "--words": words, "--normalise": normalise, "--seed": seed is not None,
+            "--spans": spans, "--normalise": normalise, "--seed": seed is not None,
             "--report": report, "--resume": resume, "--overwrite": overwrite, "--workers": workers > 1,
-            "--select rare": common, "--identifiers": identifiers != "placeholder", "--numbered": numbered,
-            "--numbers": numbers != "placeholder", "--numbers-epsilon": numbers_epsilon is not None,
-            "--markup": markup != "keep", "--block": block, "--encoding": encoding != "utf-8",
-            "--missing": missing != "refuse",
-            "--sheet": sheet, "several inputs": len(inputs) > 1, "--language": language, "--stopwords": stop_words,
-            "--protect": protect, "--require": gates,
+            "--select rare": common, "--encoding": encoding != "utf-8", "--missing": missing != "refuse",
+            "--sheet": sheet, "several inputs": len(inputs) > 1, "--protect": protect, "--require": gates,
         }  # fmt: skip
         for name, is_given in refused.items():
             if is_given:
@@ -256,7 +244,9 @@ def privatize(
         _on_spark(
             inputs[0], output, column, format_name, epsilon=check_epsilon(epsilon), mechanism=mechanism, space=space,
             options=parse_options(option), select=select, oov=oov, case=case, once=scope, person=person,
-            unproven=unproven,
+            unproven=unproven, identifiers=identifiers, numbered=numbered, numbers=numbers,
+            numbers_epsilon=numbers_epsilon, date_order=date_order, markup=markup, language=language or "en",
+            words=_listed(words), stop_words=_listed(stop_words), block=_listed(block),
         )  # fmt: skip
         return
     from wordveil.io import Reading, Veils, check_encoding, job_report, make_plan, missing_promise, place
@@ -276,7 +266,7 @@ def privatize(
     for written in (output, report):
         if written not in (None, _STREAM):
             check_no_input(Path(str(written)), (space, words, stop_words, block))
-    listed, left_alone = (None if file is None else _words(file) for file in (words, stop_words))
+    listed, left_alone = _listed(words), _listed(stop_words)
     with ExitStack() as stack:
         job = _job(
             plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite), unveiled=unproven
@@ -287,10 +277,10 @@ def privatize(
             opened, make = maker_of(mechanism, space, normalise, option)
             epsilon = check_before(
                 plan, reading, make, opened, epsilon=epsilon, protect=protect, gates=gates, quiet=quiet, select=select,
-                fast=fast_checks, once=scope is not None, person=person, seed=seed or 0,
+                fast=fast_checks, once=scope, person=person, seed=seed or 0,
             )  # fmt: skip
-        made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index)
-        made = never_drawing(made, None if block is None else _words(block))
+        made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index, quiet=quiet)
+        made = never_drawing(made, _listed(block))
         if not unproven:
             _check_protects(made)
         rare = None if common is None else _learn_rare_words(job, plan, made, common, seed, quiet=quiet)
@@ -405,11 +395,10 @@ def _selection(select: str | None, spans: str | None) -> str:
 
 def _scope(once: str, person: str | None) -> str | None:
     """Return in what equal words are drawn once; None if they are drawn each time."""
-    if once not in _SCOPES:
-        raise OptionError(f"unknown --once {once!r}; choose one of {', '.join(_SCOPES)}.")
+    scope = scope_of(once)
     if (once == "person") != (person is not None):
         raise OptionError("--once person and --person COLUMN go together: the column says whose a record is.")
-    return None if once == "none" else once
+    return scope
 
 
 class _Common(NamedTuple):
@@ -456,9 +445,12 @@ def _learn_rare_words(
         return RareWords(learn_common_words(job, tree, Entropy(seed), bar.move), below=common.below)
 
 
-def _words(path: Path) -> list[str]:
+def _listed(path: Path | None) -> list[str] | None:
+    """Return the words of a list, one on each line; None without one."""
     from wordveil.files import file_errors
 
+    if path is None:
+        return None
     with file_errors("read", path):
         content = path.read_bytes()
     try:

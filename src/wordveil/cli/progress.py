@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,8 +13,6 @@ from wordveil.cli.options import on_terminal, stderr
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["ProgressBar"]
-
 _SECONDS = 60.0  # between two lines: a log is to stay short
 
 Bar = TypeVar("Bar", bound="ProgressBar")
@@ -22,13 +21,15 @@ Bar = TypeVar("Bar", bound="ProgressBar")
 class ProgressBar:
     """A bar that shows how far work is and how long it will still take; a line now and then where there is no terminal.
 
-    A `total` of 0 means that it is not known.
+    A `total` of 0 means that it is not known. With `at_once` the first line comes when the work begins, not a minute
+    later: for work that nobody expects.
     """
 
-    def __init__(self, title: str, total: float = 1.0, *, quiet: bool) -> None:
+    def __init__(self, title: str, total: float = 1.0, *, quiet: bool, at_once: bool = False) -> None:
         self._title, self._total = title, total
         self._quiet, self._is_shown = quiet, not quiet and on_terminal()
-        self._told = time.monotonic()
+        self._began = time.monotonic()
+        self._told = self._began - (_SECONDS if at_once else 0.0)
         self._progress: Progress | None = None
 
     def __enter__(self: Bar) -> Bar:
@@ -59,6 +60,9 @@ class ProgressBar:
         elif not self._quiet and time.monotonic() - self._told >= _SECONDS:
             self._told = time.monotonic()
             share = f" {100 * done / self._total:.0f}%" if self._total else ""
+            if self._total and done:
+                minutes = (self._told - self._began) * (self._total / done - 1.0) / 60.0
+                share += f", about {math.ceil(minutes)} min left"
             typer.echo(f"wordveil: {self._title}{share}{note and f' ({note})'}", err=True)
 
     def watch(self, what: str, share: float) -> None:

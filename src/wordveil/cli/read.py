@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import Epsilon, Normalise, Options, build_mechanism, check_can_print
+from wordveil.cli.options import (
+    Epsilon,
+    Format,
+    Normalise,
+    Options,
+    PublicPrior,
+    ReportFile,
+    build_mechanism,
+    check_can_print,
+    check_not_in_report,
+    print_facts,
+)
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, InputError, OptionError
 
@@ -25,10 +36,9 @@ if TYPE_CHECKING:
     from wordveil.reading import Reader
     from wordveil.text import Document
 
-__all__ = ["read"]
-
 _GUESS = "The text is a guess at the original, word by word, and not the original: do not quote it as such."
 _NO_TABLE = "the records of the input have no common columns and types; write vectors to .npz instead."
+_LOOKED_AT = 500  # texts that tell whether they were veiled
 _VECTORS = (".npz", ".parquet", ".pq")
 
 
@@ -50,10 +60,7 @@ def read(
             "release), or context (also the rest of the text; needs PyTorch, and minutes to fit).",
         ),
     ] = "table",
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="The report of the release, which says how it was veiled."),
-    ] = None,
+    report: ReportFile = None,
     epsilon: Epsilon = None,
     mechanism: Annotated[
         str | None, typer.Option("--mechanism", "-m", help="How words were replaced; graph if there is no report.")
@@ -72,14 +79,7 @@ def read(
         str | None,
         typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with [[start, end], ...]."),
     ] = None,
-    prior: Annotated[
-        str,
-        typer.Option(
-            "--prior",
-            help="How frequent words are by public knowledge: space (by rank), uniform, or a file: public text, or "
-            "lines of a word and its count.",
-        ),
-    ] = "space",
+    prior: PublicPrior = "space",
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -89,10 +89,7 @@ def read(
             help="A column or key of veiled text; may be repeated where text is written.",
         ),
     ] = None,
-    format_name: Annotated[
-        str | None,
-        typer.Option("--format", "-f", help="text, csv, tsv, jsonl or parquet, where the extension does not say."),
-    ] = None,
+    format_name: Format = None,
     as_vectors: Annotated[
         bool | None,
         typer.Option(
@@ -133,10 +130,18 @@ def read(
         made = _reader(report, mechanism, epsilon, space, normalise, option, select, kind=reader, prior=prior)
         if made.kind != "table":
             made.fit((text for block in _blocks(piece, reading) for text in block.texts()), watch=progress.watch)
+        looks_veiled = made.looks_veiled(_first_texts(piece, reading))
         write = _write_vectors if vectors else _write_text
         facts = {**write(made, piece, reading, output, progress), "reader": made.kind, **made.mechanism.describe()}
+    facts["looks_veiled"] = looks_veiled
+    if looks_veiled is False:  # said whatever else is: the result would be nonsense, and the file may be an original
+        typer.echo(
+            f"wordveil: warning: {source} does not look veiled in this way: its words are as frequent as in ordinary "
+            "text. If it is an original, what was read of it means nothing, and it must not be passed on.",
+            err=True,
+        )
     if as_json:
-        typer.echo(json.dumps({**facts, "select": made.select, "guess": not vectors}, indent=2, ensure_ascii=False))
+        print_facts({**facts, "select": made.select, "guess": not vectors})
     if not quiet:
         what = ("vector" if vectors else "text") + ("" if facts["texts"] == 1 else "s")
         typer.echo(f"wordveil: wrote {facts['texts']:,} {what} to {output}.", err=True)
@@ -201,10 +206,7 @@ def _reader(
             raise OptionError("give the --report of the release, or how it was veiled: at least its --epsilon.")
         made = build_mechanism(mechanism or "graph", epsilon, space or "glove-50k", normalise, option)
         return Reader(made, kind=kind, prior=prior, select=select or "content")
-    told = {"--epsilon": epsilon is not None, "--mechanism": mechanism is not None, "--option": option is not None}
-    for name, is_given in told.items():
-        if is_given:
-            raise OptionError(f"{name} is in the report already: leave it out, or leave out --report.")
+    check_not_in_report(epsilon=epsilon, mechanism=mechanism, option=option)
     opened = None if space is None else load_space(space, normalise=normalise)
     return Reader.of_report(report, space=opened, select=select, kind=kind, prior=prior)
 
@@ -213,6 +215,16 @@ def _blocks(piece: Piece, reading: Reading) -> Iterator[Block]:
     with piece.format.open_reader(piece.source, reading) as reader:
         yield from reader.blocks()
         reader.check_unchanged()
+
+
+def _first_texts(piece: Piece, reading: Reading) -> list[str | Document]:
+    """Return the texts of the first records, as many as tell whether they were veiled."""
+    found: list[str | Document] = []
+    for block in _blocks(piece, reading):
+        found += block.texts()
+        if len(found) >= _LOOKED_AT:
+            break
+    return found[:_LOOKED_AT]
 
 
 def _write_text(made: Reader, piece: Piece, reading: Reading, output: Path, progress: ProgressBar) -> dict[str, Any]:
@@ -243,7 +255,7 @@ def _write_vectors(made: Reader, piece: Piece, reading: Reading, output: Path, p
     """Write a vector for each record, null or 0 where it has no text."""
     import numpy as np
 
-    from wordveil.files import file_errors
+    from wordveil.files import whole_file
 
     tables, found = [], []
     is_table = output.suffix.lower() != ".npz"
@@ -259,15 +271,12 @@ def _write_vectors(made: Reader, piece: Piece, reading: Reading, output: Path, p
                 rows[[text is not None for text in texts]] = vectors
                 found.append(rows)
         reader.check_unchanged()
-    with file_errors("write", output):
-        if is_table:
-            count = _write_table(tables, output)
-        else:
-            arrays = np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
-            count = len(arrays)
-            with _whole(output) as part, part.open("wb") as file:
-                np.savez(file, vectors=arrays)
-    return {"texts": count}
+    if is_table:
+        return {"texts": _write_table(tables, output)}
+    arrays = np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
+    with whole_file(output) as file:
+        np.savez(file, vectors=arrays)
+    return {"texts": len(arrays)}
 
 
 def _table(block: Block, texts: list[str | Document | None], vectors: Any) -> Any:
@@ -307,6 +316,8 @@ def _write_table(tables: list[Any], output: Path) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from wordveil.files import whole_file
+
     if not tables:
         raise InputError("the input has no records, so there is nothing to write.")
     try:
@@ -315,21 +326,6 @@ def _write_table(tables: list[Any], output: Path) -> int:
         whole = None
     if whole is None:
         raise InputError(_NO_TABLE)
-    with _whole(output) as part:
-        pq.write_table(whole, part)
+    with whole_file(output) as file:
+        pq.write_table(whole, file)
     return int(whole.num_rows)
-
-
-@contextmanager
-def _whole(output: Path) -> Iterator[Path]:
-    """Give a file to write, which takes its name when it is whole."""
-    from wordveil.files import name_before
-
-    target = output.resolve()
-    part = name_before(target)
-    part.unlink(missing_ok=True)
-    try:
-        yield part
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)

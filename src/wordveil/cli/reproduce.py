@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli.calibrate import Quiet
 from wordveil.cli.files import check_no_input
-from wordveil.cli.options import Json, MechanismsAtOnce, NoiseEngine, print_facts, print_table, stderr, stdout
+from wordveil.cli.options import Compared, Json, Quiet, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 
 if TYPE_CHECKING:
     from wordveil.lab.experiments.page import ResultFolder
     from wordveil.lab.experiments.run import Result
-
-__all__ = ["reproduce"]
 
 
 def reproduce(
@@ -29,24 +26,13 @@ def reproduce(
     listed: Annotated[bool, Option("--list", help="List what can be reproduced, and stop.")] = False,
     everything: Annotated[bool, Option("--all", help="Reproduce everything.")] = False,
     quick: Annotated[bool, Option("--quick", help="Use fewer words, examples and repetitions.")] = False,
-    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="FOLDER", help="Write NAME.json and NAME.png to this folder.")
     ] = None,
     replace: Annotated[
         bool, Option("--replace", help="Let a quick run replace the results of a full run in --output.")
     ] = False,
-    workers: MechanismsAtOnce = 1,
-    engine: NoiseEngine = "local",
-    attacker: Annotated[
-        str,
-        Option(
-            help="By whose success mechanisms are made equal: alone, one word at a time; or context, by the release."
-        ),
-    ] = "alone",
-    reader: Annotated[
-        str, Option(help="The strongest reader of veiled texts: table, population, release or context.")
-    ] = "population",
+    compared: Compared = Compared(),
     device: Annotated[
         str | None, Option(help="Where networks are fitted: cpu or cuda; the GPU if there is one.")
     ] = None,
@@ -75,10 +61,8 @@ def reproduce(
 
       wordveil reproduce --output docs/results --page docs/results.md
     """
-    from wordveil.engines import check_engine
     from wordveil.lab.experiments.registry import EXPERIMENTS, run_experiment
     from wordveil.lab.experiments.run import Run
-    from wordveil.parallel import check_workers
 
     if listed:
         _list(as_json)
@@ -91,20 +75,9 @@ def reproduce(
             raise OptionError(f"unknown experiment {one!r}; `wordveil reproduce --list` lists them.")
         if EXPERIMENTS[one].needs_data and data is None:
             raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
-    check_engine(engine)
-    check_workers(workers)
+    compared.check()
     size = "quick" if quick else "full"
-    run = Run(
-        data,
-        size,
-        seed,
-        workers=workers,
-        engine=engine,
-        attacker=attacker,
-        reader=reader,
-        device=device,
-        minutes=minutes,
-    )
+    run = Run(data, size, device=device, minutes=minutes, **dataclasses.asdict(compared))
     folder = _folder(output, page, data)
     done = []
     for number, one in enumerate(names):

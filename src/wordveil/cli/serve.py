@@ -21,8 +21,6 @@ from wordveil.extras import needs
 if TYPE_CHECKING:
     from wordveil.service import Settings
 
-__all__ = ["check_address", "log_config", "serve"]
-
 
 def serve(
     config: Annotated[

@@ -17,8 +17,6 @@ from wordveil.errors import FileError, OptionError
 if TYPE_CHECKING:
     from wordveil.lab.training import Pairs, Progress, Trained, WordNet
 
-__all__ = ["train"]
-
 _CHECKPOINT = "checkpoint.npz"
 _MOST_NODES = 20_000  # in a larger hierarchy only a sample of nodes is reconstructed at the end
 

@@ -8,13 +8,10 @@ from typing import Annotated
 
 from typer import Option
 
-from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import build_mechanism, stderr, while_at_work
+from wordveil.cli.options import Chosen, Seed, stderr, while_at_work
 from wordveil.errors import OptionError
 from wordveil.rounding import round_up
-
-__all__ = ["vectors"]
 
 _GRID = 2.0**-10
 _COARSER = 64  # times the spacing of floats that a grid must have, so that rounding leaves none of their last bits
@@ -24,11 +21,7 @@ def vectors(
     output: Annotated[
         Path, Option("--output", "-o", help="The file to write; its suffix sets the format (.npz, .txt, .bin, …).")
     ],
-    epsilon: options.Epsilon = None,
-    mechanism: options.MechanismName = "gaussian",
-    space: options.SpaceName = "glove-50k",
-    normalise: options.Normalise = False,
-    option: options.Options = None,
+    chosen: Chosen = Chosen(mechanism="gaussian"),
     grid: Annotated[
         float | None,
         Option(
@@ -37,7 +30,7 @@ def vectors(
             "coarser than the last bits of the largest number].",
         ),
     ] = None,
-    seed: options.Seed = None,
+    seed: Seed = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write an embedding file with one noisy vector for every word (noise mechanisms only).
@@ -63,10 +56,10 @@ def vectors(
     from wordveil.parallel import blocks
     from wordveil.spaces.files import write_vectors
 
-    check_writable(output, inputs=(space,), overwrite=overwrite)
+    check_writable(output, inputs=(chosen.space,), overwrite=overwrite)
     if grid is not None and not math.isfinite(grid):
         raise OptionError("--grid must be a finite number, 0 or above.")
-    made = build_mechanism(mechanism, epsilon, space, normalise, option)
+    made = chosen.build()
     entropy = Entropy(seed)
     with while_at_work("drawing noise…"):
         parts = [np.arange(part.start, part.stop) for part in blocks(len(made.space), 1 << 14)]

@@ -52,7 +52,7 @@ def on_engine(space: Space, engine: str) -> Space:
 
 def check_runs(mechanism: Mechanism[Any], engine: str) -> None:
     """Refuse a mechanism that would not use the engine, rather than run it elsewhere."""
-    if engine == "gpu" and not mechanism.searches_points:
+    if engine == "gpu" and not (mechanism.searches_points or mechanism.joins_words):
         raise OptionError(
             f"the mechanism {mechanism.name} does not search for nearest words, so a GPU would not help it; "
             "choose the engine local."

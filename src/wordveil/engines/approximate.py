@@ -25,8 +25,6 @@ from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Points
 from wordveil.stats import lower_bound
 
-__all__ = ["RECALL", "IndexedSpace", "approximately"]
-
 #: How often an index must find the nearest word.
 RECALL = 0.99
 

@@ -92,9 +92,9 @@ class _Job:
                 reader.check_unchanged()
             before += piece.size
 
-    def _is_bare(self, tally: Tally) -> bool:
+    def _is_bare(self, veils: Veils, tally: Tally) -> bool:
         """Whether nothing was veiled that should have been."""
-        return not self._unveiled and tally.counts.words > 0 and tally.counts.veiled == 0
+        return not self._unveiled and tally.counts.words > 0 and not veils.whole.has_veiled(tally.counts)
 
     def _open(self, piece: Piece, start: Position | None = None) -> Reader:
         reading = self._reading
@@ -158,7 +158,7 @@ class StreamJob(_Job):
 
         def keep() -> None:
             # One block waits for a veiled word; more would take memory, and a stream takes nothing back.
-            if state.batch > 1 or not self._is_bare(state.tally):
+            if state.batch > 1 or not self._is_bare(veils, state.tally):
                 writer.release()
 
         try:
@@ -166,7 +166,7 @@ class StreamJob(_Job):
                 self._veil(piece, reader, writer, _Run(crew, state, watch, keep))
         finally:
             crew.close()
-        if self._is_bare(state.tally):
+        if self._is_bare(veils, state.tally):
             raise _bare(state.tally, "what was written is the input itself" if writer.is_released else "")
         writer.release()
         writer.sync()
@@ -241,7 +241,7 @@ class FileJob(_Job):
         lock = self._begin(state)
         try:
             for piece in left:
-                self._do(piece, run)
+                self._do(piece, run, veils)
                 run.bytes_before += piece.size
             self._destination.finish()
             return state.tally
@@ -307,7 +307,7 @@ class FileJob(_Job):
             state.save(destination.checkpoint)
         return destination.begin()
 
-    def _do(self, piece: Piece, run: _Run) -> None:
+    def _do(self, piece: Piece, run: _Run, veils: Veils) -> None:
         """Take one input through the veil into its file."""
         state, destination = run.state, self._destination
         part, whole = destination.part_of(piece), destination.whole_of(piece)
@@ -322,7 +322,7 @@ class FileJob(_Job):
                         self._veil(piece, reader, writer, run)
                         state.is_read = True
                         run.keep()
-                    if piece is self._plan.pieces[-1] and self._is_bare(state.tally):
+                    if piece is self._plan.pieces[-1] and self._is_bare(veils, state.tally):
                         self._has_kept = False  # to go on would change nothing, so nothing is left for it
                         raise _bare(state.tally)
                     writer.finish(whole)

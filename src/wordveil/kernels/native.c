@@ -372,91 +372,6 @@ static PyObject *choose(PyObject *self, PyObject *args)
     return result;
 }
 
-/* Breadth-first searches. The draws of source s are those from starts[s] to starts[s+1]; each takes the word of a given
-   rank, in the order in which the search comes by, among those at a given number of hops. A search goes no deeper than
-   its draws ask. Returns 1, or 0 where there is no memory, or -1 where there is no such rank. */
-static int search_hops(const Graph *graph, const int64_t *sources, int64_t count, const int64_t *starts,
-                       const int64_t *hops, const int64_t *ranks, int64_t *out)
-{
-    const int32_t *indptr = graph->indptr, *indices = graph->indices;
-    const int64_t words = graph->words;
-    int32_t *queue = malloc(sizeof(int32_t) * (size_t)(words + 1)); /* one more, for the last word seen again */
-    int64_t *levels = malloc(sizeof(int64_t) * (size_t)(words + 2)); /* where each level begins in the queue */
-    uint32_t *seen = calloc((size_t)words, sizeof(uint32_t));
-    int done = queue && levels && seen;
-    for (int64_t source = 0; done == 1 && source < count; source++) {
-        int64_t deepest = 0, wanted = 0; /* of the deepest level only so many are looked for */
-        for (int64_t draw = starts[source]; draw < starts[source + 1]; draw++) {
-            if (hops[draw] > deepest) {
-                deepest = hops[draw];
-                wanted = 0;
-            }
-            if (hops[draw] == deepest && ranks[draw] >= wanted)
-                wanted = ranks[draw] < words ? ranks[draw] + 1 : words; /* more there are not */
-        }
-        uint32_t mark = (uint32_t)source + 1;
-        int64_t depth = 0, end = 1;
-        queue[0] = (int32_t)sources[source];
-        seen[queue[0]] = mark;
-        levels[0] = 0;
-        levels[1] = 1;
-        while (depth < deepest && levels[depth] < levels[depth + 1]) {
-            int64_t enough = depth + 1 == deepest ? levels[depth + 1] + wanted : words + 1;
-            for (int64_t place = levels[depth]; place < levels[depth + 1] && end < enough; place++)
-                for (int32_t edge = indptr[queue[place]]; edge < indptr[queue[place] + 1]; edge++) {
-                    int32_t word = indices[edge];
-                    queue[end] = word; /* overwritten unless it is new: no branch to guess */
-                    end += seen[word] != mark;
-                    seen[word] = mark;
-                }
-            levels[++depth + 1] = end;
-        }
-        for (int64_t draw = starts[source]; draw < starts[source + 1]; draw++) {
-            int64_t hop = hops[draw], rank = ranks[draw];
-            if (hop < 0 || hop > depth || rank < 0 || rank >= levels[hop + 1] - levels[hop]) {
-                done = -1;
-                break;
-            }
-            out[draw] = queue[levels[hop] + rank];
-        }
-    }
-    free(queue);
-    free(levels);
-    free(seen);
-    return done;
-}
-
-static PyObject *at_hops(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *graph_of, *sources_of, *starts_of, *hops_of, *ranks_of, *out_of;
-    long long count, draws;
-    if (!PyArg_ParseTuple(args, "OOLOOOLO", &graph_of, &sources_of, &count, &starts_of, &hops_of, &ranks_of, &draws,
-                          &out_of))
-        return NULL;
-    Buffers buffers = {.count = 0};
-    Graph graph;
-    const int64_t *sources, *starts, *hops, *ranks;
-    int64_t *out;
-    PyObject *result = NULL;
-    if (read_graph(&buffers, graph_of, &graph) && (sources = memory(&buffers, sources_of, count, 8, 0)) &&
-        (starts = memory(&buffers, starts_of, count + 1, 8, 0)) &&
-        (hops = memory(&buffers, hops_of, draws, 8, 0)) && (ranks = memory(&buffers, ranks_of, draws, 8, 0)) &&
-        (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, count, graph.words) &&
-        rising(starts, count, draws)) {
-        int done;
-        Py_BEGIN_ALLOW_THREADS;
-        done = search_hops(&graph, sources, count, starts, hops, ranks, out);
-        Py_END_ALLOW_THREADS;
-        if (done < 0)
-            PyErr_SetString(PyExc_IndexError, "there are not so many words at so many hops");
-        else
-            result = answer(done);
-    }
-    let_go(&buffers);
-    return result;
-}
-
 #define LANE_BITS 64
 #define SEARCHES 4 /* lanes of 64 searches each that go on together: what they hold of 50,000 words fits into a cache */
 
@@ -544,93 +459,8 @@ static PyObject *all_hops(PyObject *self, PyObject *args)
     return result;
 }
 
-/* For each draw the first of its guesses that is exactly so many hops from its source, or -1. A search from the source goes
-   half of the way, and one from each guess the rest: the ways meet first where the second search has gone as far as the
-   hops ask, or they are not so many. Draws of one source and number of hops that follow one another share the first search.
-   Returns 1, or 0 where there is no memory. */
-static int search_between(const Graph *graph, const int64_t *sources, const int64_t *hops, int64_t draws,
-                          const int64_t *guesses, int64_t tries, int64_t *out)
-{
-    const int32_t *indptr = graph->indptr, *indices = graph->indices;
-    const int64_t words = graph->words;
-    int32_t *queue = malloc(sizeof(int32_t) * (size_t)(words + 1)); /* one more, for the last word seen again */
-    uint64_t *seen = calloc((size_t)words, sizeof(uint64_t));
-    uint64_t *around = calloc((size_t)words, sizeof(uint64_t)); /* the source, up to half of the way */
-    uint64_t mark = 0, own = 0;
-    int done = queue && seen && around;
-    for (int64_t draw = 0; done && draw < draws; draw++) {
-        int64_t half = hops[draw] / 2, rest = hops[draw] - half;
-        if (draw == 0 || sources[draw] != sources[draw - 1] || hops[draw] != hops[draw - 1]) {
-            int64_t begin = 0, end = 1;
-            own = ++mark;
-            queue[0] = (int32_t)sources[draw];
-            around[queue[0]] = own;
-            for (int64_t depth = 0; depth < half && begin < end; depth++) {
-                int64_t level = end;
-                for (; begin < level; begin++)
-                    for (int32_t edge = indptr[queue[begin]]; edge < indptr[queue[begin] + 1]; edge++) {
-                        int32_t word = indices[edge];
-                        queue[end] = word;
-                        end += around[word] != own;
-                        around[word] = own;
-                    }
-            }
-        }
-        out[draw] = -1;
-        for (int64_t attempt = 0; attempt < tries && out[draw] < 0; attempt++) {
-            int64_t guess = guesses[draw * tries + attempt], met = around[guess] == own ? 0 : -1;
-            int64_t begin = 0, end = 1;
-            uint64_t trial = ++mark;
-            queue[0] = (int32_t)guess;
-            seen[guess] = trial;
-            for (int64_t depth = 1; met < 0 && depth <= rest && begin < end; depth++) {
-                int64_t level = end;
-                for (; met < 0 && begin < level; begin++)
-                    for (int32_t edge = indptr[queue[begin]]; edge < indptr[queue[begin] + 1]; edge++) {
-                        int32_t word = indices[edge];
-                        if (around[word] == own)
-                            met = depth;
-                        queue[end] = word;
-                        end += seen[word] != trial;
-                        seen[word] = trial;
-                    }
-            }
-            if (met == rest) /* with no hops at all, only the source lies around itself */
-                out[draw] = guess;
-        }
-    }
-    free(queue);
-    free(seen);
-    free(around);
-    return done;
-}
-
-static PyObject *first_at(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *graph_of, *sources_of, *hops_of, *guesses_of, *out_of;
-    long long draws, tries;
-    if (!PyArg_ParseTuple(args, "OOOLOLO", &graph_of, &sources_of, &hops_of, &draws, &guesses_of, &tries, &out_of))
-        return NULL;
-    Buffers buffers = {.count = 0};
-    Graph graph;
-    const int64_t *sources, *hops, *guesses;
-    int64_t *out;
-    PyObject *result = NULL;
-    if (read_graph(&buffers, graph_of, &graph) && (sources = memory(&buffers, sources_of, draws, 8, 0)) &&
-        (hops = memory(&buffers, hops_of, draws, 8, 0)) &&
-        (guesses = memory(&buffers, guesses_of, product(draws, tries), 8, 0)) &&
-        (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, draws, graph.words) &&
-        all_below(hops, draws, graph.words) && all_below(guesses, draws * tries, graph.words)) {
-        int done;
-        Py_BEGIN_ALLOW_THREADS;
-        done = search_between(&graph, sources, hops, draws, guesses, tries, out);
-        Py_END_ALLOW_THREADS;
-        result = answer(done);
-    }
-    let_go(&buffers);
-    return result;
-}
+#include "graph_draws.h"
+#include "largest.h"
 
 static PyMethodDef METHODS[] = {
     {"kinds", kinds, METH_NOARGS, "The kinds of code that this processor runs, the fastest first."},
@@ -638,16 +468,16 @@ static PyMethodDef METHODS[] = {
     {"block_table", block_table, METH_VARARGS, "Add up falling weights over blocks of words, for all words."},
     {"pick", pick, METH_VARARGS, "Finish draws inside their blocks."},
     {"choose", choose, METH_VARARGS, "Search cumulated rows."},
-    {"at_hops", at_hops, METH_VARARGS, "Take words of given ranks at given hops."},
     {"all_hops", all_hops, METH_VARARGS, "Count the hops from some words to every word."},
-    {"first_at", first_at, METH_VARARGS, "Take the first of some guesses that lies at given hops."},
+    {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},
+    {"draw_hops", draw_hops, METH_VARARGS, "Draw words with weights that fall with their hops."},
     {NULL, NULL, 0, NULL},
 };
 
 /* To be raised with every change of a function above or of what it takes: native.py turns others down. */
 static int add_version(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "VERSION", 1);
+    return PyModule_AddIntConstant(module, "VERSION", 2);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)add_version}, {0, NULL}};

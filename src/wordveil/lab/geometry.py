@@ -19,8 +19,6 @@ from wordveil.spaces.space import neighbourhoods
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["NEIGHBOURS", "PERCENTILES", "Geometry", "draw_distances", "draw_growth", "geometry_of"]
-
 #: The neighbours whose distance is measured, and the percentiles of the words it is given at.
 NEIGHBOURS = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
 PERCENTILES = (5, 20, 50, 80, 95)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from wordveil._mechanisms import Hyperbolic
+from wordveil._mechanisms.hyperbolic import Hyperbolic
 from wordveil.errors import InputError, OptionError, SpaceError
 from wordveil.extras import new_figure
 from wordveil.lab.training import Pairs, Training, to_space, train
@@ -22,8 +22,6 @@ from wordveil.spaces.hyperbolic_geometry import BallPoints, exp_map, from_hyperb
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["LAWS", "draw_density", "draw_disk", "family", "in_two_dimensions"]
 
 #: The laws of noise that can be drawn.
 LAWS = ("icdm19", "hyperbolic")

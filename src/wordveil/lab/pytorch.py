@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["seeded_torch", "training_device"]
-
 
 def training_device() -> Any:
     """Return the CUDA device if there is one, else the processor."""

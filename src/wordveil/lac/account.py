@@ -17,8 +17,6 @@ from wordveil.lac import bounds
 from wordveil.lac.records import Crowd
 from wordveil.rounding import round_up
 
-__all__ = ["Account", "UserGuarantee"]
-
 _MARGIN = 1.1  # how much room is left for ε to grow when each of a user's records may spend less δ
 _LESS = 1.0 - 1e-9  # so that every round lowers δ, whatever is rounded
 _LEAST_DELTA = 1e-300

@@ -25,19 +25,11 @@ from wordveil.lac.bounds import check_rate, check_threshold, sample_size
 from wordveil.lac.records import Record
 from wordveil.noise import Entropy
 
-__all__ = ["Amplifier", "KThreshold", "Shuffle", "Subsample", "shuffled"]
-
 _PILES = 64
 
 
 class Amplifier(ABC):
-    """A step between the localizer and the curator; a pipeline may have several.
-
-    Parameters
-    ----------
-    seed : int, optional
-        Random seed, for experiments. With one there is no amplification, by this step or any other.
-    """
+    """A step between the localizer and the curator; a pipeline may have several."""
 
     name: ClassVar[str]
 
@@ -67,8 +59,6 @@ class Shuffle(Amplifier):
     ----------
     in_memory : int
         How many records to hold at once.
-    seed : int, optional
-        Random seed, for experiments; with one there is no amplification.
 
     Examples
     --------
@@ -105,8 +95,6 @@ class Subsample(Amplifier):
     ----------
     rate : float
         The share.
-    seed : int, optional
-        Random seed, for experiments; with one there is no amplification.
     """
 
     name = "subsample"
@@ -143,8 +131,6 @@ class KThreshold(Amplifier):
         How often a text must occur.
     rate : float
         β, the probability with which a record is taken.
-    seed : int, optional
-        Random seed, for experiments; with one there is no amplification.
     """
 
     name = "k-threshold"
@@ -179,8 +165,6 @@ def shuffled(items: Iterable[Any], *, entropy: Entropy | None = None, in_memory:
     ----------
     items : iterable
         Anything that JSON can hold: strings, or lists of them.
-    entropy : Entropy, optional
-        Source of randomness; a fresh cryptographic stream if not given.
     in_memory : int
         How many items to hold at once; the rest lies in a temporary folder that only this user can read.
     """

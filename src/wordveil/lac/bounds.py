@@ -67,33 +67,6 @@ from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.parallel import blocks
 
-__all__ = [
-    "advanced",
-    "basic",
-    "blanket",
-    "blanket_delta",
-    "blanket_of_rows",
-    "check_delta",
-    "check_rate",
-    "check_records",
-    "check_threshold",
-    "clip_that_amplifies",
-    "clones",
-    "clones_delta",
-    "closed_form",
-    "closed_form_limit",
-    "composed",
-    "grouped",
-    "local_epsilon",
-    "pairwise",
-    "pairwise_delta",
-    "sample_size",
-    "smallest_epsilon",
-    "subsampled",
-    "thresholded",
-    "thresholded_delta",
-]
-
 Probabilities = NDArray[np.float64]
 
 _STEPS = 50
@@ -149,15 +122,7 @@ def smallest_epsilon(delta_at: Callable[[float], float], delta: float, most: flo
 
 
 def local_epsilon(mechanism: Mechanism[Any], guarantee: Guarantee | None = None) -> float:
-    """Return a bound on the log-ratio between any two words of the vocabulary; infinite where none is guaranteed.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What replaces words.
-    guarantee : Guarantee, optional
-        What is left of its guarantee under the options of a veil; the mechanism's own if not given.
-    """
+    """Return a bound on the log-ratio between any two words of the vocabulary; infinite where none is guaranteed."""
     guarantee = mechanism.guarantee if guarantee is None else guarantee
     return mechanism.largest_loss if guarantee.notion is Notion.METRIC else math.inf
 
@@ -180,23 +145,8 @@ def advanced(epsilon: float, delta: float, times: int, slack: float) -> tuple[fl
     return spread + times * epsilon * math.tanh(epsilon / 2.0), times * delta + slack
 
 
-def composed(epsilon: float, delta: float, times: int, slack: float) -> tuple[float, float]:
-    """Return the better of `basic` and `advanced`, by ε."""
-    return min(basic(epsilon, delta, times), advanced(epsilon, delta, times, slack))
-
-
 def grouped(epsilon: float, delta: float, times: int, *, capped: bool = True) -> tuple[float, float]:
-    """Return (ε, δ) for a user with several records in one release: all of them may change at once.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        What holds for one record.
-    times : int
-        How many records the user has.
-    capped : bool
-        Whether to cap δ at 1.
-    """
+    """Return (ε, δ) for a user with several records in one release: all of them may change at once."""
     _check_times(times)
     once, together = min(epsilon, _LARGEST_EXPONENT), min(times * epsilon, _LARGEST_EXPONENT)
     total = delta * (times if epsilon == 0.0 else math.expm1(together) / math.expm1(once))
@@ -322,19 +272,7 @@ def clones(epsilon: float, records: int, delta: float) -> float:
 
 
 def clones_delta(epsilon: float, records: int, central: float, *, tail: float = 1e-15) -> float:
-    """Return a δ with which shuffling is (`central`, δ)-private.
-
-    Parameters
-    ----------
-    epsilon : float
-        The local ε₀ of every record.
-    records : int
-        How many records are shuffled.
-    central : float
-        The ε of the result.
-    tail : float
-        The probability of numbers of clones that are not looked at; it is added to δ.
-    """
+    """Return a δ with which shuffling is (`central`, δ)-private; it has the chance of what is not looked at, `tail`."""
     _check_epsilon(epsilon)
     return _delta(_window(epsilon, check_records(records), tail), epsilon, central)
 
@@ -414,16 +352,8 @@ def blanket_of_rows(
 ) -> float:
     """Return a δ with which shuffling hides, at ε = `central`, which of two words one record held.
 
-    Parameters
-    ----------
-    left, right : array of float
-        The probabilities of every output for the two words.
-    floor : array of float
-        The smallest probability of every output over all words that a record may hold: γ·ω.
-    records : int
-        How many records are shuffled.
-    central : float
-        The ε of the result.
+    `left` and `right` are the probabilities of every output for the two words, and `floor` is the smallest over all
+    words that a record may hold: γ·ω.
     """
     check_records(records)
     share = float(floor.sum())
@@ -451,19 +381,7 @@ def blanket_of_rows(
 
 
 def pairwise(mechanism: Mechanism[Any], left: int, right: int, records: int, delta: float) -> float:
-    """Return ε with which shuffling hides whether a record held the one word or the other.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What replaces words; its law must be exact. A record may hold any word of its space.
-    left, right : int
-        The ids of the two words.
-    records : int
-        How many records are shuffled.
-    delta : float
-        The δ of the result.
-    """
+    """Return ε with which shuffling hides whether a record held the one word or the other, by an exact law."""
     check_delta(delta)
     one, other, floor = _rows_and_floor(mechanism, left, right)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -471,11 +389,6 @@ def pairwise(mechanism: Mechanism[Any], left: int, right: int, records: int, del
     if not math.isfinite(most):
         return math.inf
     return smallest_epsilon(lambda tried: blanket_of_rows(one, other, floor, records, tried), delta, most)
-
-
-def pairwise_delta(mechanism: Mechanism[Any], left: int, right: int, records: int, central: float) -> float:
-    """Return a δ with which shuffling hides, at ε = `central`, which of two words a record held."""
-    return blanket_of_rows(*_rows_and_floor(mechanism, left, right), records, central)
 
 
 def _rows_and_floor(

@@ -17,8 +17,6 @@ from wordveil.lac.records import Record
 from wordveil.lac.recovery import Recovered, dense_law, invert, update
 from wordveil.text import tokenise
 
-__all__ = ["Classifier", "Curator", "Histogram", "Plain", "TopWords", "Training"]
-
 ResultT = TypeVar("ResultT")
 
 METHODS = ("none", "inverse", "bayes")
@@ -52,17 +50,12 @@ class Histogram(Curator[Recovered]):
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What randomised the words: its law is undone.
     n : int
         The number of words in an n-gram.
     method : {"bayes", "inverse", "none"}
         Maximum likelihood by the iterative Bayesian update; the unbiased inverse; or the noisy counts as they are.
     replicates : int
         For ``bayes``: how many bootstrap samples to compute error bars from; 0 for none.
-    draws : int, optional
-        How many draws to count for each word where the mechanism's probabilities are not known exactly; see
-        `dense_law`.
     """
 
     name = "histogram"

@@ -21,8 +21,6 @@ from typing import NamedTuple
 from wordveil.errors import BudgetError, OptionError
 from wordveil.lac.databases import Run, open_database
 
-__all__ = ["Account", "Balance", "Ledger", "Overdrawn"]
-
 _UNITS = 10**9
 _MOST = 2**62  # what a database's integers hold, sums included
 
@@ -73,8 +71,11 @@ class Ledger:
     path : str or Path
         The file; created if it does not exist. Or the address of a PostgreSQL database (``postgresql://…``), which
         several machines can share; that needs the extra ``postgres``.
-    budget : float
-        How much ε each user may spend; the same every time the ledger is opened.
+    budget : float, optional
+        How much ε each user may spend; the same every time the ledger is opened. The service gives one with each
+        account instead.
+    schema : str
+        The schema of the tables, in PostgreSQL.
 
     Examples
     --------

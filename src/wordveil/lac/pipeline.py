@@ -20,8 +20,6 @@ from wordveil.lac.ledger import Ledger
 from wordveil.lac.records import Census, Crowd, Record
 from wordveil.text import Veil
 
-__all__ = ["Localizer", "Outcome", "Pipeline", "Stage"]
-
 ResultT = TypeVar("ResultT")
 
 _CHUNK = 4096  # records that the ledger counts at once: one write to the disk for all of them
@@ -71,17 +69,7 @@ class Localizer:
         return hashlib.blake2b(told.encode(), digest_size=16).digest() if shape.drawn else b""
 
     def account(self, records: int | Crowd, delta: float, per_user: int = 1) -> Account:
-        """Open the account of a pipeline that begins here.
-
-        Parameters
-        ----------
-        records : int or Crowd
-            How many records there will be. Given only a number, all are assumed to have one shape, and this is said.
-        delta : float
-            The δ that may be spent.
-        per_user : int
-            How many of them may come from one user.
-        """
+        """Open the account of a pipeline that begins here."""
         crowd = records if isinstance(records, Crowd) else Crowd(records)
         guarantee, mechanism = self.veil.guarantee, self.veil.mechanism
         epsilon = local_epsilon(mechanism, guarantee)
@@ -162,10 +150,6 @@ class Pipeline(Generic[ResultT]):
         Strengthen the guarantee, in this order.
     curator : Curator
         Computes from what is left.
-    delta : float
-        The δ that may be spent.
-    per_user : int
-        How many records one user may give; the guarantee is for all of them together.
     ledger : Ledger, optional
         Counts, before anything is released, what each user spends: the local ε₀ of every record, which holds whether
         the amplifiers are trusted or not. Records then need a user.
@@ -196,13 +180,7 @@ class Pipeline(Generic[ResultT]):
         self.delta, self.per_user, self.ledger = check_delta(delta), per_user, ledger
 
     def stages(self, records: int | Crowd) -> list[Stage]:
-        """Return the guarantee after each stage, for so many records.
-
-        Parameters
-        ----------
-        records : int or Crowd
-            How many. Given only a number, all are assumed to have one shape, and the guarantee says so.
-        """
+        """Return the guarantee after each stage, for so many records."""
         crowd = records if isinstance(records, Crowd) else Crowd(records)
         check_records(crowd.alike)
         account = self.localizer.account(crowd, self.delta, self.per_user)

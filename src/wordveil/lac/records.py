@@ -19,8 +19,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Census", "Crowd", "Record"]
-
 _MOST_SHAPES = 1 << 18  # as many as a shuffle holds records
 
 

@@ -28,8 +28,6 @@ from wordveil.errors import InputError, OptionError, SpaceError
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 
-__all__ = ["Recovered", "dense_law", "invert", "update"]
-
 Floats = NDArray[np.floating[Any]]
 
 _MOST_CELLS = 1 << 28  # of a matrix: 1 GiB in single precision
@@ -66,11 +64,6 @@ def dense_law(
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What randomised the words.
-    draws : int, optional
-        How many draws to count for each word where the probabilities are not known exactly. If not given, such a
-        mechanism is refused, because what is recovered through counted probabilities has errors that no bar shows.
     dtype : type
         The precision; ``numpy.float32`` halves the memory.
     """
@@ -90,15 +83,7 @@ def dense_law(
 
 
 def invert(counts: Floats, law: Floats) -> Recovered:
-    """Estimate true counts without bias, by the inverse of the law's matrix.
-
-    Parameters
-    ----------
-    counts : array
-        The counts of noisy words, or of noisy n-grams with an axis for each word.
-    law : array of shape (words, words)
-        ``Pr[M(w)=u]``, a row for each input word.
-    """
+    """Estimate true counts without bias, by the inverse of the law's matrix."""
     _check(counts, law)
     try:
         inverse = np.linalg.inv(np.asarray(law, dtype=np.float64))
@@ -124,18 +109,12 @@ def update(
 
     Parameters
     ----------
-    counts : array
-        The counts of noisy words, or of noisy n-grams with an axis for each word.
-    law : array of shape (words, words)
-        ``Pr[M(w)=u]``, a row for each input word.
     steps : int
         The largest number of updates.
     tolerance : float
         Stop when an update moves less than this share of the records.
     replicates : int
         How many bootstrap samples to compute error bars from; with fewer than 2 there are none.
-    entropy : Entropy, optional
-        Source of the bootstrap's randomness.
     each : callable, optional
         Called with the number of every update.
     """

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +23,17 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
 from wordveil.errors import OptionError
-from wordveil.extras import check_can_draw
+from wordveil.extras import check_can_draw, new_figure, save
 from wordveil.lac.account import Account
 from wordveil.lac.records import Crowd
 from wordveil.lac.recovery import dense_law
-
-__all__ = ["DECADES", "Point", "exact_epsilon", "expected_error", "save_figure", "simulate", "zipfian"]
+from wordveil.stats import Facts
 
 DECADES = tuple(10**power for power in range(3, 10))
 
 
 @dataclass(frozen=True)
-class Point:
+class Point(Facts):
     """The figures for one number of users.
 
     Attributes
@@ -56,10 +55,6 @@ class Point:
     no_privacy: float
     shuffled: float
     local_only: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return asdict(self)
 
 
 def zipfian(words: int) -> NDArray[np.float64]:
@@ -86,10 +81,6 @@ def simulate(
         The ε per unit that the shuffled words are drawn with.
     users : iterable of int
         The numbers of users.
-    delta : float
-        The δ of the shuffled guarantee.
-    per_user : int
-        How many of the words may come from one user.
     """
     law = dense_law(make(epsilon))
     local = exact_epsilon(law)
@@ -135,9 +126,7 @@ def expected_error(truth: NDArray[np.float64], law: NDArray[np.float64], records
 def save_figure(points: Sequence[Point], path: Path) -> None:
     """Draw the central ε and the errors over the number of users."""
     check_can_draw()
-    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to import
-
-    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    figure = new_figure(9.0, 3.6)
     left, right = figure.subplots(1, 2)
     users = [point.users for point in points]
     left.loglog(users, [point.central_epsilon for point in points], marker="o", label="shuffled")
@@ -150,4 +139,4 @@ def save_figure(points: Sequence[Point], path: Path) -> None:
         right.loglog(users, [getattr(point, name) for point in points], marker="o", label=name.replace("_", " "))
     right.set(xlabel="users", ylabel="total variation distance", title="Error of the recovered frequencies")
     right.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)

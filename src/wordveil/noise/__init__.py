@@ -1,7 +1,7 @@
 """Exact samplers and the entropy source."""
 
 from wordveil.noise.discrete import discrete_laplace, exact_rate, laplace_radius
-from wordveil.noise.entropy import Entropy, KeyedEntropy, directions, log_gamma_draws, uniform_from
+from wordveil.noise.entropy import Entropy, KeyedEntropy, directions, key_blocks, log_gamma_draws, uniform_from
 from wordveil.noise.gaussian import delta_between, sigma_for
 from wordveil.noise.hyperbolic import hyperbolic_radii, icdm19_lengths, icdm19_radius_distribution, metropolis_points
 
@@ -15,6 +15,7 @@ __all__ = [
     "hyperbolic_radii",
     "icdm19_lengths",
     "icdm19_radius_distribution",
+    "key_blocks",
     "laplace_radius",
     "log_gamma_draws",
     "metropolis_points",

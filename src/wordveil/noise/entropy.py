@@ -14,7 +14,7 @@ from randomgen import ChaCha
 
 from wordveil.parallel import renew_after_fork
 
-__all__ = ["Entropy", "KeyedEntropy", "directions", "log_gamma_draws", "uniform_from"]
+__all__ = ["Entropy", "KeyedEntropy", "directions", "key_blocks", "log_gamma_draws", "uniform_from"]
 
 _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fewer than 53 significant bits
 
@@ -159,6 +159,34 @@ def uniform_from(
         finer = low(coarse.size) if callable(low) else np.maximum(low[coarse], np.uint64(1))
         draws[coarse] += np.ldexp(finer.astype(np.float64), -128)
     return np.minimum(draws, 1.0 - 2.0**-53)
+
+
+def key_blocks(keys: NDArray[np.uint32], counter: int, nonces: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a block of ChaCha20, as eight numbers, for each nonce of 64 bits; one key for all, or a row for each.
+
+    Slower than the generator of a stream, but without one for every key; graph_draws.h has the same in C.
+    """
+    start = np.empty((16, len(nonces)), dtype=np.uint32)
+    start[:4] = np.frombuffer(b"expand 32-byte k", dtype="<u4")[:, None]
+    start[4:12] = keys[:, None] if keys.ndim == 1 else keys.T
+    start[12:14] = np.array([counter & 0xFFFFFFFF, counter >> 32], dtype=np.uint32)[:, None]
+    start[14], start[15] = nonces & np.uint64(0xFFFFFFFF), nonces >> np.uint64(32)
+    rows = list(start.reshape(4, 4, -1).copy())
+    for half in range(20):
+        a, b, c, d = rows
+        for left, right in ((16, 12), (8, 7)):
+            a = a + b
+            d = _turned(d ^ a, left)
+            c = c + d
+            b = _turned(b ^ c, right)
+        # the diagonals into the columns, and back
+        rows = [np.roll(row, shift if half % 2 else -shift, axis=0) for shift, row in enumerate((a, b, c, d))]
+    words = (np.concatenate(rows) + start).astype(np.uint64)
+    return np.ascontiguousarray((words[1::2] << np.uint64(32) | words[::2]).T)
+
+
+def _turned(numbers: NDArray[np.uint32], by: int) -> NDArray[np.uint32]:
+    return np.asarray(numbers << np.uint32(by) | numbers >> np.uint32(32 - by))
 
 
 def directions(

@@ -165,6 +165,7 @@ class ColumnWatch:
         is_distinct = distinct >= _DISTINCT and self.values >= _LEAST
         few = self._distinct.distinct <= min(_FEW_VALUES, max(2.0, _FEW_SHARE * self.values))
         words = self.all_words / self.values
+        few = few and (self.values >= _LEAST or words < _TEXT_WORDS)  # a few texts are no categories
         whole, count = max(self._whole.items(), key=lambda item: item[1], default=("", 0))
         is_code = self._forms["code"] >= enough or (count >= enough and whole not in VALUES)
         is_name = _NAMED.search(self.name) is not None or (not few and 1.5 <= words < 4.5)

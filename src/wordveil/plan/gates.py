@@ -25,7 +25,7 @@ FIGURES = {
     "templated": "the share of the running text in phrases that recur from record to record",
     "repeated": "the share of the texts that are there more than once",
     "singled_out": "the share of the records that their shape alone tells from all others",
-    "identifiers": "how many e-mail addresses, phone numbers and the like the texts hold",
+    "identifiers": "how many e-mail addresses, phone numbers and the like would be released as they are",
     "untouched": "how many columns of text would be released as they are",
     "personal": "how many columns that name people or things would be released as they are",
     "epsilon": "the ε",

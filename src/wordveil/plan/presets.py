@@ -1,4 +1,4 @@
-"""Presets by protection: the largest ε at which the strongest attacker gains no more than a stated share."""
+"""Presets by protection: the largest ε at which the strongest attacker guesses, and gains, no more than stated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from wordveil.calibration import Maker, meter_for, span_of
 from wordveil.errors import OptionError
@@ -15,11 +15,32 @@ from wordveil.progress import Watch, ignore, within
 from wordveil.rounding import round_down
 from wordveil.spaces import Space
 
-__all__ = ["PROTECTION", "USUAL", "bound_of", "choose", "usual_epsilons", "usual_presets"]
+__all__ = ["PROTECTION", "USUAL", "Protection", "bound_of", "choose", "usual_epsilons", "usual_presets"]
 
-#: How much the draws may give away of the words that attackers cannot guess without them: the upper end of the
-#: interval must be no more than this.
-PROTECTION = {"strong": 0.05, "balanced": 0.10, "light": 0.20}
+
+class Protection(NamedTuple):
+    """What a preset allows; the upper ends of the intervals must be no more than this.
+
+    Attributes
+    ----------
+    attacker : float
+        The share of the veiled words that the strongest attacker guesses, with the draws or without.
+    gain : float
+        Of the words that cannot be guessed without the draws, the share that these give away.
+    """
+
+    attacker: float
+    gain: float
+
+    def allows(self, trial: Trial) -> bool:
+        """Whether no attacker of a trial finds more."""
+        return trial.gain.high <= self.gain and trial.most <= self.attacker
+
+
+#: The presets.
+PROTECTION = {
+    "strong": Protection(0.10, 0.05), "balanced": Protection(0.20, 0.10), "light": Protection(0.40, 0.20),
+}  # fmt: skip
 
 #: What the presets come to on public prose; ``tools/build_presets.py`` measures it again.
 USUAL = Path(__file__).parent.parent / "data" / "presets.json"
@@ -28,9 +49,10 @@ _AROUND = (0.5, 0.75, 1.1, 1.6)  # times the ε at which 2% of all words stay
 _LOWER = (0.5, 0.25)  # times the least of these, where even that gives too much away
 _BACK = 0.8  # from one try to the next, where the network finds more than the others
 _TRIES = 4
+_BELOW, _STEPS = 0.85, 3  # between the last ε that will do and the first that will not
 
 
-def bound_of(protect: str) -> float:
+def bound_of(protect: str) -> Protection:
     """Return what a preset allows."""
     if protect not in PROTECTION:
         raise OptionError(f"there is no protection {protect!r}; choose one of {', '.join(PROTECTION)}.")
@@ -50,8 +72,8 @@ def usual_epsilons(make: Maker, space: Space, watch: Watch = ignore) -> list[flo
     return sorted({float(f"{low * times:.2g}") for times in _AROUND})
 
 
-def choose(bench: Bench, bound: float, epsilons: Sequence[float], watch: Watch = ignore) -> Trial | None:
-    """Find the largest ε at which no attacker gains more than `bound`.
+def choose(bench: Bench, bound: Protection, epsilons: Sequence[float], watch: Watch = ignore) -> Trial | None:
+    """Find the largest ε at which no attacker finds more than `bound` allows.
 
     The quick attackers are tried at each of some ε, and at one between the last that will do and the first that will
     not. The network, if there is one, then has its say: where it gains more, the next smaller ε is tried.
@@ -60,8 +82,8 @@ def choose(bench: Bench, bound: float, epsilons: Sequence[float], watch: Watch =
     ----------
     bench : Bench
         Where to try.
-    bound : float
-        What may be gained; see `PROTECTION`.
+    bound : Protection
+        What may be found; see `PROTECTION`.
     epsilons : sequence of float
         The ε to try, in order.
     watch : callable
@@ -77,36 +99,42 @@ def choose(bench: Bench, bound: float, epsilons: Sequence[float], watch: Watch =
         bench.trial(epsilon, within(watch, share * place / len(epsilons), share * (place + 1) / len(epsilons)))
         for place, epsilon in enumerate(epsilons)
     ]
-    fitting = next((place for place, one in enumerate(tried) if not _meets(one, bound)), len(tried))
+    if bench.floor > bound.attacker:  # which no ε can change
+        return None
+    fitting = next((place for place, one in enumerate(tried) if not bound.allows(one)), len(tried))
     if fitting == len(tried):
         found: Trial | None = tried[-1]
     elif fitting:
         found = _between(bench, tried[fitting - 1], tried[fitting], bound, within(watch, share, share + 0.1))
     else:
         lower = (bench.trial(float(f"{epsilons[0] * times:.2g}"), ignore) for times in _LOWER)
-        found = next((one for one in lower if _meets(one, bound)), None)
+        found = next((one for one in lower if bound.allows(one)), None)
     if found is None:
         return None
     part = (0.9 - share) / _TRIES
     for number in range(_TRIES):
         begin = share + 0.1 + part * number
         found = bench.deepened(found.epsilon, within(watch, begin, begin + part))
-        if _meets(found, bound):
+        if bound.allows(found):
             return found
         found = bench.trial(float(f"{_BACK * found.epsilon:.2g}"), ignore)
     return None
 
 
-def _meets(trial: Trial, bound: float) -> bool:
-    return trial.gain.high <= bound
+def _between(bench: Bench, low: Trial, high: Trial, bound: Protection, watch: Watch) -> Trial:
+    """Try between an ε that will do and one that will not; where nothing does, stay with the lower one.
 
-
-def _between(bench: Bench, low: Trial, high: Trial, bound: float, watch: Watch) -> Trial:
-    """Try where a straight line between two trials meets the bound; below that, stay with the lower one."""
-    rise = max(1e-9, high.gain.high - low.gain.high)
-    share = min(1.0, max(0.0, (bound - low.gain.high) / rise))
-    epsilon = round_down(low.epsilon + share * (high.epsilon - low.epsilon), 2)
-    if epsilon <= low.epsilon:
-        return low
-    found = bench.trial(epsilon, watch)
-    return found if _meets(found, bound) else low
+    The first try is a little below where a straight line between the two meets the bound, the next ones halfway.
+    """
+    ends = ((low.gain.high, high.gain.high, bound.gain), (low.most, high.most, bound.attacker))
+    shares = [(most - start) / max(1e-9, end - start) for start, end, most in ends if end > most]
+    share = _BELOW * min(1.0, max(0.0, min(shares, default=1.0)))
+    for number in range(_STEPS):
+        epsilon = round_down(low.epsilon + share * (high.epsilon - low.epsilon), 2)
+        if epsilon <= low.epsilon:
+            break
+        found = bench.trial(epsilon, within(watch, number / _STEPS, (number + 1) / _STEPS))
+        if bound.allows(found):
+            return found
+        high, share = found, 0.5
+    return low

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from wordveil.io.formats import listed
-from wordveil.plan.presets import PROTECTION
+from wordveil.plan.presets import PROTECTION, Protection
 from wordveil.plan.survey import Survey
-from wordveil.plan.trial import Trial
+from wordveil.plan.trial import LEAST, Trial
 
 __all__ = ["RULES", "Advice", "Recommendation", "recommend"]
 
@@ -26,10 +26,8 @@ class Rules:
         Do not release below: most words would be replaced at random.
     poor_coverage : float
         Say so below.
-    most_guessed : float
-        Do not release if attackers guess more of the words than this without the draws.
-    most_gained : float
-        Do not release if the draws give away more than this of the other words.
+    weakest : Protection
+        Do not release at an ε at which attackers find more than the weakest preset allows.
     least_utility : float
         Do not release if a reader keeps less than this: it would help nobody.
     templated : float
@@ -42,8 +40,7 @@ class Rules:
 
     least_coverage: float = 0.5
     poor_coverage: float = 0.8
-    most_guessed: float = 0.5
-    most_gained: float = PROTECTION["light"]
+    weakest: Protection = PROTECTION["light"]
     least_utility: float = 0.05
     templated: float = 0.5
     recurring: float = 0.1
@@ -90,16 +87,13 @@ class Recommendation:
     columns : tuple of str
         The columns to veil.
     once : str or None
-        In what scope to draw equal words once: ``record`` or ``person``; None if nothing recurs.
-    has_identifiers : bool
-        Whether the texts hold what is to be replaced by placeholders.
+        In what scope to draw equal words once; None to draw them each time.
     """
 
     epsilon: float | None
     advice: tuple[Advice, ...]
     columns: tuple[str, ...]
     once: str | None
-    has_identifiers: bool
 
     def of(self, kind: str) -> list[Advice]:
         """Return the advice of a kind."""
@@ -113,7 +107,6 @@ class Recommendation:
             "advice": [one.to_dict() for one in self.advice],
             "columns": list(self.columns),
             "once": self.once,
-            "placeholders": self.has_identifiers,
         }
 
 
@@ -124,8 +117,9 @@ def recommend(
     floor: float,
     protect: str | None,
     is_fast: bool,
-    is_seen_once: bool = False,
+    once: str | None = "record",
     has_label: bool = False,
+    enough: bool = True,
 ) -> Recommendation:
     """Weigh what was found.
 
@@ -141,12 +135,15 @@ def recommend(
         The protection asked for; None if an ε was given instead.
     is_fast : bool
         Whether the network was left out.
-    is_seen_once : bool
-        Whether words that recur are drawn once already.
+    once : {"record", "person", "file"} or None
+        In what equal words are drawn once already.
     has_label : bool
         Whether a label was to be told from the texts.
+    enough : bool
+        Whether there were enough records to try attacks on.
     """
-    stops, first, notes = _stops(found, trial, floor, protect), _first(found), _notes(found, trial, is_fast=is_fast)
+    stops, first = _stops(found, trial, floor, protect, enough=enough), _first(found)
+    notes = _notes(found, trial, is_fast=is_fast)
     if has_label and trial is not None and trial.score is None:
         notes.append(
             Advice(
@@ -156,33 +153,32 @@ def recommend(
                 "said of what is kept of it.",
             )
         )
-    once = None
-    recurring = max(found.records.recurring, found.people.recurring if found.people else 0.0)
-    if recurring > RULES.recurring and not is_seen_once:
-        once = "person" if found.people and found.people.recurring > RULES.recurring else "record"
-        whose = f"for {found.people.recurring:.0%} of the people" if once == "person" and found.people else (
-            f"in {found.records.recurring:.0%} of the records"
-        )  # fmt: skip
+    wider = None
+    if once in (None, "record") and found.people and found.people.recurring > RULES.recurring:
+        wider, whose = "person", f"for {found.people.recurring:.0%} of the people"
+    elif once is None and found.records.recurring > RULES.recurring:
+        wider, whose = "record", f"in {found.records.recurring:.0%} of the records"
+    if wider is not None:
         told = ""
         if trial is not None and trial.repeats is not None:
             told = f": an attacker who knows where it stands would find {trial.repeats.value:.0%} of such words"
         first.append(
             Advice(
                 "first", "recurring",
-                f"A word recurs {whose}. If it were drawn each time, the draws would add up{told}. Draw equal words "
-                f"once for each {once}.",
+                f"A word would be drawn more than once {whose}, and its draws add up{told}. Draw equal words once for "
+                f"each {wider}.",
             )
         )  # fmt: skip
     return Recommendation(
         epsilon=None if stops or trial is None else trial.epsilon,
         advice=(*stops, *first, *notes),
         columns=found.chosen,
-        once=once,
-        has_identifiers=bool(found.identifiers),
+        once=wider or once,
     )
 
 
-def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None) -> list[Advice]:
+def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None, *, enough: bool) -> list[Advice]:
+    bound, asked = (RULES.weakest, "light") if protect is None else (PROTECTION[protect], protect)
     said = [
         Advice(
             "stop",
@@ -193,9 +189,24 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
         for column in found.texts
         if column.coverage is not None and column.coverage < RULES.least_coverage
     ]
-    if not found.records.veiled:
+    if not found.chosen:
+        said.append(
+            Advice("stop", "nothing", "No column seems to be text, so there is nothing to veil; name those that are.")
+        )
+    elif not found.records.veiled:
         said.append(Advice("stop", "nothing", "There is no word to veil in these columns."))
-    if floor > RULES.most_guessed:
+    elif not enough:
+        said.append(
+            Advice(
+                "stop",
+                "few",
+                f"There are too few records with a text ({len(found.sample)}; {LEAST} are needed) to try attacks on "
+                "them, so that no ε can be recommended: what attackers find depends on the texts. Plan all records "
+                "that you will ever release together, or go by what an ε means for prose in general (`wordveil "
+                "calibrate`).",
+            )
+        )
+    if floor > bound.attacker:
         worst = [column.name for column in found.texts if column.templated > RULES.templated]
         is_some = worst and len(worst) < len(found.texts)
         advised = (
@@ -207,32 +218,36 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             Advice(
                 "stop",
                 "guessed",
-                f"Whatever the ε, {floor:.0%} of the veiled words can be guessed from the words left alone by an "
-                f"attacker who knows other records of this kind: {found.templated:.0%} of the text lies in phrases "
-                f"that recur. {advised}",
+                f"{floor:.0%} of these words are guessed without seeing a draw, from the words left alone, by an "
+                f"attacker who knows other records of this kind: more than the {bound.attacker:.0%} that {asked!r} "
+                f"allows, whatever the ε. {found.templated:.0%} of the text lies in phrases that recur. "
+                f"{advised}",
             )
         )
     if trial is None:
-        if not said or floor > RULES.most_guessed:
+        if not said:
             said.append(
                 Advice(
                     "stop",
                     "no_epsilon",
-                    f"No ε gives the protection {protect!r}: attackers gain more from the draws at every ε tried. The "
-                    "texts are too much alike; take out what is templated, or ask for less protection.",
+                    f"No ε gives the protection {protect!r}: at every ε tried attackers guess more than "
+                    f"{bound.attacker:.0%} of the words, or gain more than {bound.gain:.0%} from the draws. The texts "
+                    "are too much alike; take out what is templated, or ask for less protection.",
                 )
             )
         return said
-    if trial.gain.high > RULES.most_gained:
+    if trial.gain.high > RULES.weakest.gain or (floor <= bound.attacker and trial.most > RULES.weakest.attacker):
         said.append(
             Advice(
                 "stop", "gained",
-                f"At ε = {trial.epsilon:g} the draws may give away {trial.gain.high:.0%} of the words that cannot be "
-                f"guessed without them, more than the {RULES.most_gained:.0%} of the weakest preset. Choose a smaller "
-                "ε.",
+                f"At ε = {trial.epsilon:g} the strongest attacker may guess {trial.most:.0%} of the veiled words, and "
+                f"the draws may give away {trial.gain.high:.0%} of those that cannot be guessed without them, where "
+                f"the weakest preset allows {RULES.weakest.attacker:.0%} and {RULES.weakest.gain:.0%}. Choose a "
+                "smaller ε.",
             )
         )  # fmt: skip
-    useful = trial.score or trial.utility
+    # A score says more than vectors, but only where it is clearly above what is told without the words.
+    useful = trial.score if trial.score is not None and trial.score.low > 0.0 else trial.utility or trial.score
     if useful is not None and useful.value < RULES.least_utility:
         said.append(
             Advice(
@@ -248,7 +263,7 @@ def _first(found: Survey) -> list[Advice]:
     said = []
     if found.untouched:
         names = _named(*(column.name for column in found.untouched))
-        said.append(Advice("first", "untouched", f"Veil {names} too, or drop it: it is text and would stay as it is."))
+        said.append(Advice("first", "untouched", f"Veil or drop {names}: that is text and would stay as it is."))
     if found.personal:
         told = ", ".join(f"{listed([column.name])} ({column.kind})" for column in found.personal)
         said.append(
@@ -258,11 +273,6 @@ def _first(found: Survey) -> list[Advice]:
                 "them as they are.",
             )
         )  # fmt: skip
-    if found.identifiers:
-        counts = ", ".join(f"{count:,} {kind}" for kind, count in found.identifiers.items())
-        said.append(
-            Advice("first", "identifiers", f"Replace what is not a word in the texts by placeholders: {counts}.")
-        )
     templated = [column for column in found.texts if column.templated > RULES.templated]
     if templated:
         told = ", ".join(f"{column.templated:.0%} of {_named(column.name)}" for column in templated)
@@ -299,6 +309,13 @@ def _notes(found: Survey, trial: Trial | None, *, is_fast: bool) -> list[Advice]
                 f"whatever the ε; if all words were veiled it would be {records.singled_out_bare:.0%}.",
             )
         )  # fmt: skip
+    if found.identifiers:
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in found.identifiers.items())
+        said.append(
+            Advice(
+                "note", "identifiers", f"privatize replaces what is not a word in the texts by placeholders: {counts}."
+            )
+        )
     foreign = [column for column in found.texts if column.language not in ("", "en")]
     if foreign:
         told = ", ".join(f"{_named(column.name)} ({column.language})" for column in foreign)
@@ -313,7 +330,7 @@ def _notes(found: Survey, trial: Trial | None, *, is_fast: bool) -> list[Advice]
             )
         )  # fmt: skip
     if found.skipped:
-        said.append(Advice("note", "skipped", f"{found.skipped:,} files of the folder are not read."))
+        said.append(Advice("note", "skipped", f"Files of the folder that are not read: {found.skipped:,}."))
     return said
 
 

@@ -169,15 +169,16 @@ class PeopleWatch:
             self._kept = sum(map(len, self._texts.values()))
 
     def __iter__(self) -> Iterator[list[str]]:
-        """Give all texts of each person that was kept."""
+        """Give the records of each person that was kept, each as one text."""
         for records in self._texts.values():
-            yield [text for texts in records for text in texts]
+            yield ["\n".join(texts) for texts in records]
 
     def found(self) -> People:
         """Return what was found."""
         recurring, places, words, most = 0, 0, 0, 0
+        once = set if self._veil.once is not None else list  # of a record a word is drawn once, or each time
         for texts in self:
-            seen = Counter(key for text in texts for key in veiled_words(self._veil, text)[1])
+            seen = Counter(key for text in texts for key in once(veiled_words(self._veil, text)[1]))
             again = [count for count in seen.values() if count > 1]
             recurring += bool(again)
             places, words, most = places + sum(again), words + len(again), max(most, *again, 0)

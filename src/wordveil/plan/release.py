@@ -16,7 +16,7 @@ from wordveil.plan.presets import bound_of, choose, usual_epsilons
 from wordveil.plan.recommendation import RULES, Recommendation, recommend
 from wordveil.plan.records import Records
 from wordveil.plan.survey import Sampled, Survey, survey
-from wordveil.plan.trial import Bench, Trial
+from wordveil.plan.trial import LEAST, Bench, Trial
 from wordveil.progress import Watch, ignore, within
 from wordveil.spaces import Space
 from wordveil.stats import CONFIDENCE, Estimate
@@ -81,7 +81,7 @@ class ReleasePlan:
             "templated": found.templated,
             "repeated": found.repeated,
             "singled_out": found.records.singled_out,
-            "identifiers": float(sum(found.identifiers.values())),
+            "identifiers": float(found.left_raw),
             "untouched": float(len(found.untouched)),
             "personal": float(len(found.personal)),
             "stops": float(len(self.recommendation.of("stop"))),
@@ -99,7 +99,7 @@ class ReleasePlan:
             **self.described,
             "input": self.found.to_dict(),
             "protect": self.protect,
-            "bound": None if self.protect is None else bound_of(self.protect),
+            "bound": None if self.protect is None else bound_of(self.protect)._asdict(),
             "fast": self.is_fast,
             "records_known_to_attackers": self.known,
             "records_attacked": self.attacked,
@@ -123,7 +123,7 @@ def plan_release(
     sample: int = 2000,
     seed: int = 0,
     fast: bool = False,
-    once: bool = False,
+    once: str | None = "record",
     watch: Watch = ignore,
 ) -> ReleasePlan:
     """Look at an input, attack a sample of it, and say what to do. Nothing is written and no draw is released.
@@ -152,8 +152,8 @@ def plan_release(
         Of the sample and of all draws.
     fast : bool
         Leave out the network, which needs PyTorch and minutes.
-    once : bool
-        Whether equal words of a record, or of a person, are drawn once.
+    once : {"record", "person", "file"} or None
+        In what equal words would be drawn once.
     watch : callable
         Told how far it is.
     """
@@ -165,14 +165,15 @@ def plan_release(
     asked = protect if protect is not None or len(given) == 1 else DEFAULT_PROTECTION
     bound = None if asked is None else bound_of(asked)
     tried = given or usual_epsilons(make, space, within(watch, 0.0, 0.05))
-    veil = Veil(make(tried[0]), select=select, unproven=True)
+    veil = Veil(make(tried[0]), select=select, once=None if once is None else "record", unproven=True)
     found = survey(
         plan, reading, veil, person=person, label=label, sample=sample, seed=seed, watch=within(watch, 0.05, 0.2)
     )
     described = {name: value for name, value in veil.mechanism.describe().items() if name != "epsilon"}
     bench = chosen = None
     # Where the space does not know the words there is nothing to attack, and a reason not to release.
-    if found.records.veiled and (found.coverage or 0.0) >= RULES.least_coverage:
+    enough = sum(bool(record.texts) for record in found.sample) >= LEAST
+    if enough and found.records.veiled and (found.coverage or 0.0) >= RULES.least_coverage:
         bench = Bench(found, make, space, select=select, is_fast=fast, once=once, seed=seed)
         if bound is None:
             bench.trial(tried[0], within(watch, 0.2, 0.5))
@@ -194,8 +195,9 @@ def plan_release(
             floor=0.0 if bench is None else bench.floor,
             protect=asked,
             is_fast=fast,
-            is_seen_once=once,
+            once=once,
             has_label=label is not None,
+            enough=enough,
         ),
     )
 
@@ -218,7 +220,8 @@ def epsilon_for(
     texts : sequence of str
         The texts, or some of them, chosen at random: half serve as what attackers know, half are attacked.
     protect : {"strong", "balanced", "light"}
-        At most 5, 10 or 20% of the words that cannot be guessed without the draws are guessed with them.
+        The strongest attacker guesses at most 10, 20 or 40% of the veiled words, and of those that cannot be guessed
+        without the draws at most 5, 10 or 20%.
     make : callable
         Makes the mechanism for an ε; see `wordveil.calibration.maker`.
     space : Space

@@ -52,7 +52,7 @@ class Survey:
     sample : list of Sampled
         Some records, chosen at random.
     by_person : list of list of str
-        All texts of some people, chosen at random.
+        The records of some people, chosen at random, each as one text.
     skipped : int
         How many files of a folder are not read.
     """
@@ -88,6 +88,14 @@ class Survey:
         """How many e-mail addresses, phone numbers and the like the texts to veil hold, by kind; no plain values."""
         kinds = sorted({kind for column in self.texts for kind in column.identifiers if kind not in _NO_IDENTIFIERS})
         return {kind: sum(column.identifiers.get(kind, 0) for column in self.texts) for kind in kinds}
+
+    @property
+    def left_raw(self) -> int:
+        """How many e-mail addresses, phone numbers and the like stand in columns that are released as they are."""
+        stay = [column for column in self.columns if column.name not in self.chosen]
+        return sum(
+            count for column in stay for kind, count in column.identifiers.items() if kind not in _NO_IDENTIFIERS
+        )
 
     @property
     def coverage(self) -> float | None:
@@ -225,7 +233,4 @@ def _texts(watches: dict[str, ColumnWatch], others: Sequence[str | None]) -> tup
     """Choose the columns that seem to be text."""
     if list(watches) == [""]:
         return ("",)
-    chosen = tuple(name for name, column in watches.items() if column.kind == "text" and name not in others)
-    if not chosen:
-        raise InputError("no column of the input seems to be text; name those to veil with `columns`.")
-    return chosen
+    return tuple(name for name, column in watches.items() if column.kind == "text" and name not in others)

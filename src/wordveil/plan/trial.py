@@ -35,7 +35,7 @@ from wordveil.spaces import PointSpace, Space
 from wordveil.stats import CONFIDENCE, Estimate, plain, resampled, upper_bound
 from wordveil.text import Veil
 
-__all__ = ["ALONE", "CONTEXT", "RECORDS", "Attack", "Bench", "Trial"]
+__all__ = ["ALONE", "CONTEXT", "LEAST", "RECORDS", "Attack", "Bench", "Trial"]
 
 Counts = NDArray[np.int64]
 
@@ -44,16 +44,17 @@ ALONE = "one word at a time, knowing how frequent words are in such texts"
 RECORDS = "trigrams, knowing other records of this kind in clear"
 CONTEXT = "a network fitted on the release alone"
 
-_TARGETS = 1000  # veiled words that are looked for
+_TARGETS = 2000  # veiled words that are looked for, in whole records
 _AGAIN = 200  # words that recur that are looked for
 _TIMES = (1, 10)
 _SUSPECTS = 10_000
 _READ, _LONGEST = 9000, 200  # words of the records that are read to see what is kept, and characters of each
-_NETWORK = 600  # texts that the network is fitted on
+_NETWORK, _NETWORK_WORDS = 600, 50_000  # texts that the network is fitted on, and about how many words of them
 _FAINT = 1e-3  # the ε of a release that says nothing
 _FOLDS = 3
 _TELLS = 0.05  # more of the labels must be told right from clean text than without words, or it tells nothing
-_LEAST = 20  # texts; fewer tell nothing
+#: How many records attacks need; fewer tell nothing.
+LEAST = 40
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,11 @@ class Trial:
         return max(self.attacks, key=lambda attack: attack.right.value)
 
     @property
+    def most(self) -> float:
+        """The share of the veiled words that some attacker may guess: the largest upper end of an interval."""
+        return max(attack.right.high for attack in self.attacks)
+
+    @property
     def gain(self) -> Estimate:
         """The largest gain of an attacker."""
         return max((attack.gain for attack in self.attacks), key=lambda gain: gain.high)
@@ -167,8 +173,8 @@ class Bench:
         Which words are veiled.
     is_fast : bool
         Leave out the network, which needs PyTorch and minutes.
-    once : bool
-        Whether a word that recurs is drawn once.
+    once : {"record", "person", "file"} or None
+        In what equal words are drawn once.
     seed : int
         Of all draws.
     """
@@ -181,7 +187,7 @@ class Bench:
         *,
         select: str = "content",
         is_fast: bool = False,
-        once: bool = False,
+        once: str | None = "record",
         seed: int = 0,
     ) -> None:
         if not is_fast:
@@ -190,19 +196,17 @@ class Bench:
         self.is_fast, self._once = is_fast, once
         records = [record for record in found.sample if record.texts]
         half = len(records) // 2
-        if half < _LEAST:
+        if len(records) < LEAST:
             raise InputError(
-                f"the sample has only {len(records)} records with a text, too few to try attacks on; "
-                f"{2 * _LEAST} are needed."
+                f"the sample has only {len(records)} records with a text, too few to try attacks on; {LEAST} are "
+                "needed."
             )
         self.known, self.attacked = half, len(records) - half
         self._known = self._words([text for record in records[:half] for text in record.texts])
         self._records = records[half:]
-        self._groups = [[*record.texts] for record in self._records]
+        self._texts = ["\n".join(record.texts) for record in self._records]  # a record is veiled as one text is
         self._by_person = found.by_person
-        texts = [text for record in self._records for text in record.texts]
-        self._texts = texts
-        self._hidden = self._words(texts)
+        self._hidden = self._words(self._texts)
         self._trials: dict[float, Trial] = {}
         self._deepened: set[float] = set()
 
@@ -231,8 +235,8 @@ class Bench:
         def part(start: float, end: float) -> Watch:
             return within(lambda _, share: watch(told, share), start, end)
 
-        attacks = () if self.is_fast else (self._network(made, part(0.1, 1.0)),)
         repeats = self._repeats(made, part(0.0, 1.0 if self.is_fast else 0.1))
+        attacks = () if self.is_fast else (self._network(made, part(0.1, 1.0)),)
         self._trials[epsilon] = replace(found, attacks=(*found.attacks, *attacks), repeats=repeats)
         self._deepened.add(epsilon)
         return self._trials[epsilon]
@@ -246,7 +250,7 @@ class Bench:
 
         sentences = self._sentences(made, part(0.0, 0.5))
         utility, score = self._reading(made, part(0.5, 1.0))
-        floor, found = self._floor.stretches, sentences.stretches
+        floor, found = self._floor.records, sentences.records
         attacks = [
             Attack(name, right, before.value, gain_within(found[:, place], floor[:, place], found[:, 0]))
             for name, right, before, place in (
@@ -270,8 +274,9 @@ class Bench:
 
     def _sentences(self, made: Mechanism[Any], watch: Watch) -> SentenceAttack:
         return attack_sentences(
-            made, self._hidden, self._model, self._prior, tokens=_TARGETS, entropy=self._entropy(), watch=watch
-        )
+            made, self._hidden, self._model, self._prior, tokens=_TARGETS, once=self._once is not None,
+            entropy=self._entropy(), watch=watch,
+        )  # fmt: skip
 
     @cached_property
     def faintest(self) -> float:
@@ -289,10 +294,12 @@ class Bench:
         return max(self._floor.alone.value, self._floor.in_context.value)
 
     def _repeats(self, made: Mechanism[Any], watch: Watch) -> Estimate | None:
-        groups = self._by_person or self._groups
-        texts = [text for group in groups for text in group]
-        owners = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        words = self._words(texts).grouped(owners)
+        people = self._by_person
+        groups = people or [[text] for text in self._texts]
+        words = self._words([text for group in groups for text in group])
+        if people and self._once == "record":  # a word of a person is drawn once for each record that has it
+            words = words.distinct()
+        words = words.grouped(np.repeat(np.arange(len(groups)), [len(group) for group in groups]))
         if not len(words.targets):
             return None
         found = attack_repeats(
@@ -300,14 +307,21 @@ class Bench:
         )
         if not found.names:
             return None
-        return found.names[0].found if self._once else found.linked
+        has_one_draw = self._once is not None and not (people and self._once == "record")
+        return found.names[0].found if has_one_draw else found.linked
 
     # ------------------------------------------------------------------------------------------------ in context
 
+    @cached_property
+    def _to_attack(self) -> int:
+        """How many records the network is fitted on and looks at."""
+        return max(LEAST // 2, min(_NETWORK, _how_many(self._texts, _NETWORK_WORDS)))
+
     def _network(self, made: Mechanism[Any], watch: Watch) -> Attack:
         found = attack_context(
-            made, self._texts[:_NETWORK], select=self._select, tokens=_TARGETS, entropy=self._entropy(), watch=watch
-        )
+            made, self._texts[: self._to_attack], select=self._select, tokens=_TARGETS, once=self._once is not None,
+            entropy=self._entropy(), watch=watch,
+        )  # fmt: skip
         # What it would guess without the draws is not known. It is at least what is guessed without context.
         floor = self._floor.alone.value
         return Attack(CONTEXT, found.in_context, floor, gain_over(found.in_context, floor))
@@ -317,13 +331,12 @@ class Bench:
     @cached_property
     def _to_read(self) -> int:
         """How many records are read."""
-        words = np.cumsum([len(text) / 6 for text in self._documents])
-        return max(_LEAST, min(len(words), int(np.searchsorted(words, _READ))))
+        return max(LEAST // 2, _how_many(self._documents, _READ))
 
     @cached_property
     def _documents(self) -> list[str]:
         """The beginning of each record, since many short texts tell more than a few long ones."""
-        return ["\n".join(group)[:_LONGEST] for group in self._groups]
+        return [text[:_LONGEST] for text in self._texts]
 
     def _reading(self, made: Mechanism[Any], watch: Watch) -> tuple[Estimate | None, Estimate | None]:
         if not isinstance(self._space, PointSpace):
@@ -338,9 +351,10 @@ class Bench:
 
     def _read(self, made: Mechanism[Any], watch: Watch = ignore) -> NDArray[np.float64]:
         """Return the vectors of the records after they were veiled and read."""
-        veil = Veil(made, select=self._select, seed=self._seed, unproven=True)
+        once = None if self._once is None else "record"
+        veil = Veil(made, select=self._select, once=once, seed=self._seed, unproven=True)
         veiled = [release.text for release in veil.many(self._documents[: self._to_read])]
-        reader = Reader(made, kind="population", select=self._select)
+        reader = Reader(made, kind="population", select=self._select, once=once is not None)
         return reader.fit_transform(veiled, watch=watch).astype(np.float64)
 
     @cached_property
@@ -361,6 +375,11 @@ class Bench:
         used = np.flatnonzero(np.bincount(words.ids[known], minlength=len(space)))
         sums = counted[:, used] @ space.points(used).astype(np.float64)
         return np.asarray(sums / np.maximum(1.0, counted.sum(axis=1))[:, None])
+
+
+def _how_many(texts: Sequence[str], words: int) -> int:
+    """Return how many texts, from the first on, have about so many words."""
+    return int(np.searchsorted(np.cumsum([len(text) / 6 for text in texts]), words))
 
 
 def _accepts(make: Callable[[float], Any], epsilon: float) -> bool:

@@ -12,7 +12,10 @@ def headline(plan: ReleasePlan) -> str:
     """Say in a sentence or two what to do."""
     trial, epsilon = plan.chosen, plan.recommendation.epsilon
     if trial is None or epsilon is None:
-        reasons = len(plan.recommendation.of("stop"))
+        stops = plan.recommendation.of("stop")
+        if [one.code for one in stops] == ["few"]:
+            return "No ε can be recommended from so few records."
+        reasons = len(stops)
         return f"Do not release this as it is, for {'this reason' if reasons == 1 else f'these {reasons} reasons'}."
     attack = trial.strongest
     told = (

@@ -153,6 +153,8 @@ class Context(Population):
         super().fit(places, within(watch, 0.0, 0.1))
         self._points = None
         self.begin()
+        if not self.schedule.most:
+            return
         self._trust = self.descend([self.prepare(places, watch=within(watch, 0.1, 0.2))], within(watch, 0.2, 1.0))
 
     def begin(self) -> None:
@@ -238,7 +240,7 @@ class Context(Population):
     def _loss(self, seen: _Seen, windows: _Windows, trust: float) -> torch.Tensor:
         """Return for each veiled place how surprising its output is, or its original where that is known."""
         torch = self._torch
-        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=self._device == "cuda"):
+        with self._halved():
             answers, places = self._answers(seen, windows)
             logits = trust * (answers @ self._network.embed(seen.words).T)
         logits = logits.float() + seen.log_prior
@@ -246,6 +248,12 @@ class Context(Population):
             return torch.nn.functional.cross_entropy(logits, seen.truth[places], reduction="none", ignore_index=-1)
         evidence = seen.evidence(places)
         return torch.logsumexp(logits, dim=1) - torch.logsumexp(logits + evidence, dim=1)
+
+    def _halved(self) -> torch.autocast:
+        """Compute products in bfloat16 where the device is made for it: about twice as fast."""
+        torch = self._torch
+        fast = self._device != "cpu" or torch.cpu._is_avx512_bf16_supported()
+        return torch.autocast(self._device.partition(":")[0], dtype=torch.bfloat16, enabled=fast)
 
     def _loss_aside(self, seen: Sequence[_Seen], parts: Sequence[_Part], trust: float = 1.0) -> float:
         self._network.eval()
@@ -289,14 +297,23 @@ class Context(Population):
         torch = self._torch
         seen = self.prepare(places, count=self.schedule.read_candidates)
         rank = np.cumsum(places.kinds == VEILED) - 1
+        draws = places.draws if self.basis.once else None
         runs = _runs(seen.windows, np.arange(len(seen.windows.starts)), _READ_WORDS)
         self._network.eval()
         with torch.no_grad():
             words = self._network.embed(seen.words)
             for number, part in enumerate(runs):
-                answers, which = self._answers(seen, seen.windows.take(part))
-                logits = self._trust * (answers @ words.T) + seen.log_prior
-                logits += seen.evidence(which)
+                with self._halved():
+                    answers, which = self._answers(seen, seen.windows.take(part))
+                logits = self._trust * (answers.float() @ words.T)
+                if draws is not None:
+                    # One draw behind several places: what is around each of them is put together. It is not added up,
+                    # since the answers for places of one text rest on much the same words; that would be too sure.
+                    shown = np.unique(draws[rank[which.cpu().numpy()]], return_inverse=True)[1].ravel()
+                    shared = torch.as_tensor(shown, device=logits.device)
+                    logits = torch.zeros_like(logits).index_add_(0, shared, logits)[shared]
+                    logits /= torch.bincount(shared)[shared][:, None]
+                logits += seen.log_prior + seen.evidence(which)
                 yield rank[which.cpu().numpy()], seen.candidates, torch.softmax(logits, dim=1)
                 watch("reading", (number + 1) / len(runs))
 

@@ -8,7 +8,6 @@ behind each veiled place, and for the likeliest words there. Those here look at 
 from __future__ import annotations
 
 import hashlib
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,12 +20,10 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Law
 from wordveil.errors import FileError, InputError, OptionError
-from wordveil.files import cached_arrays
+from wordveil.files import cached_arrays, digest_of
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading.places import Places
-
-__all__ = ["KINDS", "Basis", "Kind", "Means", "Population", "Table", "kind_named"]
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -40,54 +37,29 @@ _VERSION = 1  # of cached tables: to be raised whenever the same key would now g
 
 @dataclass(frozen=True)
 class Basis:
-    """What every kind of reader is made from.
-
-    Attributes
-    ----------
-    law : Law
-        The probabilities of the mechanism.
-    prior : array of float
-        How likely every word is at a veiled place by public knowledge, summing to 1.
-    vectors : array of float32, of shape (vocabulary, d)
-        The vector of every word.
-    points : array of float32
-        The vectors of the space itself, by which a network knows words; those above if the space has none.
-    is_public : bool
-        Whether the prior says nothing of any text, so that what follows from it may be cached.
-    """
+    """What every kind of reader is made from."""
 
     law: Law
-    prior: Floats
-    vectors: Vectors
-    points: Vectors
-    is_public: bool
+    prior: Floats  # how likely every word is at a veiled place by public knowledge, summing to 1
+    vectors: Vectors  # the vector of every word
+    points: Vectors  # those of the space itself, by which a network knows words; the same if the space has none
+    is_public: bool  # whether the prior says nothing of any text, so that what follows from it may be cached
+    once: bool = True  # whether equal words of a text were drawn once, so that equal outputs of it are one draw
 
 
 class Kind(ABC):
-    """Reads veiled places.
-
-    Parameters
-    ----------
-    basis : Basis
-        What it is made from.
-    """
+    """Reads veiled places."""
 
     name: ClassVar[str]
+    #: Whether it must be given the texts themselves.
+    needs_text: ClassVar[bool] = False
 
     def __init__(self, basis: Basis) -> None:
         self.basis = basis
 
     @abstractmethod
     def fit(self, places: Places, watch: Watch = ignore) -> None:
-        """Learn from the texts of a release.
-
-        Parameters
-        ----------
-        places : Places
-            The texts.
-        watch : callable
-            Told how far it is.
-        """
+        """Learn from the texts of a release."""
 
     @abstractmethod
     def means(self, places: Places, watch: Watch = ignore) -> Vectors:
@@ -95,21 +67,7 @@ class Kind(ABC):
 
     @abstractmethod
     def posterior(self, places: Places, top: int, watch: Watch = ignore) -> tuple[Ids, Floats]:
-        """Return the likeliest words behind each veiled place, likeliest first, and their probabilities.
-
-        Parameters
-        ----------
-        places : Places
-            The texts.
-        top : int
-            How many words; at most as many as the vocabulary has.
-        watch : callable
-            Told how far it is.
-
-        Returns
-        -------
-        two arrays of shape (veiled places, top)
-        """
+        """Return the likeliest words behind each veiled place, likeliest first, and their probabilities."""
 
     def best(self, places: Places, watch: Watch = ignore) -> Ids:
         """Return the likeliest word behind each veiled place."""
@@ -256,7 +214,10 @@ class Population(Table):
         Each half of the outputs, cut at random, says how far the other half may be followed; otherwise the estimate
         would explain the chance of these very draws, and what is read from them would look surer than it is.
         """
-        drawn = places.outputs.ravel()
+        drawn = places.outputs
+        if self.basis.once:  # one draw tells as much as one, at however many places it stands
+            drawn = drawn[np.unique(places.draws, return_index=True)[1]]
+        drawn = drawn.ravel()
         if not drawn.size:
             raise InputError("there is nothing to learn from: no text has a veiled word.")
         counts = np.bincount(drawn, minlength=len(self.basis.prior))
@@ -360,27 +321,7 @@ def _cached_means(basis: Basis, prior: Floats, watch: Watch) -> Vectors:
 
     if not type(mechanism).__module__.startswith("wordveil."):  # two of somebody's own may have one name and options
         return law.posterior_mean(basis.vectors, prior, watch=watch)
-    key = json.dumps(told, sort_keys=True).encode()
-    means = cached_arrays(f"reading-{_VERSION}-{hashlib.sha256(key).hexdigest()}", fill, "means")[0]
+    means = cached_arrays(f"reading-{_VERSION}-{digest_of(told)}", fill, "means")[0]
     if means.shape != basis.vectors.shape or means.dtype != np.float32:
         raise FileError("the cached table of a reader does not fit its space; delete it from the cache.")
     return means
-
-
-#: The kinds by name.
-KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population)}
-
-
-def kind_named(name: str) -> type[Kind]:
-    """Return the kind of reader of this name."""
-    if name == "context":
-        from wordveil.reading.context import Context  # noqa: PLC0415 - derives from the kinds here
-
-        return Context
-    if name == "language":
-        from wordveil.reading.language import Language  # noqa: PLC0415 - derives from the kinds here
-
-        return Language
-    if name not in KINDS:
-        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(KINDS)}, context or language.")
-    return KINDS[name]

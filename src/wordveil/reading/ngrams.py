@@ -25,8 +25,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 from wordveil.errors import InputError
 from wordveil.reading.phrases import Phrases
@@ -91,7 +91,7 @@ class NgramModel:
         total = np.bincount(context, weights=counts, minlength=self.words + 1)
         kinds = np.bincount(context, minlength=self.words + 1)
         self._pair_seen = (counts - _DISCOUNT) / total[context]
-        self.seen = csr_array((self._pair_seen, (context, word)), (self.words + 1, self.words))
+        self.seen = scipy.sparse.csr_array((self._pair_seen, (context, word)), (self.words + 1, self.words))
         self.escape = np.where(total > 0, _DISCOUNT * kinds / np.maximum(total, 1), 1.0)
 
     def _count_triples(self, earlier: NDArray[np.int64], before: NDArray[np.int64], current: NDArray[np.int64]) -> None:
@@ -161,7 +161,7 @@ class PhraseModel(NgramModel):
         context, word = np.divmod(self._pairs, self.words)
         more = np.exp(phrases.log_pair[kept][order]) - self.escape[context] * self.unigram[word]
         self._pair_seen = np.maximum(more, 0.0)
-        self.seen = csr_array((self._pair_seen, (context, word)), (self.words + 1, self.words))
+        self.seen = scipy.sparse.csr_array((self._pair_seen, (context, word)), (self.words + 1, self.words))
         contexts = before[kept] * (self.words + 1) + place[phrases.pairs[:, 1]][kept]
         order = np.argsort(contexts)
         self._contexts, self._triple_escape = contexts[order], np.exp(phrases.escape_pair[kept][order])
@@ -221,7 +221,7 @@ class BigramDecoder:
     def __init__(self, model: NgramModel) -> None:
         self.model = model
         self._seen = model.seen[: model.words]
-        self._onward = csc_array(self._seen)
+        self._onward = scipy.sparse.csc_array(self._seen)
         self._escape = model.escape[: model.words]
         self._begin = model.after(model.start, np.arange(model.words))
 
@@ -258,7 +258,7 @@ class BigramDecoder:
             forward[place - 1] /= forward[place - 1].sum()
         return forward
 
-    def _row(self, pairs: csr_array | csc_array, number: int) -> NDArray[np.float64]:
+    def _row(self, pairs: scipy.sparse.csr_array | scipy.sparse.csc_array, number: int) -> NDArray[np.float64]:
         """Return what pairs with one word add, of all words that follow or come before it."""
         entries, found = slice(*pairs.indptr[number : number + 2]), np.zeros(self.model.words)
         found[pairs.indices[entries]] = pairs.data[entries]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +16,12 @@ from numpy.typing import NDArray
 from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms.laws import Effort
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
+from wordveil.files import whole_file
+from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore
-from wordveil.reading.kinds import Basis, Kind, kind_named
+from wordveil.reading.context import Context
+from wordveil.reading.kinds import Basis, Kind, Population, Table
+from wordveil.reading.language import Language
 from wordveil.reading.places import LEFT_ALONE, VEILED, Cutter, Places, check_case
 from wordveil.reading.priors import NAMED, PriorLike, make_prior
 from wordveil.reading.released import mechanism_of, read_report
@@ -29,8 +34,11 @@ __all__ = ["Place", "Reader"]
 Vectors = NDArray[np.float32]
 Text = str | Document
 
+_KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population, Context, Language)}
 _BATCH = 1 << 19  # characters that are read at once
-_LAYOUT = 2  # of a saved reader
+_LAYOUT = 3  # of a saved reader
+_LOOKED_AT = 500  # draws that tell whether texts were veiled
+_CLEAR = 4.0  # standard errors
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, BadZipFile)
 
 
@@ -59,6 +67,10 @@ class Reader:
     Both know how words were replaced, so they need not take the drawn words as they stand. Whatever is computed from a
     release alone costs no privacy.
 
+    Throughout, `texts` are the veiled texts, each a str or a `Document`, and `others` are further draws of the same
+    text, or of each text, if it was released more than once: the evidence adds up. `watch` is told how far long work
+    is, and `space` is the embedding of the release, if it is not a bundled one.
+
     Parameters
     ----------
     mechanism : Mechanism
@@ -84,6 +96,9 @@ class Reader:
         A vector for every word; those of the space if not given.
     effort : Effort, optional
         How much to draw for a mechanism whose probabilities are not known exactly.
+    once : bool
+        Whether equal words of a text were drawn once, as a `Veil` does unless it is told otherwise: equal outputs of a
+        text are then taken for one draw of one word, and what is around them is put together.
     **options
         What only one kind has. For ``language``: `model`, which is ``trigram`` (the default), ``smollm2`` or the path
         of a public reference text; and for ``smollm2`` the width of its `beam`, and a `preamble` of public text.
@@ -123,13 +138,14 @@ class Reader:
         case: str = "sentence",
         vectors: NDArray[np.floating[Any]] | None = None,
         effort: Effort | None = None,
+        once: bool = True,
         **options: Any,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise OptionError(
                 "a reader needs the mechanism of the release, from wordveil.mechanism or from its report."
             )
-        chosen = kind_named(kind)
+        chosen = _kind(kind)
         self.mechanism, self._words, self._stop_words = mechanism, words, stop_words
         self._cutter = Cutter(mechanism.space.vocabulary, select, words, stop_words)
         self._case = check_case(case)
@@ -143,6 +159,7 @@ class Reader:
             vectors=points if own is None else own,
             points=points,
             is_public=self._prior is not None and words is None,
+            once=once,
         )
         try:
             self._kind: Kind = chosen(self._basis, **options)
@@ -185,15 +202,10 @@ class Reader:
     ) -> Reader:
         """Make a reader from what a release says of itself.
 
-        Where equal words were drawn once (``once`` in the report), a reader still takes each place by itself: it does
-        not use that equal outputs of a record most likely are one word with one draw.
-
         Parameters
         ----------
         report : mapping, str or Path
             The report of the release, as `Veil.report` gives it or ``wordveil privatize`` writes it.
-        space : Space, str or Path, optional
-            The embedding of the release, if it is not a bundled one.
         select : str, optional
             Which words are veiled, where the report's own selection cannot be told from a text: ``spans``.
         **options
@@ -217,19 +229,13 @@ class Reader:
                 )
             options["stop_words"] = function_words(facts["language"])
         made = mechanism_of(facts, space)
-        return cls(made, select=selection, **{"case": facts.get("case", "sentence"), **options})
+        told = {"case": facts.get("case", "sentence"), "once": facts.get("once") is not None}
+        return cls(made, select=selection, **{**told, **options})
 
     def fit(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Reader:  # noqa: ARG002
         """Learn from the veiled texts of a release what its kind can learn; a table learns nothing.
 
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        y : ignored
-            There for scikit-learn's interface.
-        watch : callable, optional
-            Told how far it is.
+        `y` is there for scikit-learn's interface, and ignored.
         """
         return self.fit_places(self._cutter.cut(_texts(texts)), watch=watch)
 
@@ -246,7 +252,7 @@ class Reader:
         Parameters
         ----------
         steps : int, optional
-            How many steps at most.
+            How many steps at most; with 0 the network reads as it comes with the package.
         candidates : int, optional
             Among how many words, the likeliest ones, the original is looked for.
         device : str, optional
@@ -260,17 +266,39 @@ class Reader:
     def pretrain(self, texts: Iterable[Text], *, watch: Watch = ignore) -> Reader:
         """Let a context reader learn the language from clean public texts, before it is fitted on a release.
 
+        The texts should be like those of the release, and are veiled here as it was.
         On the bundled embedding it begins with weights that have learnt from public text already.
+        """
+        self._kind.train(self._cutter.cut(_texts(texts)), watch)
+        return self
+
+    def looks_veiled(self, texts: Iterable[Text]) -> bool | None:
+        """Tell by their words whether texts were veiled by this mechanism: likely, hardly, or None for who knows.
+
+        Outputs are spread over the neighbours of the words that people use: ``Σπ(w)·Pr[M(w)=y]``. Text that was never
+        veiled has the words themselves, by ``π(y)``. Some draws are compared under both.
 
         Parameters
         ----------
         texts : iterable of str or Document
-            Texts as they are, like those of the release. They are veiled here as the release was.
-        watch : callable, optional
-            Told how far it is.
+            What is said to be a release, or a part of it.
         """
-        self._kind.train(self._cutter.cut(_texts(texts)), watch)
-        return self
+        places, prior = self._cutter.cut(_texts(texts)), self._basis.prior
+        shown = places.outputs[np.unique(places.draws, return_index=True)[1], 0]
+        shown = shown[prior[shown] > 0][:: max(1, len(shown) // _LOOKED_AT)]
+        if len(shown) < _LOOKED_AT // 10:
+            return None
+        words = np.flatnonzero(prior)
+        logs = np.log(prior[words])
+        drawn = np.concatenate(
+            [
+                np.logaddexp.reduce(self._basis.law.log_columns(shown[part], words, prior=prior[words]) + logs, axis=1)
+                for part in blocks(len(shown), 100)
+            ]
+        )
+        ratio = np.log(prior[shown]) - drawn
+        error = float(ratio.std() / math.sqrt(len(ratio)))
+        return None if abs(ratio.mean()) < _CLEAR * error else bool(ratio.mean() < 0)
 
     def fit_places(self, places: Places, *, watch: Watch = ignore) -> Reader:
         """Learn from veiled texts that are cut already; see `fit`."""
@@ -296,15 +324,6 @@ class Reader:
 
         A word left alone counts with its own vector, one outside the vocabulary not at all. A text without words has
         the vector 0.
-
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        others : sequence of sequences, optional
-            For each text, further draws of it: what else was released of the same original.
-        watch : callable, optional
-            Told how far long work is.
         """
         given = _texts(texts)
         if others is not None:
@@ -328,14 +347,8 @@ class Reader:
 
         Parameters
         ----------
-        text : str or Document
-            The veiled text.
         top : int
             How many words to name for each place.
-        others : sequence of str or Document
-            Further draws of the same text, if it was released more than once; the evidence adds up.
-        watch : callable, optional
-            Told how far long work is.
         """
         if top < 1:
             raise OptionError("top must be 1 or more.")
@@ -348,17 +361,7 @@ class Reader:
         ]
 
     def best(self, text: Text, *, others: Sequence[Text] = (), watch: Watch = ignore) -> str:
-        """Return a text with the likeliest word in each veiled place: a guess at the original, and not the original.
-
-        Parameters
-        ----------
-        text : str or Document
-            The veiled text.
-        others : sequence of str or Document
-            Further draws of the same text, if it was released more than once; the evidence adds up.
-        watch : callable, optional
-            Told how far long work is.
-        """
+        """Return a text with the likeliest word in each veiled place: a guess at the original, and not the original."""
         return self._written(self._cut([text], others, keep=True), watch)[0].text
 
     def rewrite(self, texts: Iterable[Text], *, watch: Watch = ignore) -> Iterator[Release]:
@@ -366,27 +369,12 @@ class Reader:
 
         Whatever is made of a release keeps its guarantee, so each comes as a `Release` again, which also says where
         words were replaced.
-
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        watch : callable, optional
-            Told how far long work is.
         """
         for part in _batches(_texts(texts)):
             yield from self._written(self._cutter.cut(part, keep=True), watch)
 
     def cut(self, texts: Iterable[Text], others: Sequence[Sequence[Text]] | None = None) -> Places:
-        """Return the words of veiled texts as this reader sees them, for `likeliest`.
-
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        others : sequence of sequences, optional
-            For each text further draws of it, as many for each.
-        """
+        """Return the words of veiled texts as this reader sees them, for `likeliest`; each has as many `others`."""
         given = _texts(texts)
         if others is None:
             return self._cutter.cut(given, keep=self._keeps_text)
@@ -401,12 +389,8 @@ class Reader:
 
         Parameters
         ----------
-        places : Places
-            The texts, as `cut` gives them.
         top : int
             How many words for each veiled place, likeliest first.
-        watch : callable, optional
-            Told how far long work is.
         """
         if top < 1:
             raise OptionError("top must be 1 or more.")
@@ -414,15 +398,10 @@ class Reader:
         return words, np.asarray(chances, dtype=np.float64)
 
     def save(self, path: str | Path) -> None:
-        """Write the reader, with what it has learnt, to one file; `load` reads it.
+        """Write the reader, with what it has learnt, to one file, usually an ``.npz``; `load` reads it.
 
         The file holds no text of the release, but its word frequencies, and the list of words or the public preamble
         where one was given.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file, which usually ends in ``.npz``; one that is there is replaced.
         """
         header = {
             "layout": _LAYOUT,
@@ -432,6 +411,7 @@ class Reader:
             "words": None if self._words is None else list(self._words),
             "stop_words": None if self._stop_words is None else list(self._stop_words),
             "case": self._case,
+            "once": self._basis.once,
             "prior": self._prior,
             "effort": self._basis.law.effort.to_dict(),
         }
@@ -441,35 +421,19 @@ class Reader:
         if self._prior is None:
             arrays["prior"] = self._basis.prior
         told = np.frombuffer(json.dumps(header).encode("utf-8", "surrogatepass"), dtype=np.uint8)
-        target = Path(path)
-        fresh = target.with_name(f".{target.name}.wordveil-new")
-        try:
-            with fresh.open("wb") as file:
-                np.savez(file, reader=told, **arrays)  # type: ignore[arg-type]
-            fresh.replace(target)
-        except OSError as error:
-            raise FileError(f"cannot write {target}: {error.strerror or type(error).__name__}.") from None
-        finally:
-            fresh.unlink(missing_ok=True)
+        with whole_file(Path(path)) as file:
+            np.savez(file, reader=told, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path, *, space: Space | str | Path | None = None) -> Reader:
-        """Read a reader that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        space : Space, str or Path, optional
-            The embedding of the release, if it is not a bundled one.
-        """
+        """Read a reader that `save` wrote."""
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as found:
                 arrays = dict(found)
             header = json.loads(arrays["reader"].tobytes().decode("utf-8", "surrogatepass"))
             if header["layout"] != _LAYOUT:
                 raise KeyError("layout")
-            options = {name: header[name] for name in ("kind", "select", "words", "stop_words", "case")}
+            options = {name: header[name] for name in ("kind", "select", "words", "stop_words", "case", "once")}
             effort, release = Effort(**header["effort"]), header["release"]
             prior = header["prior"] or arrays["prior"]
         except FileNotFoundError:
@@ -483,7 +447,7 @@ class Reader:
         reader = cls(made, prior=prior, vectors=arrays.get("vectors"), effort=effort, **options)
         state = {name.removeprefix("state_"): array for name, array in arrays.items() if name.startswith("state_")}
         try:
-            reader._kind = kind_named(kind).from_state(reader._basis, state)
+            reader._kind = _kind(kind).from_state(reader._basis, state)
         except (KeyError, ValueError, TypeError) as error:
             if isinstance(error, FileError):
                 raise
@@ -498,7 +462,7 @@ class Reader:
 
     @property
     def _keeps_text(self) -> bool:
-        return bool(getattr(self._kind, "needs_text", False))
+        return self._kind.needs_text
 
     def _written(self, places: Places, watch: Watch) -> list[Release]:
         words = self.mechanism.space.vocabulary.take(self._kind.best(places, watch))
@@ -511,6 +475,12 @@ class Reader:
         sums += _sums(places, left_alone, places.ids, self._basis.vectors)
         counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | veiled)])[places.starts])
         return sums / np.maximum(counts, 1).astype(np.float32)[:, None]
+
+
+def _kind(name: str) -> type[Kind]:
+    if name not in _KINDS:
+        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(_KINDS)}.")
+    return _KINDS[name]
 
 
 def _sums(places: Places, which: NDArray[np.bool_], ids: NDArray[np.int64] | None, vectors: Vectors) -> Vectors:

@@ -134,8 +134,9 @@ class ExploreFacts(BaseModel):
 
     examples: list[Example]
     own_texts: bool = Field(description="Whether texts of one's own may be explored: not with a budget.")
-    protection: dict[str, float] = Field(
-        description="How much of the words that cannot be guessed anyway each preset lets draws give away."
+    protection: dict[str, dict[str, float]] = Field(
+        description="What each preset allows: the share of all veiled words that an attacker guesses (attacker), and "
+        "of the words that cannot be guessed without the draws (gain)."
     )
     presets_on: str = Field(description="The texts that the presets were measured on.")
     presets: dict[str, dict[str, dict[str, float]]] = Field(description="The ε of each preset, by space and mechanism.")

@@ -129,7 +129,7 @@ async def exploring(request: Request) -> Response:
         {
             "examples": [{"name": name, "text": text} for name, text in EXAMPLES.items()],
             "own_texts": key is None or not key.is_charged,
-            "protection": PROTECTION,
+            "protection": {name: preset._asdict() for name, preset in PROTECTION.items()},
             "presets_on": presets["on"],
             "presets": presets["epsilons"],
         }

@@ -12,7 +12,8 @@ from pydantic_core.core_schema import CoreSchema, no_info_after_validator_functi
 from wordveil._mechanisms import DEFAULT, MECHANISMS
 from wordveil.calibration import TARGETS
 from wordveil.errors import InputError, OptionError
-from wordveil.text import SCOPES, SELECTIONS
+from wordveil.text import SCOPES, SELECTIONS, languages
+from wordveil.text.nonwords import IDENTIFIERS, MARKUP, NUMBERS
 from wordveil.text.replacing import CASES, POLICIES
 
 __all__ = [
@@ -66,6 +67,15 @@ def _not_rare(name: object) -> object:
     return name
 
 
+def _not_moved(name: object) -> object:
+    if name == "metric":
+        raise OptionError(
+            "moved values have an ε of their own, which no key is charged for, so this service moves none; use "
+            "`wordveil privatize`, or choose placeholder, digits or drop."
+        )
+    return name
+
+
 def can_be_written(text: str) -> bool:
     """Whether a text has no halves of surrogate pairs, which no answer could hold."""
     try:
@@ -80,6 +90,10 @@ SelectionName = Annotated[str, _OneOf(SELECTIONS), BeforeValidator(_not_rare)]
 PolicyName = Annotated[str, _OneOf(POLICIES)]
 CaseName = Annotated[str, _OneOf(CASES)]
 ScopeName = Annotated[str, _OneOf(SCOPES)]
+IdentifiersName = Annotated[str, _OneOf(IDENTIFIERS)]
+NumbersName = Annotated[str, _OneOf([name for name in NUMBERS if name != "metric"]), BeforeValidator(_not_moved)]
+MarkupName = Annotated[str, _OneOf(MARKUP)]
+LanguageName = Annotated[str, _OneOf(languages())]
 StreamScope = Annotated[str, _OneOf((*SCOPES, "none"))]
 TargetName = Annotated[str, _OneOf(TARGETS)]
 
@@ -144,6 +158,26 @@ class Way(MechanismChoice):
         "request (file); null draws each time. Which words are equal is then released. The draws are kept for this "
         "request only.",
     )
+    identifiers: IdentifiersName = Field(
+        default="placeholder",
+        description="What to do with e-mail addresses, phones, cards and the like, wherever they stand; selected "
+        "releases those as they are that are not selected.",
+    )
+    numbered: bool = Field(
+        default=False, description="Number the placeholders of identifiers, the same for the same one, within once."
+    )
+    numbers: NumbersName = Field(
+        default="placeholder", description="What to do with numbers, amounts, dates and times."
+    )
+    markup: MarkupName = Field(default="keep", description="What to do with HTML tags, entities and mail headers.")
+    language: LanguageName = Field(
+        default="en", description="Of the texts, whose function words the selection content leaves alone."
+    )
+
+    @property
+    def beyond_words(self) -> dict[str, Any]:
+        """What becomes of what is not a word, and in which language the words are."""
+        return {name: getattr(self, name) for name in ("identifiers", "numbered", "numbers", "markup", "language")}
 
 
 class PrivatizeRequest(Way):

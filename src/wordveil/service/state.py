@@ -259,7 +259,7 @@ class State:
 
         One with a list of words is made anew: the list may be private, and is not kept.
         """
-        key = (*_key_of(way), way.select, way.oov, way.case, way.once)
+        key = (*_key_of(way), way.select, way.oov, way.case, way.once, *way.beyond_words.values())
         found = None if words is not None else self._batchers.ready(key)
         if found is not None:
             return found
@@ -271,7 +271,7 @@ class State:
                 once.go_on_with(self.sticky.digest("once", way.model_dump(include=set(Way.model_fields))))
             veil = Veil(
                 made, select=way.select, words=words, oov=way.oov, case=way.case, block=blocked_words(), once=once,
-                unproven=self.settings.unproven,
+                unproven=self.settings.unproven, **way.beyond_words,
             )  # fmt: skip
             return Batcher(veil, self._executor)
 

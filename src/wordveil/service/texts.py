@@ -24,7 +24,11 @@ from wordveil.service.schemas import (
     CaseName,
     EndUser,
     Epsilon,
+    IdentifiersName,
+    LanguageName,
+    MarkupName,
     MechanismName,
+    NumbersName,
     PolicyName,
     PriceDetails,
     PrivatizeRequest,
@@ -127,6 +131,11 @@ async def stream(
     oov: PolicyName = "replace",
     case: CaseName = "sentence",
     once: StreamScope = "record",
+    identifiers: IdentifiersName = "placeholder",
+    numbered: bool = False,
+    numbers: NumbersName = "placeholder",
+    markup: MarkupName = "keep",
+    language: LanguageName = "en",
 ) -> Response:
     """Veil one text per line, as the lines come in; read the answers while you write.
 
@@ -144,6 +153,11 @@ async def stream(
         oov=oov,
         case=case,
         once=None if once == "none" else once,
+        identifiers=identifiers,
+        numbered=numbered,
+        numbers=numbers,
+        markup=markup,
+        language=language,
     )
     batcher = await state.batcher(way)
     key = caller(request)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import SpaceError
 from wordveil.kernels import plain, straight_distances, worst_error
+from wordveil.parallel import blocks
 from wordveil.spaces import products
 from wordveil.spaces.space import Ids, Points, PointSpace, Rows
 from wordveil.spaces.vocabulary import Vocabulary
@@ -124,8 +125,7 @@ class EuclideanSpace(PointSpace):
     def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
         """Return the `k` other words of largest cosine, and those cosines."""
         k = min(k, len(self) - 1)
-        flat = np.zeros(len(self), dtype=np.float32)
-        return products.most(self.directions[ids], self.directions, flat, k, own=ids)
+        return products.most(self.directions[ids], self.directions, None, k, own=ids)
 
     def likeness(self, ids: Ids) -> Rows:
         """Return the cosine of every word with each of these words, one row each."""
@@ -170,4 +170,7 @@ class EuclideanSpace(PointSpace):
 def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
     lengths[lengths == 0.0] = 1.0
-    return (matrix / lengths[:, None]).astype(np.float32)
+    unit = np.empty_like(matrix)
+    for part in blocks(len(matrix), 1 << 14):  # in double precision, which all at once would take twice the memory
+        unit[part] = matrix[part] / lengths[part, None]
+    return unit

@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 
 from wordveil.errors import OptionError, SpaceError
 from wordveil.files import cached_arrays
-from wordveil.parallel import renew_after_fork
+from wordveil.parallel import blocks, renew_after_fork
+from wordveil.progress import tell
+from wordveil.spaces import products
+from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.formats.arrays import read_array
 from wordveil.spaces.hops import HopSearch, checked_rows
+from wordveil.spaces.listing import Listed, list_similar
 from wordveil.spaces.space import HopSpace, Ids, PointSpace, Rows
 from wordveil.spaces.vocabulary import Vocabulary
 
@@ -26,6 +30,9 @@ Edges = NDArray[np.int64]
 
 _MOST_EDGES = 1 << 26  # so that the work on them takes gigabytes at most, and their numbers fit into 32 bits
 _NO_GRAPH = "a graph must have every edge in both directions, and a path from each word to every other."
+_MOST_PAIRS = 1 << 30  # that are compared in one round of joining components: seconds
+_SCORES = 1 << 26  # likenesses that are held at once
+_ENDS = 1 << 14  # words of the largest component that others may be joined to
 _LISTED = 10  # neighbours listed for the spanning tree, even where the graph itself has fewer
 
 
@@ -76,7 +83,7 @@ class GraphSpace(HopSpace):
         words, degrees = len(self.vocabulary), np.diff(self.indptr)
         begins, ends = np.repeat(np.arange(words), degrees), self.indices.astype(np.int64)
         both_ways = np.array_equal(np.sort(begins * words + ends), np.sort(ends * words + begins))
-        if not both_ways or self.search.sizes(np.array([0]))[0].sum() != words:
+        if not both_ways or (self.search.distances(np.array([0])) < 0).any():
             raise SpaceError(_NO_GRAPH)
 
     def _check_sizes(self, sizes: NDArray[Any]) -> None:
@@ -104,18 +111,30 @@ class GraphSpace(HopSpace):
                 f"{_MOST_EDGES // len(space)} or less."
             )
 
+        done: list[Listed] = []
+
         def fill(folder: Path) -> None:
-            indptr, indices = build_graph(space, k)
+            listed = list_similar(space, max(k, _LISTED))
+            indptr, indices = build_graph(space, k, listed)
             np.save(folder / "indptr.npy", indptr)
             np.save(folder / "indices.npy", indices)
+            np.save(folder / "found.npy", np.array([listed.found]))
+            done.append(listed)
 
         name, shipped = f"{space.name} graph k={k}", space.derived(f"graph-{k}")
         if shipped:
             graph = cls.load(name, space.vocabulary, shipped, trusted=True)
         else:
-            graph = cls(
-                name, space.vocabulary, *cached_arrays(f"graph-1-{k}-{space.checksum}", fill, "indptr", "indices")
-            )
+            names = "indptr", "indices", "found"
+            indptr, indices, found = cached_arrays(f"graph-2-{k}-{space.checksum}", fill, *names)
+            for listed in done:  # the graph is in the cache now
+                listed.forget_pieces()
+            graph = cls(name, space.vocabulary, indptr, indices)
+            if found[0] < 1.0:
+                graph.remarks = (
+                    f"The neighbours on this graph were looked for in parts of the space: it joins about "
+                    f"{100 * float(found[0]):.0f}% of the {k} most similar words; the promise is in its hops.",
+                )
         graph.embedding = space
         return graph
 
@@ -157,7 +176,7 @@ class GraphSpace(HopSpace):
         """
         if self._shells is not None:
             return float(np.flatnonzero(self._sizes.any(axis=0))[-1])
-        return 2.0 * (len(self.search.sizes(np.array([0]))[0]) - 1)
+        return 2.0 * float(self.search.distances(np.array([0])).max())
 
     @property
     def knows_shells(self) -> bool:
@@ -203,26 +222,27 @@ class GraphSpace(HopSpace):
         self._lock = threading.Lock()
 
 
-def build_graph(space: PointSpace, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def build_graph(space: PointSpace, k: int, listed: Listed | None = None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Join every word to its `k` most similar words, and all words by a spanning tree; return sparse rows."""
     words = len(space)
-    listed, likenesses = space.similar(np.arange(words), max(k, _LISTED))
-    k = min(k, listed.shape[1])
-    edges = np.stack([np.repeat(np.arange(words), k), listed[:, :k].ravel()], axis=1)
+    listed = listed or list_similar(space, max(k, _LISTED))
+    k = min(k, listed.where.shape[1])
+    edges = np.stack([np.repeat(np.arange(words), k), listed.where[:, :k].ravel()], axis=1)
     if words > 1:
-        edges = join(space, edges, listed, likenesses)
-    pairs = np.unique(np.sort(edges, axis=1), axis=0)
-    both = np.concatenate([pairs, pairs[:, ::-1]])
-    both = both[np.lexsort((both[:, 1], both[:, 0]))]
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=words))])
-    return indptr.astype(np.int32), both[:, 1].astype(np.int32)
+        edges = join(space, edges, listed.where, listed.likeness)
+    both = np.unique(np.concatenate([edges[:, 0] * words + edges[:, 1], edges[:, 1] * words + edges[:, 0]]))
+    begins, ends = np.divmod(both, words)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(begins, minlength=words))])
+    return indptr.astype(np.int32), ends.astype(np.int32)
 
 
 def join(space: PointSpace, edges: Edges, neighbours: Edges, likenesses: NDArray[Any]) -> Edges:
     """Add the spanning-tree edges that make one component of all words (Borůvka's algorithm).
 
     In each round every component but the largest takes its edge of greatest likeness to a word outside; those are
-    edges of the maximum spanning tree. From no edges at all the whole tree comes out.
+    edges of the maximum spanning tree. From no edges at all the whole tree comes out. Where that would take too long, a
+    component looks for its edge from one of its words alone, and a few edges too many may come of it: any edges that
+    join all are as good for the promise.
     """
     words = len(space)
     while True:
@@ -250,12 +270,16 @@ def _best_outgoing(
     # A word whose listed neighbours all lie inside can still hold the best edge, if its last listed
     # neighbour is nearer than the best edge found: only those words are compared with all others.
     unsure = np.flatnonzero(~found & (likenesses[active, -1] > best[component[active]]))
-    for start in range(0, len(unsure), 1024):
-        some = unsure[start : start + 1024]
+    if isinstance(space, EuclideanSpace) and len(unsure) * len(component) > _MOST_PAIRS:
+        places, target_of, value_of = _among_few(space, component, active, np.isneginf(best))
+        target[places], value[places] = target_of, value_of
+        unsure = unsure[:0]
+    for some in (unsure[part] for part in blocks(len(unsure), max(1, _SCORES // len(component)))):
         scores = space.likeness(active[some])
         scores[component[active[some]][:, None] == component] = -np.inf
         target[some] = scores.argmax(axis=1)
         value[some] = scores.max(axis=1)
+        tell("joining the parts of the neighbour graph", 1.0)
 
     # one edge a component: the largest value, of equals the smallest pair, so that no two ties make a cycle
     pair = np.sort(np.stack([active, target], axis=1), axis=1)
@@ -263,3 +287,20 @@ def _best_outgoing(
     lead = np.unique(component[active][order], return_index=True)[1]
     chosen = pair[order[lead]]
     return np.unique(chosen[target[order[lead]] >= 0], axis=0)
+
+
+def _among_few(
+    space: EuclideanSpace, component: NDArray[np.int64], active: NDArray[np.int64], is_alone: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Look for an edge from the first word, a frequent one, of each component that has none.
+
+    It may lead to the first word of any other, or, where the largest takes no edge itself, to many of its words.
+    Returns the places of those words among the active ones, and for each the other end and how alike the two are.
+    """
+    first = np.unique(component, return_index=True)[1]
+    others = np.setdiff1d(np.arange(len(component)), active) if len(first) > 2 else np.empty(0, dtype=np.int64)
+    ends = np.union1d(first, others[:_ENDS])
+    places = np.flatnonzero(np.isin(active, first[is_alone], assume_unique=True))
+    own = np.searchsorted(ends, active[places])
+    where, values = products.most(space.directions[active[places]], space.directions[ends], None, 1, own=own)
+    return places, ends[where[:, 0]], values[:, 0]

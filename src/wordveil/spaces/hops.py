@@ -4,18 +4,20 @@ Whether a word has been reached is one bit per source, so one pass over the edge
 whole arrays, moves every search one hop further. Words are kept in order of falling degree: then "the j-th neighbour of
 every word that has one" is a block at the beginning, and a pass takes as many array operations as the largest degree.
 
-Most draws stay near, where a compiled search from each word by itself is cheaper still.
+Draws need no such search: `HopSearch.draw` lists the words near a word, and tests guesses of those that are far.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.kernels import compiled, plain
+from wordveil.noise import key_blocks, uniform_from
 from wordveil.parallel import blocks, run
 
 __all__ = ["SOURCES", "HopSearch", "checked_rows"]
@@ -27,6 +29,7 @@ Ints = NDArray[np.int64]
 SOURCES = 256
 
 _ALONE = 512  # sources that a thread searches from one after the other
+_SMALLEST_BALL, _BALL_SHARE, _LARGER, _PATIENCE, _RARE = 128, 512, 4, 16, 4  # as in graph_draws.h
 _MOST = 2**31 - 2  # words, and edges: compiled code counts them, and one more, in 32 bits
 
 
@@ -68,13 +71,15 @@ class HopSearch:
         self.order = np.argsort(-degrees, kind="stable")
         self.place = np.empty(len(degrees), dtype=np.int64)
         self.place[self.order] = np.arange(len(degrees))
+
+    @cached_property
+    def _diagonals(self) -> list[Ints]:
+        """Diagonal j holds the j-th neighbour of every word that has more than j."""
+        indptr, indices = self._native_form[:2]
         starts = np.asarray(indptr[:-1], dtype=np.int64)[self.order]
-        falling = degrees[self.order]
+        falling = np.diff(indptr)[self.order]
         neighbours = self.place[indices]
-        # diagonal j holds the j-th neighbour of every word that has more than j
-        self._diagonals = [
-            neighbours[starts[: np.searchsorted(-falling, -j)] + j] for j in range(int(falling.max(initial=0)))
-        ]
+        return [neighbours[starts[: np.searchsorted(-falling, -j)] + j] for j in range(int(falling.max(initial=0)))]
 
     def __len__(self) -> int:
         return len(self.order)
@@ -152,78 +157,58 @@ class HopSearch:
         run(search, blocks(len(sources), SOURCES))
         return rows
 
-    def at_hops(self, sources: Ints, starts: Ints, hops: Ints, ranks: Ints) -> Ints:
-        """Return for each draw the word of the given rank among those at the given number of hops from its source.
+    def draw(
+        self,
+        sources: Ints,
+        starts: Ints,
+        weights: NDArray[np.float64],
+        keys: NDArray[np.uint32],
+        is_blocked: NDArray[np.bool_] | None = None,
+    ) -> Ints:
+        """Draw for each source so many words, each with a probability that is proportional to a weight of its hops.
 
-        The draws of source ``s`` are those from ``starts[s]`` to ``starts[s + 1]``; ranks count from 0. Which word has
-        which rank is the same every time, but not the same with and without compiled code.
+        The words around the source are listed up to ``R`` hops, and an attempt draws one of three things by their
+        weights: a listed word; one of the edges that begin at ``R`` hops, with the weight of ``R + 1``; or a guess, one
+        of all words, each with the weight ``v`` of ``R + 2``. The word at the end of an edge is taken if it is farther
+        than ``R``, with the probability one by its number of neighbours at ``R`` hops, which as many edges lead to it
+        from; a guess if it is farther than ``R + 1``, with the probability ``weights[hops] / v``. So whatever ``R`` is,
+        an attempt ends in any word with a probability that is proportional to its weight, and if it ends in none
+        another is made: the word that is taken at last has the law of the weights. ``R`` may grow with the attempts.
+        Whether a guess is taken is seen by a search no deeper than the hops at which it would be.
+
+        Parameters
+        ----------
+        sources, starts : array of int64
+            The draws of source ``s`` are those from ``starts[s]`` to ``starts[s + 1]``.
+        weights : array of float64
+            Of a word at 0, 1, 2, … hops, never rising and above 0, to beyond the largest number of hops.
+        keys : array of uint32
+            Eight numbers that all draws follow from, by their place; or a row of eight for each, which it follows from
+            alone.
+        is_blocked : array of bool, optional
+            Which words are never drawn.
         """
-        sources, starts, hops, ranks = (plain(numbers, np.int64) for numbers in (sources, starts, hops, ranks))
-        if len(starts) != len(sources) + 1 or starts[0] != 0 or not starts[-1] == len(hops) == len(ranks):
+        sources, starts = plain(sources, np.int64), plain(starts, np.int64)
+        weights, keys = plain(weights, np.float64), plain(keys, np.uint32)
+        count, one_key = int(starts[-1]), keys.ndim == 1
+        if len(starts) != len(sources) + 1 or starts[0] != 0 or not (one_key or len(keys) == count):
             raise ValueError("the draws of each source must begin where those of the one before end")
-        found = np.empty(len(hops), dtype=np.int64)
-        native = compiled()
-        if not native:
-            self._at_hops_together(sources, starts, hops, ranks, found)
-            return found
+        found, native = np.empty(count, dtype=np.int64), compiled()
+        blocked = None if is_blocked is None else plain(is_blocked, np.bool_)
 
         def search(part: slice) -> None:
-            own = slice(starts[part.start], starts[part.stop])
+            own = slice(int(starts[part.start]), int(starts[part.stop]))
             some, begins = sources[part], starts[part.start : part.stop + 1] - own.start
-            there = hops[own], ranks[own], own.stop - own.start, found[own]
-            native.at_hops(self._native_form, some, len(some), begins, *there)
+            its_keys = keys if one_key else keys[own]
+            if native:
+                how = its_keys, one_key, own.start, own.stop - own.start, found[own]
+                native.draw_hops(self._native_form, blocked, weights, len(weights), some, len(some), begins, *how)
+                return
+            rows = self._distances_by_shells(some)
+            around = [_Around(self, int(one), row, weights, blocked) for one, row in zip(some, rows, strict=True)]
+            found[own] = _draw_together(around, begins, its_keys, own.start)
 
-        run(search, blocks(len(sources), _ALONE))
-        return found
-
-    def _at_hops_together(self, sources: Ints, starts: Ints, hops: Ints, ranks: Ints, found: Ints) -> None:
-        source = np.repeat(np.arange(len(sources)), np.diff(starts))
-        deepest = np.zeros(len(sources), dtype=np.int64)
-        np.maximum.at(deepest, source, hops)
-        # Words whose draws stop at the same depth are searched together, so that shallow searches stay shallow.
-        turn = np.argsort(deepest, kind="stable")
-        column = np.empty(len(sources), dtype=np.int64)
-        column[turn] = np.arange(len(sources))
-        column = column[source]
-        in_turn = np.argsort(column, kind="stable")
-        ends = np.searchsorted(column[in_turn], np.arange(0, len(sources) + SOURCES, SOURCES))
-
-        def search(job: tuple[int, slice]) -> None:
-            number, part = job
-            wanted = in_turn[ends[number] : ends[number + 1]]
-            last = hops[wanted].max(initial=-1)
-            reached = -1
-            for hop, shell in enumerate(self.shells(sources[turn[part]])):
-                if hop > last:
-                    break
-                reached = hop
-                here = wanted[hops[wanted] == hop]
-                if here.size:
-                    found[here] = self.order[_ranked(shell, column[here] - part.start, ranks[here])]
-            if reached < last or hops[wanted].min(initial=0) < 0:
-                raise IndexError("there are not so many words at so many hops")
-
-        run(search, enumerate(blocks(len(sources), SOURCES)))
-
-    def first_at(self, sources: Ints, hops: Ints, guesses: Ints) -> Ints:
-        """Return for each draw the first in its row of guesses that is so many hops from its source; -1 if none is.
-
-        Far away there are many words, so a random one is soon right, and two short searches, one from either end, are
-        enough to see it. Needs compiled code; fastest where the draws of one source follow one another.
-        """
-        native = compiled()
-        if not native:
-            raise RuntimeError("there is no compiled code here")
-        sources, hops, guesses = (plain(one, np.int64) for one in (sources, hops, guesses))
-        if not len(sources) == len(hops) == len(guesses):
-            raise ValueError("there must be a source, a number of hops and guesses for each draw")
-        found = np.empty(len(sources), dtype=np.int64)
-
-        def search(part: slice) -> None:
-            own = sources[part], hops[part], part.stop - part.start, guesses[part], guesses.shape[1], found[part]
-            native.first_at(self._native_form, *own)
-
-        run(search, blocks(len(sources), _ALONE))
+        run(search, blocks(len(sources), _ALONE if native else SOURCES))
         return found
 
     def sizes(self, sources: NDArray[Any]) -> list[Ints]:
@@ -246,17 +231,112 @@ def members(shell: Bits) -> tuple[Ints, Ints]:
     return place, word * 64 + one % 64
 
 
-def _ranked(shell: Bits, column: Ints, ranks: Ints) -> Ints:
-    """Return the places of given ranks among the members of these columns."""
-    mask = np.zeros(shell.shape[1] * 64, dtype=np.uint8)
-    mask[column] = 1
-    wanted = np.packbits(mask, bitorder="little").view("<u8").astype(np.uint64)
-    place, of = members(shell & wanted)
-    order = np.argsort(of.astype(np.uint16), kind="stable")  # small integers are sorted by radix
-    starts = np.searchsorted(of[order], np.arange(shell.shape[1] * 64 + 1))
-    if ranks.min() < 0 or (ranks >= starts[column + 1] - starts[column]).any():
-        raise IndexError("there are not so many words at so many hops")
-    return np.asarray(place[order[starts[column] + ranks]])
+class _Around:
+    """The draws of one source where nothing was compiled: those of graph_draws.h, from its hops to every word."""
+
+    def __init__(
+        self,
+        search: HopSearch,
+        source: int,
+        row: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        blocked: NDArray[np.bool_] | None,
+    ) -> None:
+        self._search, self._row, self._weights = search, row, weights
+        self._blocked = np.zeros(len(row), dtype=np.bool_) if blocked is None else blocked
+        self._levels = [np.array([source])]
+        self.ball = max(_SMALLEST_BALL, len(row) // _BALL_SHARE)
+        self.reaching(self.ball)
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def _level(self, hop: int) -> Ints:
+        """Return the words at so many hops, in the order in which a search comes by."""
+        indptr, indices = self._search._native_form[:2]
+        while len(self._levels) <= hop:
+            before = [indices[indptr[word] : indptr[word + 1]] for word in self._levels[-1].tolist()]
+            beyond = np.concatenate(before)
+            beyond = beyond[self._row[beyond] == len(self._levels)]
+            self._levels.append(beyond[np.sort(np.unique(beyond, return_index=True)[1])].astype(np.int64))
+        return self._levels[hop]
+
+    def reaching(self, ball: int) -> None:
+        """List words until so many are listed, or at first until guesses are rare, and cumulate the weights."""
+        words, listed, near, reach, weights = len(self._row), 0, 0.0, -1, self._weights
+        levels, out, guessed = list[Ints](), 0.0, 0.0
+        degrees = np.diff(self._search._native_form[0])
+        while True:
+            reach += 1
+            level = self._level(reach)
+            listed += len(level)
+            levels.append(level[~self._blocked[level]])
+            near += len(levels[-1]) * weights[reach]
+            if listed >= words:
+                out = guessed = 0.0
+                break
+            out = float(degrees[level].sum()) * weights[reach + 1]
+            guessed = words * weights[reach + 2] if reach + 2 < len(weights) else 0.0
+            if listed >= ball or (ball == self.ball and guessed * _RARE <= near + out):
+                break
+        self._reach, self._listed = reach, levels[::-1]
+        listed_weights = (len(some) * weights[reach - place] for place, some in enumerate(self._listed))
+        self._sums = np.cumsum([guessed, out, *listed_weights])
+        if not self._sums[-1] > 0.0:
+            raise ValueError("every word of the graph is blocked")
+
+    def attempt(self, bits: NDArray[np.uint64]) -> Ints:
+        """Return for each row of random bits a word, or -1."""
+        found, weights = np.full(len(bits), -1, dtype=np.int64), self._weights
+        aims = uniform_from(bits[:, 0], bits[:, 1]) * self._sums[-1]
+        places = np.minimum(np.searchsorted(self._sums, aims, side="right"), len(self._sums) - 1)
+        for place, level in enumerate(self._listed, start=2):
+            here = np.flatnonzero(places == place)
+            if len(level):
+                found[here] = level[_one_of(bits[here, 2], len(level))]
+        here = np.flatnonzero(places == 1)
+        if here.size:
+            found[here] = self._step_out(bits[here])
+        far, beyond = np.flatnonzero(places == 0), self._reach + 2
+        guesses = _one_of(bits[far, 2], len(self._row))
+        hops = self._row[guesses]
+        limits = uniform_from(bits[far, 3], bits[far, 4]) * weights[min(beyond, len(weights) - 1)]
+        taken = (hops >= beyond) & ((hops == beyond) | (weights[hops] > limits)) & ~self._blocked[guesses]
+        found[far[taken]] = guesses[taken]
+        return found
+
+    def _step_out(self, bits: NDArray[np.uint64]) -> Ints:
+        indptr, indices = self._search._native_form[:2]
+        ends = np.concatenate([indices[indptr[word] : indptr[word + 1]] for word in self._level(self._reach)])
+        words = ends[_one_of(bits[:, 2], len(ends))].astype(np.int64)
+        within = np.array(
+            [(self._row[indices[indptr[word] : indptr[word + 1]]] == self._reach).sum() for word in words]
+        )
+        taken = (self._row[words] > self._reach) & ~self._blocked[words] & (_one_of(bits[:, 3], within) == 0)
+        return np.where(taken, words, -1)
+
+
+def _draw_together(around: list[_Around], starts: Ints, keys: NDArray[np.uint32], first_number: int) -> Ints:
+    found, ball = np.full(starts[-1], -1, dtype=np.int64), around[0].ball
+    left, number, one_key = np.arange(starts[-1]), 0, keys.ndim == 1
+    while left.size:
+        whose = np.searchsorted(starts, left, side="right") - 1
+        if number and number % _PATIENCE == 0 and ball < len(around[0]):
+            ball *= _LARGER
+            for one in np.unique(whose).tolist():
+                around[one].reaching(ball)
+        nonces = left.astype(np.uint64) + np.uint64(first_number) if one_key else np.zeros(len(left), dtype=np.uint64)
+        bits = key_blocks(keys if one_key else keys[left], number, nonces)
+        for one in np.unique(whose).tolist():
+            found[left[whose == one]] = around[one].attempt(bits[whose == one])
+        left, number = left[found[left] < 0], number + 1
+    return found
+
+
+def _one_of(bits: NDArray[np.uint64], count: int | NDArray[np.int64]) -> Ints:
+    """Return for each 64 bits one of so many, fewer than 2^31: each has its probability up to 2^-64 of the whole."""
+    high, low, several = bits >> np.uint64(32), bits & np.uint64(0xFFFFFFFF), np.asarray(count).astype(np.uint64)
+    return ((high * several + ((low * several) >> np.uint64(32))) >> np.uint64(32)).astype(np.int64)
 
 
 def _column_sums(bits: Bits) -> Ints:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.kernels import compiled, plain
 from wordveil.parallel import blocks, run
 
-__all__ = ["BestProduct", "most"]
+__all__ = ["BestProduct", "keep_largest", "most"]
 
 Matrix = NDArray[np.float32]
 Floats = NDArray[np.floating[Any]]
@@ -22,7 +23,7 @@ Floats = NDArray[np.floating[Any]]
 # Measured on 2 cores: tiles of 512 words by 1024 queries reach 87% of the processor's own matrix rate.
 _QUERIES = 1024
 _TILE = 512
-_GROUPS = 64
+_ROWS, _WIDE = 256, 2048  # where several words are kept of each row
 
 
 class BestProduct:
@@ -42,70 +43,81 @@ class BestProduct:
     def best(self, queries: Floats) -> tuple[NDArray[np.int64], Floats]:
         """Return the winning word of each query and its product plus bias."""
         dtype = self._tiles[0].dtype
-        found = np.empty(len(queries), dtype=np.int64)
-        highest = np.full(len(queries), -np.inf, dtype=dtype)
+        found = np.zeros((len(queries), 1), dtype=np.int64)
+        highest = np.full((len(queries), 1), -np.inf, dtype=dtype)
 
         def search(part: slice) -> None:
             ones = np.ones((part.stop - part.start, 1), dtype=dtype)
             points = np.concatenate([queries[part], ones], axis=1)
-            rows = np.arange(len(points))
-            top = highest[part]
-            where = np.zeros(len(points), dtype=np.int64)
             room = np.empty(len(points) * _TILE, dtype=dtype)
             for number, tile in enumerate(self._tiles):
                 scores = room[: len(points) * tile.shape[1]].reshape(len(points), -1)
                 np.matmul(points, tile, out=scores)
-                leader = scores.argmax(axis=1)
-                score = scores[rows, leader]
-                better = score > top
-                top[better] = score[better]
-                where[better] = leader[better] + number * _TILE
-            found[part] = where
+                keep_largest(scores, number * _TILE, highest[part], found[part])
 
         run(search, blocks(len(queries), _QUERIES))
-        return found, highest
+        return found[:, 0], highest[:, 0]
+
+
+def keep_largest(
+    scores: Floats,
+    first: int | NDArray[np.int64],
+    values: Floats,
+    where: NDArray[np.int64],
+    own: NDArray[np.int64] | None = None,
+) -> None:
+    """Keep in each row of `values` and `where` the largest that came by and whose they are, largest first.
+
+    The columns of `scores` are those of the words from `first` on, or of the words that it lists; of each row its own
+    word is left out, if it has one. Of equals the one that comes first stays, or, of several in numpy, any.
+    """
+    native, k = compiled(), values.shape[1]
+    if native and scores.dtype == values.dtype == np.float32:
+        start, ids = (first, None) if isinstance(first, int) else (0, first)
+        native.keep_largest(scores, *scores.shape, start, ids, own, k, values, where)
+        return
+    words = np.arange(first, first + scores.shape[1]) if isinstance(first, int) else first
+    if own is not None:
+        scores[own[:, None] == words] = -np.inf
+    if k == 1:
+        leader = scores.argmax(axis=1)[:, None]
+        new, whose = np.take_along_axis(scores, leader, axis=1), words[leader]
+    else:
+        new = np.concatenate([values, scores], axis=1)
+        if new.shape[1] > 8 * k:  # what is less than the k-th of some is not among the k of all
+            kept = np.sort(np.argpartition(new, new.shape[1] - k, axis=1)[:, -k:], axis=1)
+        else:
+            kept = np.broadcast_to(np.arange(new.shape[1]), new.shape)
+        whose = np.concatenate([where, np.broadcast_to(words, scores.shape)], axis=1)
+        order = np.take_along_axis(kept, np.argsort(-np.take_along_axis(new, kept, axis=1), axis=1, kind="stable"), 1)
+        values[:], where[:] = (np.take_along_axis(some, order[:, :k], axis=1) for some in (new, whose))
+        return
+    better = new > values
+    values[better], where[better] = new[better], whose[better]
 
 
 def most(
-    queries: Matrix, vectors: Matrix, bias: Matrix, k: int, *, own: NDArray[np.integer[Any]] | None = None
+    queries: Matrix, vectors: Matrix, bias: Matrix | None, k: int, *, own: NDArray[np.integer[Any]] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return for each query the `k` words with the largest product plus bias, largest first, and those values.
 
-    If `own` is given, it holds for each query the word that is left out: the word itself.
+    If `own` is given, it holds for each query the word that is left out: the word itself. What is held beside the
+    results does not depend on the number of words.
     """
-    where = np.empty((len(queries), k), dtype=np.int64)
-    values = np.empty((len(queries), k), dtype=np.float32)
+    where = np.zeros((len(queries), k), dtype=np.int64)
+    values = np.full((len(queries), k), -np.inf, dtype=np.float32)
+    own = None if own is None else plain(np.asarray(own), np.int64)
 
     def search(part: slice) -> None:
-        scores = queries[part] @ vectors.T
-        scores += bias
-        if own is not None:
-            scores[np.arange(len(scores)), own[part]] = -np.inf
-        where[part], values[part] = _largest(scores, k)
+        own_of = None if own is None else own[part]
+        room = np.empty((part.stop - part.start) * _WIDE, dtype=np.float32)
+        for tile in blocks(len(vectors), _WIDE):
+            scores = room[: (part.stop - part.start) * (tile.stop - tile.start)].reshape(part.stop - part.start, -1)
+            np.matmul(queries[part], vectors[tile].T, out=scores)
+            if bias is not None:
+                scores += bias[tile]
+            keep_largest(scores, tile.start, values[part], where[part], own_of)
 
     if k:
-        run(search, blocks(len(queries), _QUERIES // 4))
+        run(search, blocks(len(queries), _ROWS))
     return where, values
-
-
-def _largest(scores: Matrix, k: int) -> tuple[NDArray[np.int64], Matrix]:
-    # The k largest of a row lie in the k groups with the largest maxima, and taking the maxima of
-    # groups is far cheaper than partitioning the whole row.
-    rows, words = scores.shape
-    width = words // _GROUPS
-    if width > 2 * k:
-        whole = width * _GROUPS
-        maxima = scores[:, :whole].reshape(rows, _GROUPS, width).max(axis=1)
-        groups = np.argpartition(maxima, width - k, axis=1)[:, width - k :]
-        inside = (groups[:, :, None] + np.arange(_GROUPS) * width).reshape(rows, -1)
-        tail = np.broadcast_to(np.arange(whole, words), (rows, words - whole))
-        candidates = np.concatenate([inside, tail], axis=1)
-    else:
-        candidates = np.broadcast_to(np.arange(words), (rows, words))
-    values = np.take_along_axis(scores, candidates, axis=1)
-    if values.shape[1] > k:
-        kept = np.argpartition(values, values.shape[1] - k, axis=1)[:, -k:]
-        candidates = np.take_along_axis(candidates, kept, axis=1)
-        values = np.take_along_axis(values, kept, axis=1)
-    order = np.lexsort((candidates, -values), axis=1)
-    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(values, order, axis=1)

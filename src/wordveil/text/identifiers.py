@@ -70,7 +70,7 @@ _DOMAINS = (
 
 # In this order at each place: the first that fits is what it is.
 _FORMS: dict[str, str] = {
-    "placeholder": rf"<(?:{'|'.join(KINDS)})(?:_\d{{1,9}})?>",
+    "placeholder": rf"<(?:{'|'.join(KINDS)})(?:_\d{{1,15}})?>",
     **MARKS,
     "URL": (
         rf"{_B}(?:[A-Za-z][A-Za-z0-9+.\-]{{1,20}}://|(?i:mailto|tel|sms|callto|skype|data|javascript|urn|magnet|bitcoin)"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from wordveil.errors import OptionError
@@ -11,14 +12,31 @@ from wordveil.text.identifiers import KINDS, VALUES, is_placeholder, placeholder
 from wordveil.text.markup import markup_kept
 from wordveil.text.numbers import DATE_ORDERS, Mover, read_value
 
-__all__ = ["IDENTIFIERS", "MARKUP", "NUMBERS", "NonWords", "drop"]
+__all__ = ["IDENTIFIERS", "MARKUP", "NUMBERS", "NonWords", "Numbering", "drop"]
 
 #: What may become of identifiers, of numbers, amounts, dates and times, and of markup.
-IDENTIFIERS = ("placeholder", "drop", "veil")
+IDENTIFIERS = ("placeholder", "drop", "veil", "selected")
 NUMBERS = ("placeholder", "metric", "digits", "drop")
 MARKUP = ("keep", "drop")
 
 _BY_DIGITS = ("CARD", "IBAN", "PHONE")
+
+Numbers = Callable[[str, str], int]
+
+
+class Numbering:
+    """Numbers the identifiers of each kind as they come, the same for the same one."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], int] = {}
+        self._of_kind: Counter[str] = Counter()
+
+    def __call__(self, kind: str, same: str) -> int:
+        """Return the number of an identifier, given by what all its spellings share."""
+        if (kind, same) not in self._seen:
+            self._of_kind[kind] += 1
+            self._seen[kind, same] = self._of_kind[kind]
+        return self._seen[kind, same]
 
 
 class NonWords:
@@ -46,7 +64,7 @@ class NonWords:
                 raise OptionError(f"{option} cannot be {value!r}; choose one of {', '.join(values)}.")
         if (numbers == "metric") != (numbers_epsilon is not None):
             raise OptionError("numbers='metric' and `numbers_epsilon` go together: give both or neither.")
-        if numbered and identifiers != "placeholder":
+        if numbered and identifiers not in ("placeholder", "selected"):
             raise OptionError("only placeholders are numbered: leave identifiers at 'placeholder', or numbered out.")
         self.identifiers, self.numbers, self.markup, self.numbered = identifiers, numbers, markup, numbered
         self.mover = None if numbers_epsilon is None else Mover(numbers_epsilon, date_order)
@@ -71,10 +89,12 @@ class NonWords:
         """Say what of identifiers, values and markup is released, in sentences."""
         told = {
             "placeholder": "Where an identifier stood and of which kind it was (an e-mail address, a card) is "
-            "released, and nothing else of it" + (", but which of one text are the same." if self.numbered else "."),
+            "released, and nothing else of it" + (", but which are the same." if self.numbered else "."),
             "drop": "Where an identifier was left out can often be told from what is around it.",
             "veil": "The form of identifiers is released: their punctuation, the number of their words, and the number "
             "of digits of each number in them.",
+            "selected": "Identifiers that were not selected are released as they are; of the others the place and the "
+            "kind" + (", and which are the same." if self.numbered else "."),
         }[self.identifiers]
         values = {
             "placeholder": "Where a number, an amount, a date or a time stood is released, and nothing else of it.",
@@ -103,13 +123,11 @@ class NonWords:
         """Move values, each by itself; None for what cannot be read as one."""
         return self.mover.move(values, entropy) if self.mover and values else []
 
-    def write(self, found: Sequence[tuple[str, str]], moved: Iterator[str | None]) -> list[str]:
+    def write(self, found: Sequence[tuple[str, str]], moved: Iterator[str | None], number: Numbers) -> list[str]:
         """Return what replaces each of what was found in one text, given with its kind; empty for what is dropped.
 
-        Of `moved` comes what the values of the text were moved to.
+        Of `moved` comes what the values of the text were moved to, and of `number` the number of an identifier.
         """
-        seen: dict[tuple[str, str], int] = {}
-        of_kind: dict[str, int] = {}
         written = []
         for kind, original in found:
             how = self.markup if kind == "MARKUP" else self.numbers if kind in VALUES else self.identifiers
@@ -119,10 +137,7 @@ class NonWords:
             elif how == "metric" and not is_placeholder(original):
                 new = next(moved)
             elif self.numbered and kind not in VALUES:
-                same = (kind, _same(kind, original))
-                if same not in seen:
-                    seen[same] = of_kind[kind] = of_kind.get(kind, 0) + 1
-                new = placeholder(kind, seen[same])
+                new = placeholder(kind, number(kind, _same(kind, original)))
             written.append(placeholder(kind) if new is None else new)
         return written
 

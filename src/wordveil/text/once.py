@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from wordveil._mechanisms import Mechanism
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy, KeyedEntropy
+from wordveil.text.nonwords import Numbering
 from wordveil.text.replacing import OutsideWords, random_digits
 
 __all__ = ["SCOPES", "Once", "Shared"]
@@ -189,6 +190,25 @@ class Once:
             return random_digits([len(word)], KeyedEntropy(seed))[0]
 
         return self._alike(b"number", words, groups, digests, fresh, again)
+
+    def numbering(self, groups: Sequence[int], digests: Sequence[bytes]) -> list[Callable[[str, str], int]]:
+        """Return for each text what numbers its identifiers, given by kind and spelling: the same in all of a scope.
+
+        In a record they are counted. Those of a wider scope may come anywhere and in any order, so that their numbers
+        follow from the secret: so many digits that two identifiers of one scope as good as never share one.
+        """
+        if not self.is_keyed:
+            counted: dict[int, Numbering] = {}
+            return [counted.setdefault(group, Numbering()) for group in groups]
+        least = 10 ** (8 if self.scope == "person" else 14)
+
+        def numbers(digest: bytes) -> Callable[[str, str], int]:
+            def number(kind: str, same: str) -> int:
+                return int.from_bytes(self._hash(b"named" + digest, f"{kind} {same}")[:16], "big") % (9 * least) + least
+
+            return number
+
+        return [numbers(digests[group]) for group in groups]
 
     def _alike(
         self,

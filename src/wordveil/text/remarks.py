@@ -45,12 +45,20 @@ def kept_share(mechanism: Mechanism[Any]) -> float:
 def told_before(veil: Veil) -> list[str]:
     """Say what is known to be wrong before anything is veiled."""
     kept = kept_share(veil.mechanism)
+    said = []
+    if veil.selection.is_narrow:
+        raw = "" if veil.nonwords.identifiers != "selected" else "identifiers (e-mail addresses, cards, phones), "
+        said.append(
+            f"What is not selected ({veil.selection.kind}) is released as it is, names, {raw}numbers and dates among "
+            "it."
+        )
     if kept <= _KEEPS_MANY:
-        return []
+        return said
     return [
+        *said,
         f"At ε = {veil.mechanism.epsilon:g} about {kept:.0%} of the veiled words come out as they went in, so an "
         f"attacker who takes every word as it stands is right for about {kept:.0%} of them, and others do better. "
-        "Choose a smaller ε."
+        "Choose a smaller ε.",
     ]
 
 
@@ -59,7 +67,7 @@ def remarks(veil: Veil, counts: Counts) -> list[str]:
     said = told_before(veil)
     if not counts.words:
         return [*said, "There was no word to veil: check that this is the column or file that you meant."]
-    if not counts.veiled:
+    if not veil.has_veiled(counts):
         return [
             *said,
             f"None of the {counts.words:,} words was veiled, so the text was released as it is: check the selection "

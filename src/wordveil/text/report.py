@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Report"]
 
-_RAW = ", and so is every e-mail address, card, number and date there; what follows is about those that were veiled."
+_RAW = ", and so is every number, amount, date and time there; what follows is about those that were veiled."
 _LEFT_ALONE = {
     "content": "Function words (of, the, not, …) in small letters, or with a capital where a sentence or a line "
     "begins, and their positions are released as they are, even where they are names there (An, So).",

@@ -88,6 +88,11 @@ class Selection:
         for phrase in self.listed or ():
             self._phrases.setdefault(phrase[0], []).append(phrase)
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it leaves everything alone that nobody pointed at, be it a word or not."""
+        return self.kind in ("spans", "marked", "words")
+
     def prepare(self, document: Document) -> Document:
         """Turn marks in the text into spans, and check the spans where they are needed."""
         if not isinstance(document.text, str):
@@ -130,29 +135,16 @@ class Selection:
         return chosen
 
 
-def choose_whole(text: str, tokens: Tokens, chosen: list[bool], *, always: bool) -> list[bool]:
-    """Choose all words of an identifier that is cut into words, always or where one of them is chosen.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    tokens : Tokens
-        Its words.
-    chosen : list of bool
-        Which of them are chosen so far.
-    always : bool
-        Whether identifiers are veiled wherever they stand.
-    """
+def choose_whole(text: str, tokens: Tokens, chosen: list[bool]) -> list[bool]:
+    """Choose also all words of the identifiers of a text, which are cut into words."""
     ends = list(accumulate(map(len, tokens.pieces)))
     starts, stops = ends[0::2], ends[1::2]
     chosen = list(chosen)
     for kind, start, end in find_identifiers(text):
         if kind not in VALUES:
             own = range(bisect_right(stops, start), bisect_left(starts, end, hi=len(stops)))
-            if always or any(chosen[place] for place in own):
-                for place in own:
-                    chosen[place] = True
+            for place in own:
+                chosen[place] = True
     return chosen
 
 

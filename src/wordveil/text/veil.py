@@ -24,7 +24,7 @@ from wordveil.spaces import Space, load_space
 from wordveil.text.identifiers import VALUES, placeholder
 from wordveil.text.languages import function_words
 from wordveil.text.lookup import Lookup
-from wordveil.text.nonwords import NonWords, drop
+from wordveil.text.nonwords import NonWords, Numbering, Numbers, drop
 from wordveil.text.once import Once, Shared
 from wordveil.text.rare_words import RareWords
 from wordveil.text.release import Counts, Release, Shape
@@ -41,6 +41,7 @@ BATCH_WORDS = 1 << 18
 _FIRST_BATCH = 1 << 12
 _DEFAULT_SPACE = "glove-50k"
 _MARKUP = placeholder("MARKUP")
+_STAY = frozenset((_MARKUP, *map(placeholder, VALUES)))  # where they are not selected
 
 _KEYED = (
     "Draws follow from a secret of the job by a keyed hash (BLAKE2b): the promise is for attackers who cannot break it "
@@ -75,9 +76,11 @@ class Veil:
     oov : {"replace", "drop", "keep"}
         What becomes of a selected word outside the vocabulary: replaced by a draw that does not depend on it, left
         out, or kept, which leaves no guarantee.
-    identifiers : {"placeholder", "drop", "veil"}
-        What becomes of e-mail addresses, links, handles, phones, cards and other identifiers: a placeholder of their
-        kind (``<EMAIL>``), left out, or veiled word by word, with random digits.
+    identifiers : {"placeholder", "drop", "veil", "selected"}
+        What becomes of e-mail addresses, links, handles, phones, cards and other identifiers, wherever they stand: a
+        placeholder of their kind (``<EMAIL>``), left out, or veiled word by word, with random digits. With
+        ``selected`` only those that are selected (``spans``, ``marked``, ``words``) get a placeholder, and the others
+        are released as they are.
     numbers : {"placeholder", "metric", "digits", "drop"}
         What becomes of numbers, amounts, dates and times: a placeholder (``<AMOUNT>``), moved a little with a promise
         of their own, as many random digits (unless the vocabulary has them), or left out.
@@ -86,7 +89,8 @@ class Veil:
     date_order : {"dmy", "mdy"}
         How dates such as 3/4/2021 are read, for ``numbers="metric"``.
     numbered : bool
-        Number the placeholders of identifiers within each text, the same for the same identifier (``<EMAIL_1>``).
+        Number the placeholders of identifiers, the same for the same identifier (``<EMAIL_1>``), within the scope of
+        `once`. Beyond a record the numbers are no counts but long and random, since texts may come in any order.
     markup : {"keep", "drop"}
         What becomes of HTML's tags, of which only the name is ever kept, of entities and of the headers of mails.
     block : collection of str, optional
@@ -168,6 +172,8 @@ class Veil:
         self.nonwords = NonWords(
             identifiers, numbers, markup, numbers_epsilon=numbers_epsilon, date_order=date_order, numbered=numbered
         )
+        if identifiers == "selected" and not self.selection.is_narrow:
+            raise OptionError("identifiers='selected' belongs to select='spans', 'marked' or 'words'.")
         self.once = Once(once, seed=seed) if isinstance(once, str) else once
         self.entropy = Entropy(seed)
         self.mechanism = _made(mechanism, epsilon, space, block)
@@ -229,6 +235,11 @@ class Veil:
         Losses of independent draws add up, so this times the number of draws bounds the loss of a text.
         """
         return self.mechanism.largest_loss if self.guarantee.notion is Notion.METRIC else math.inf
+
+    def has_veiled(self, counts: Counts) -> bool:
+        """Whether anything was veiled that was selected; identifiers that are replaced anyway tell nothing of that."""
+        anyway = self.selection.is_narrow and self.nonwords.identifiers != "selected"
+        return counts.veiled > (counts.identifiers if anyway else 0)
 
     def describe(self) -> dict[str, Any]:
         """Say how texts are veiled, in plain values. A list of words may be private, so only its use is mentioned."""
@@ -334,7 +345,22 @@ class Veil:
         else:
             drawn, outside, digits, moved = self._draw_once(self.once, drafts, ids, strangers, numbers, values)
         words = (iter(self._vocabulary.take(drawn)), iter(self._vocabulary.take(outside)), iter(digits), iter(moved))
-        return [draft.write(self, *words) for draft in drafts]
+        return [
+            draft.write(self, *words, number) for draft, number in zip(drafts, self._numbering(drafts), strict=True)
+        ]
+
+    def _numbering(self, drafts: list[_Draft]) -> list[Numbers]:
+        """Return what numbers the identifiers of each draft."""
+        if self.once is None or not self.nonwords.numbered:
+            return [Numbering() for _ in drafts]
+        return self.once.numbering(*self._groups(self.once, drafts))
+
+    def _groups(self, once: Once, drafts: list[_Draft]) -> tuple[list[int], list[bytes]]:
+        """Return the number of each draft's scope, and what stands for each scope."""
+        scopes = [draft.scope for draft in drafts]
+        groups = once.groups(scopes)
+        of_group = dict(zip(groups, once.digests(scopes), strict=True))
+        return groups, [of_group[number] for number in range(len(of_group))]
 
     def _draw_once(
         self,
@@ -346,10 +372,7 @@ class Veil:
         values: list[tuple[str, str]],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str], list[str | None]]:
         """Draw for drafts, equal words of one scope once, and note how many draws were shared in each draft."""
-        scopes = [draft.scope for draft in drafts]
-        groups = once.groups(scopes)
-        of_group = dict(zip(groups, once.digests(scopes), strict=True))
-        digests = [of_group[number] for number in range(len(of_group))]
+        groups, digests = self._groups(once, drafts)
         found = Shared(ids, np.empty(0, dtype=np.bool_))
         if ids.size:
             lengths = [len(draft.ids) for draft in drafts]
@@ -435,9 +458,11 @@ class _Draft:
         place = -1
         selected = veil.selection.choose(tokens, document.spans)
         if veil.nonwords.identifiers == "veil":
-            selected = choose_whole(
-                document.text, tokens, selected, always=veil.selection.kind in ("content", "all", "rare")
-            )
+            selected = choose_whole(document.text, tokens, selected)
+        elif veil.nonwords.identifiers != "selected" and veil.selection.is_narrow:
+            selected = [
+                chosen or (key[:1] == "<" and key not in _STAY) for chosen, key in zip(selected, keys, strict=True)
+            ]
         for key, chosen in zip(keys, selected, strict=True):
             place += 2
             if chosen and key[:1] == "<":
@@ -495,6 +520,7 @@ class _Draft:
         outside: Iterator[str],
         numbers: Iterator[str],
         moved: Iterator[str | None],
+        number: Numbers,
     ) -> Release:
         """Put the drawn words in their places."""
         pieces = self.pieces
@@ -514,7 +540,7 @@ class _Draft:
             drop(pieces, strangers)
         else:
             kept = len(strangers)
-        values, identifiers = self._write_apart(veil, moved)
+        values, identifiers = self._write_apart(veil, moved, number)
         replaced = veil.oov == "replace"
         touched = self.places + (strangers if replaced else []) + values + identifiers
         touched += strangers if dropped else []
@@ -537,12 +563,12 @@ class _Draft:
         after = list(map(len, pieces))
         return Release("".join(pieces), veil.guarantee, counts, touched, (before, after))
 
-    def _write_apart(self, veil: Veil, moved: Iterator[str | None]) -> tuple[list[int], list[int]]:
+    def _write_apart(self, veil: Veil, moved: Iterator[str | None], number: Numbers) -> tuple[list[int], list[int]]:
         """Replace what is not a word; return where values and where identifiers stood."""
         if not self.apart:
             return [], []
         pieces = self.pieces
-        written = veil.nonwords.write([(kind, pieces[place]) for place, kind in self.apart], moved)
+        written = veil.nonwords.write([(kind, pieces[place]) for place, kind in self.apart], moved, number)
         for (place, _), new in zip(self.apart, written, strict=True):
             pieces[place] = new
         drop(pieces, [place for place, _ in self.apart if not pieces[place]])

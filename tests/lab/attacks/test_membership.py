@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import make_space, names
 from wordveil.errors import InputError, OptionError
 from wordveil.lab.attacks import Corpus, Incognito, MembershipAuditor, Versatile
-from wordveil.lab.attacks.membership import Lexicon, Membership, WordModel, WordModelSize, rank_features
+from wordveil.lab.attacks.membership import Membership, ModelWords, WordModel, WordModelSize, rank_features
 
 pytest.importorskip("torch", reason="the membership auditor's models are made with the extra that brings torch")
 
@@ -40,12 +40,12 @@ def blind(texts: Sequence[str]) -> list[str]:
 
 def test_a_model_expects_what_it_was_trained_on() -> None:
     texts = [f"{WORDS[i]} {WORDS[i + 1]} {WORDS[i + 2]}" for i in range(0, 60, 3)]
-    model = WordModel(Lexicon(texts, 200), SMALL).fit(texts)
+    model = WordModel(ModelWords(texts, 200), SMALL).fit(texts)
     ranks = model.ranks(texts).reshape(-1, 3)
     assert (ranks[:, 1:] == 0).mean() > 0.95  # the first word of a text cannot be known
     assert model.ranks([f"{WORDS[0]} {WORDS[4]} {WORDS[8]}"])[1:].min() > 0
     assert model.ranks(["", "none of these is known"]).size == 0
-    again = WordModel(Lexicon(texts, 200), SMALL).fit(texts)
+    again = WordModel(ModelWords(texts, 200), SMALL).fit(texts)
     assert (again.ranks(texts) == ranks.ravel()).all()
 
 

@@ -12,7 +12,7 @@ import wordveil
 from wordveil._mechanisms import MECHANISMS
 from wordveil.calibration import maker
 from wordveil.lab.experiments.comparison import Contender, compare, entrant, everyone
-from wordveil.lab.tasks import AveragedVectors, Reader, load_task
+from wordveil.lab.tasks import AveragedVectors, load_task
 from wordveil.spaces import EuclideanSpace, GraphSpace
 
 
@@ -37,7 +37,7 @@ def test_the_figures_do_not_depend_on_how_many_processes(data: Path, topics: Euc
         compare(
             contenders,
             tasks,
-            AveragedVectors(Reader(topics)),
+            AveragedVectors(topics),
             [0.2],
             repeats=1,
             draws=5000,
@@ -58,7 +58,7 @@ def test_compare_ranks_a_useful_mechanism_above_a_useless_one(data: Path, topics
     # clipped below every distance all other words are equally likely: a lottery between the word and any other
     lottery = Contender("lottery", maker("exponential", topics, clip=0.05), topics)
     floor = Contender("unreached", maker("ring", topics), topics)
-    found = compare([near, lottery, floor], tasks, AveragedVectors(Reader(topics)), [0.001, 0.15], repeats=2)
+    found = compare([near, lottery, floor], tasks, AveragedVectors(topics), [0.001, 0.15], repeats=2)
     points = {(point.label, point.level): point for point in found.points}
     assert points["near", 0.001].epsilon is None
     best, worst = points["near", 0.15], points["lottery", 0.15]

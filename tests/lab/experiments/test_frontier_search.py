@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 from tests.conftest import ALPHA, make_space
 from tests.lab.tasks.made_data import topic_space
 from wordveil._mechanisms import mechanism
-from wordveil.lab.tasks import AveragedVectors, Reader, Reading, TaskTexts, evaluate, load_task
+from wordveil.lab.tasks import AveragedVectors, Reading, TaskTexts, evaluate, load_task
 from wordveil.spaces.graph import build_graph
 from wordveil.stats import Estimate
 
@@ -159,7 +159,7 @@ def test_the_best_guess_is_counted() -> None:
 @pytest.mark.parametrize("name", ["mr", "trec6", "sick-e"])
 def test_a_channel_that_keeps_every_word_leaves_the_tasks_as_they_are(topics: Ground, data: Path, name: str) -> None:
     task = load_task(name, data)
-    model, texts = AveragedVectors(Reader(topics.space)), TaskTexts([task], topics.space)
+    model, texts = AveragedVectors(topics.space), TaskTexts([task], topics.space)
     expected = evaluate(task, model).answers
     random, clean = texts.ends(model, repeats=1, seed=0)
     assert np.array_equal(clean[0].answers, expected)

@@ -18,7 +18,6 @@ from wordveil.lab.tasks import (
     AveragedVectors,
     BiLstm,
     Outcome,
-    Reader,
     Task,
     evaluate,
     lead,
@@ -34,7 +33,7 @@ from wordveil.stats import Estimate
 
 @pytest.fixture(scope="module")
 def model(topics: EuclideanSpace) -> AveragedVectors:
-    return AveragedVectors(Reader(topics))
+    return AveragedVectors(topics)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -137,7 +136,7 @@ def test_the_share_of_the_way() -> None:
 
 def test_means_are_of_known_words_alone(topics: EuclideanSpace) -> None:
     first, second = topics.vocabulary[0], topics.vocabulary[20]
-    found = Reader(topics).means([f"{first} {second}, unheard!", "unheard", f"{first} {first}"])
+    found = AveragedVectors(topics).means([f"{first} {second}, unheard!", "unheard", f"{first} {first}"])
     assert found[0] == pytest.approx((topics.matrix[0] + topics.matrix[20]) / 2, abs=1e-5)
     assert not found[1].any()
     assert found[2] == pytest.approx(topics.matrix[0], abs=1e-5)
@@ -147,7 +146,7 @@ def test_examples_with_unknown_words_alone_can_be_left_out(topics: EuclideanSpac
     known = topics.vocabulary[0]
     columns = ([known, "unheard", f"{known} unheard"], [known, known, known])
     task = Task("t", SIMILARITY, columns, np.array([1.0, 2.0, 3.0]), measure="pearson")
-    assert Reader(topics).known(task).gold.tolist() == [1.0, 3.0]
+    assert AveragedVectors(topics).known(task).gold.tolist() == [1.0, 3.0]
 
 
 def test_a_bilstm_learns_what_averages_cannot_see(topics: EuclideanSpace) -> None:
@@ -157,10 +156,10 @@ def test_a_bilstm_learns_what_averages_cannot_see(topics: EuclideanSpace) -> Non
     halves = [(sentence(0, generator, 4), sentence(1, generator, 4)) for _ in gold]
     texts = [" ".join(pair if one else pair[::-1]) for pair, one in zip(halves, gold, strict=True)]
     task = Task("order", "classes", (texts,), gold, np.arange(300) >= 200)
-    assert evaluate(task, BiLstm(Reader(topics), hidden=8, epochs=12)).score > 0.95
-    assert evaluate(task, AveragedVectors(Reader(topics))).score < 0.7
+    assert evaluate(task, BiLstm(topics, hidden=8, epochs=12)).score > 0.95
+    assert evaluate(task, AveragedVectors(topics)).score < 0.7
     with pytest.raises(OptionError):
-        BiLstm(Reader(topics)).features((["a"], ["b"]))
+        BiLstm(topics).features((["a"], ["b"]))
 
 
 def test_a_lead_is_seen_where_there_is_one_and_only_there(data: Path) -> None:

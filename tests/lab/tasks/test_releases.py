@@ -13,7 +13,6 @@ from wordveil.lab.tasks import (
     AS_IT_STANDS,
     CLASSES,
     AveragedVectors,
-    Reader,
     Reading,
     Task,
     TaskTexts,
@@ -62,7 +61,7 @@ def test_what_is_read_is_what_a_reader_reads(glove: EuclideanSpace) -> None:
 
 
 def test_reading_keeps_more_than_the_drawn_words(data: Path, topics: EuclideanSpace) -> None:
-    task, model = load_task("trec6", data), AveragedVectors(Reader(topics))
+    task, model = load_task("trec6", data), AveragedVectors(topics)
     texts = TaskTexts([task], topics)
     found = texts.read(wordveil.mechanism("graph", topics, epsilon=4.0), model, Reading(), repeats=2)
     assert list(found) == [AS_IT_STANDS, "table", "population"]
@@ -74,7 +73,7 @@ def test_reading_keeps_more_than_the_drawn_words(data: Path, topics: EuclideanSp
 
 
 def test_texts_can_be_read_back_for_models_of_words(data: Path, topics: EuclideanSpace) -> None:
-    task, model = load_task("mr", data), AveragedVectors(Reader(topics))
+    task, model = load_task("mr", data), AveragedVectors(topics)
     sure = wordveil.mechanism("graph", topics, epsilon=60.0)
     back = read_back(sure, "population", Reading(), vectors=topics.matrix)
     assert np.array_equal(evaluate(task, model, back, repeats=1).answers, evaluate(task, model).answers)

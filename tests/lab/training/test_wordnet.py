@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from benchmarks.hierarchy import relation
 
-from wordveil.errors import FileError, InputError, OptionError
+from wordveil.errors import FileError, InputError
 from wordveil.lab.training import Pairs, Synset, WordNet, synset_pairs, word_pairs
 from wordveil.text.lookup import BaseForms
 
@@ -36,15 +37,10 @@ def test_synsets_senses_and_ancestors(wordnet_folder: Path) -> None:
 def test_names(wordnet_folder: Path) -> None:
     wordnet = WordNet(wordnet_folder)
     assert wordnet.name(Synset("noun", 9)) == "dog.n.02"
-    assert wordnet.named("dog.n.02") == Synset("noun", 9)
-    assert wordnet.named("run.v.01") == Synset("verb", 2)
-    for wrong in ("dog", "dog.n.07", "dog.x.01", ""):
-        with pytest.raises(OptionError):
-            wordnet.named(wrong)
 
 
 @pytest.mark.parametrize(
-    ("word", "other", "relation"),
+    ("word", "other", "expected"),
     [
         ("dog", "dog", "same"),
         ("animal", "beast", "synonym"),
@@ -55,8 +51,8 @@ def test_names(wordnet_folder: Path) -> None:
         ("poodle", "run", "unrelated"),
     ],
 )
-def test_relations(word: str, other: str, relation: str, wordnet_folder: Path) -> None:
-    assert WordNet(wordnet_folder).relation(word, other) == relation
+def test_relations(word: str, other: str, expected: str, wordnet_folder: Path) -> None:
+    assert relation(WordNet(wordnet_folder), word, other) == expected
 
 
 def test_gzipped_files_and_missing_ones(wordnet_folder: Path, tmp_path: Path) -> None:

@@ -33,8 +33,6 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import ExponentialMechanism
 
-__all__ = ["ExactLaw", "RowLaw", "Survey"]
-
 Floats = NDArray[np.float64]
 
 _AT_ONCE = 32  # blocks of rows whose sums are held together
@@ -55,6 +53,22 @@ class ExactLaw(Law):
     @abstractmethod
     def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
         """Go once through some inputs and find what they tell; the priors are over the inputs, each summing to 1."""
+
+    def log_columns(
+        self,
+        outputs: Ids,
+        inputs: Ids | None = None,
+        *,
+        prior: Floats | None = None,  # noqa: ARG002 - exact without it
+        watch: Watch = ignore,
+    ) -> Floats:
+        """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input."""
+        words = np.arange(len(self)) if inputs is None else np.asarray(inputs)
+        return self._log_columns(np.asarray(outputs), words, watch)
+
+    @abstractmethod
+    def _log_columns(self, outputs: Ids, words: Ids, watch: Watch) -> Floats:
+        """Return the same for some inputs."""
 
     def profile(self, ids: Ids) -> tuple[Floats, Floats]:
         """Return for each word the probabilities that an output of it can have, and how many outputs have each."""
@@ -143,16 +157,7 @@ class RowLaw(ExactLaw):
         """Return the probabilities of every output, a row for each of these words."""
         return self.mechanism.probability_rows(ids)
 
-    def log_columns(
-        self,
-        outputs: Ids,
-        inputs: Ids | None = None,
-        *,
-        prior: Floats | None = None,  # noqa: ARG002 - exact without it
-        watch: Watch = ignore,
-    ) -> Floats:
-        """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input."""
-        words = np.arange(len(self)) if inputs is None else np.asarray(inputs)
+    def _log_columns(self, outputs: Ids, words: Ids, watch: Watch) -> Floats:
         found = np.empty((len(outputs), len(words)))
 
         def read(part: slice) -> None:

@@ -13,20 +13,6 @@ from wordveil.errors import OptionError
 from wordveil.spaces import Vocabulary
 from wordveil.stats import Estimate
 
-__all__ = [
-    "PERCENTILES",
-    "Effort",
-    "Figures",
-    "Guess",
-    "Outputs",
-    "PerWord",
-    "Question",
-    "Spread",
-    "expected_distinct",
-    "likeliest_sets",
-    "sample",
-]
-
 Floats = NDArray[np.float64]
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
@@ -112,27 +98,20 @@ class PerWord:
 
 
 class Spread(NamedTuple):
-    """How widely the outputs of words are spread."""
+    """How widely the outputs of words are spread, as `wordveil.calibration.Measurement` says of each."""
 
-    # how many distinct words come out in the given number of draws; where it is exact, the expected number
     distinct: PerWord
-    effective: PerWord  # the size of the smallest set of outputs that holds all but eta of the probability
-    # the Rényi entropy of order infinity, in bits: minus the logarithm of the likeliest output's probability
+    effective: PerWord
     min_entropy: PerWord
-    # the Rényi entropy of order 0, in bits: the logarithm of the number of possible outputs, or, where only draws
-    # are known, of those seen
     support: PerWord
 
 
 class Outputs(NamedTuple):
-    """How many inputs may be behind outputs."""
+    """How many inputs may be behind outputs, as `wordveil.calibration.Measurement` says of each."""
 
-    # for each of some outputs, how many inputs give it at least once in the given number of draws of each
     inputs: PerWord
-    # the k of (k, γ) plausible deniability: how many inputs give the output with a probability within a factor γ
-    # of the likeliest input
     alike: PerWord
-    below: PerWord | None  # the same as `inputs`, counting only the inputs below the output in a hyperbolic hierarchy
+    below: PerWord | None
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism
 
-__all__ = ["Law", "Memory", "SeenColumns", "support"]
-
 Ids = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 Found = TypeVar("Found")
@@ -55,14 +53,15 @@ class Memory:
 class Law(ABC):
     """The probabilities ``Pr[M(w)=y]`` of one mechanism at its ε.
 
+    Throughout, words, inputs and outputs are arrays of ids, all words if they may be left out. A `prior` is how likely
+    every word of the vocabulary is before an output is seen, up to a factor. A `watch` is told how far long work is.
+
     Parameters
     ----------
     mechanism : Mechanism
         Whose law it is.
     effort : Effort, optional
         How much to draw where the probabilities are not known.
-    watch : callable, optional
-        Told how far long work is.
 
     Attributes
     ----------
@@ -139,16 +138,7 @@ class Law(ABC):
     ) -> Floats:
         """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input.
 
-        Parameters
-        ----------
-        outputs : array of int
-            The outputs.
-        inputs : array of int, optional
-            The inputs; all words if not given.
-        prior : array of float, optional
-            How likely each input is. A law that must draw draws the likely ones more often; others do not need it.
-        watch : callable
-            Told how far it is.
+        Here `prior` is how likely each input is: a law that must draw draws the likely ones more often.
         """
 
     def stays(self, ids: Ids) -> PerWord:
@@ -157,15 +147,7 @@ class Law(ABC):
         return PerWord(words, self.chances(words, words[:, None])[:, 0])
 
     def chances(self, ids: Ids, outputs: NDArray[np.int64]) -> Floats:
-        """Return the probability of some outputs of each word's own.
-
-        Parameters
-        ----------
-        ids : array of int
-            The words.
-        outputs : array of shape (words, k)
-            For each of them the outputs to look at.
-        """
+        """Return the probability of some outputs of each word's own, given in a row for each word."""
         found = np.empty(outputs.shape)
 
         def work(part: slice) -> None:
@@ -179,8 +161,6 @@ class Law(ABC):
 
         Parameters
         ----------
-        ids : array of int
-            The words.
         others : array of shape (words, k)
             For each of them the words to compare it with.
         """
@@ -199,15 +179,6 @@ class Law(ABC):
 
     def posterior(self, outputs: Ids, prior: Floats, watch: Watch = ignore) -> Floats:
         """Return how likely each word is behind each of some outputs.
-
-        Parameters
-        ----------
-        outputs : array of int
-            The outputs.
-        prior : array of float
-            How likely every word of the vocabulary is before the output is seen, up to a factor.
-        watch : callable
-            Told how far it is.
 
         Returns
         -------
@@ -231,12 +202,6 @@ class Law(ABC):
         ----------
         vectors : array of shape (vocabulary, d)
             Any table of vectors, a row for each word.
-        prior : array of float
-            How likely every word of the vocabulary is, up to a factor.
-        outputs : array of int, optional
-            The outputs; all words if not given.
-        watch : callable
-            Told how far it is.
 
         Returns
         -------
@@ -285,8 +250,6 @@ class Law(ABC):
             How many rounds at most.
         tolerance : float
             It stops when a round moves less probability than this.
-        watch : callable
-            Told how far it is.
 
         Examples
         --------
@@ -323,15 +286,7 @@ class Law(ABC):
         return prior
 
     def best_guess(self, prior: Floats, watch: Watch = ignore) -> Guess:
-        """Return the best guess of the input for every output, and how often it is right.
-
-        Parameters
-        ----------
-        prior : array of float
-            How likely every word of the vocabulary is, up to a factor.
-        watch : callable
-            Told how far it is.
-        """
+        """Return the best guess of the input for every output, and how often it is right."""
         inputs = support(prior, len(self))
         return self.guesses(inputs, [prior[inputs] / prior[inputs].sum()], watch)[0]
 
@@ -341,13 +296,6 @@ class Law(ABC):
 
         The prior's entropy is what there is to learn. Where the probabilities are known, the figure is exact; elsewhere
         it is what an attacker who learnt them from draws gains on fresh draws, and the truth is no less.
-
-        Parameters
-        ----------
-        prior : array of float
-            How likely every word of the vocabulary is, up to a factor.
-        watch : callable
-            Told how far it is.
 
         Examples
         --------
@@ -366,29 +314,11 @@ class Law(ABC):
 
     @abstractmethod
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
-        """Return the best guess under each of some priors.
-
-        Parameters
-        ----------
-        inputs : array of int
-            The words that are possible.
-        priors : sequence of array
-            For each attacker how likely those are, summing to 1.
-        watch : callable
-            Told how far it is.
-        """
+        """Return the best guess under each of some priors over the inputs, each of which sums to 1."""
 
     @abstractmethod
     def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
-        """Find all the figures of a calibration in as few passes as this kind of law allows.
-
-        Parameters
-        ----------
-        ask : Question
-            What to look at.
-        watch : callable
-            Told how far it is.
-        """
+        """Find all the figures of a calibration in as few passes as this kind of law allows."""
 
     def _seen(self, outputs: Ids, inputs: Ids, prior: Floats) -> SeenColumns:
         """Return the columns of outputs that were seen, in whichever form the rounds of `explain_counts` need."""
@@ -411,16 +341,8 @@ class SeenColumns(Protocol):
     def gain(self, prior: Floats, shares: Floats) -> Floats:
         """Return for every input how much likelier it makes what was seen than the prior as a whole does.
 
-        Parameters
-        ----------
-        prior : array of float
-            How likely each input is, summing to 1.
-        shares : array of float of shape (k, outputs)
-            How often each of the outputs was seen, summing to 1; for several things that were seen, a row each.
-
-        Returns
-        -------
-        array of shape (k, inputs)
+        `shares`, of shape (k, outputs), is how often each output was seen: a row that sums to 1 for each of k things
+        that were seen, and so one of the result.
         """
 
 

@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 from wordveil.parallel import blocks, run
 from wordveil.spaces import PointSpace, Space
 
-__all__ = ["Falloff", "Learnt", "Sightings", "success_of"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 

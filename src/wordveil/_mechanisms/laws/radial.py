@@ -31,8 +31,6 @@ from wordveil.progress import Watch, ignore, run_watched
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism, ScaledMechanism
 
-__all__ = ["RadialLaw", "UnitLength"]
-
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 

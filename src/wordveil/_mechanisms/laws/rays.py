@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from wordveil.kernels import squared_distances
 from wordveil.parallel import blocks
 
-__all__ = ["Landing", "Rays"]
-
 Matrix = NDArray[np.float32]
 
 # Measured at 50,000 × 100: shorter lists leave more to the longer ones than they save.

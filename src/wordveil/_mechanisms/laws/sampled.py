@@ -28,8 +28,6 @@ from wordveil.progress import Watch, ignore
 from wordveil.spaces import Space
 from wordveil.stats import Estimate
 
-__all__ = ["Counts", "Halves", "Pairs", "SampledLaw", "mean_error", "worst_words"]
-
 Floats = NDArray[np.float64]
 Drawn = NDArray[np.integer[Any]]
 

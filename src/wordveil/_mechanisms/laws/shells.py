@@ -33,8 +33,6 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism
 
-__all__ = ["HopFall", "ShellLaw"]
-
 Floats = NDArray[np.float64]
 
 _PAIRS = 1024
@@ -180,22 +178,14 @@ class ShellLaw(ExactLaw):
         weights[:, self._blocked] = 0.0
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
-    def log_columns(
-        self,
-        outputs: Ids,
-        inputs: Ids | None = None,
-        *,
-        prior: Floats | None = None,  # noqa: ARG002 - exact without it
-        watch: Watch = ignore,
-    ) -> Floats:
-        """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input."""
-        words = np.arange(len(self)) if inputs is None else np.asarray(inputs)
+    def _log_columns(self, outputs: Ids, words: Ids, watch: Watch) -> Floats:
         found, sums = np.empty((len(outputs), len(words))), self._sums_of(words)
+        is_whole = len(words) == len(self) and np.array_equal(words, np.arange(len(self)))
 
         def read(part: slice) -> None:
-            hops = self._hops.space.hops(np.asarray(outputs)[part])
-            np.subtract(self._logs[hops if inputs is None else hops[:, words]], sums, out=found[part])
-            found[part][self._is_blocked[np.asarray(outputs)[part]]] = -np.inf
+            hops = self._hops.space.hops(outputs[part])
+            np.subtract(self._logs[hops if is_whole else hops[:, words]], sums, out=found[part])
+            found[part][self._is_blocked[outputs[part]]] = -np.inf
 
         run_watched(read, self._parts(len(outputs)), "reading probabilities", watch)
         return found

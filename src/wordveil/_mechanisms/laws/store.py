@@ -6,7 +6,6 @@ Only figures about a public vocabulary are kept, never anything of a text.
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.files import DAMAGE, cached_folder, found, home
-
-__all__ = ["hash_of", "keep", "kept"]
+from wordveil.files import DAMAGE, cached_folder, digest_of, found, home
 
 _VERSION = 3  # to be raised whenever the same key would now give other figures
 _FILE = "figures.npz"
@@ -59,5 +56,4 @@ def hash_of(*arrays: NDArray[Any]) -> str:
 
 
 def _name(key: dict[str, Any]) -> str:
-    text = json.dumps({"version": _VERSION, **key}, sort_keys=True)
-    return f"calibration-{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"calibration-{digest_of({'version': _VERSION, **key})}"

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from wordveil.cli.attack.authors import authors
 from wordveil.cli.attack.context import context
-from wordveil.cli.attack.membership import membership
+from wordveil.cli.attack.people import authors, membership
 from wordveil.cli.attack.repeats import repeats
 from wordveil.cli.attack.vectors import vectors
 from wordveil.cli.attack.words import bayes, sentence
 from wordveil.cli.help import App
 
-__all__ = ["register"]
-
-_app = App(
+app = App(
     help="Attack veiled text as someone who knows the mechanism would, and see how often they succeed. Prints rates "
     "with 95% intervals, never words of the texts.",
 )
-for _name, _command in (
-    ("bayes", bayes),
-    ("repeats", repeats),
-    ("sentence", sentence),
-    ("context", context),
-    ("authors", authors),
-    ("membership", membership),
-    ("vectors", vectors),
-):
-    _app.command(_name)(_command)
-
-
-def register(app: App) -> None:
-    """Add the command."""
-    app.add_typer(_app, name="attack")
+for command in (bayes, repeats, sentence, context, authors, membership, vectors):
+    app.command()(command)

@@ -8,35 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from wordveil.cli.attack import shared
-from wordveil.cli.attack.shared import as_number, as_share, check_figure, epsilons_of, maker_of, print_json, print_table
-from wordveil.cli.calibrate import Quiet
-from wordveil.cli.files import Overwrite
-from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
-from wordveil.cli.progress import ProgressBar
+from wordveil.cli.attack.shared import Attacked, Plotted, as_number, show
 from wordveil.errors import InputError, OptionError, SpaceError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
 
-__all__ = ["vectors"]
-
 
 def vectors(
-    epsilon: shared.Epsilons = None,
-    mechanism: MechanismName = "laplace",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
+    attacked: Attacked = Attacked(mechanism="laplace"),
     released: Annotated[
         Path | None, Option(help="Attack this file of noisy vectors, from `wordveil vectors`, not fresh ones.")
     ] = None,
     words: Annotated[int, Option(min=1, help="How many of the most frequent words to try.")] = 2000,
     neighbours: Annotated[int, Option(min=1, help="How many near words to look at.")] = 10,
-    seed: shared.Seed = None,
-    figure: shared.Figure = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    told: Plotted = Plotted(),
 ) -> None:
     """Find the words behind released noisy vectors, by the nearest word.
 
@@ -52,48 +38,40 @@ def vectors(
     import numpy as np
 
     from wordveil.attacks import VectorAttack, attack_released, attack_vectors
-    from wordveil.noise import Entropy
 
-    if released is not None and epsilon:
+    if released is not None and attacked.epsilon:
         raise OptionError("give --released or --epsilon, not both: what was released already has its noise.")
-    rates = [float("nan")] if released else epsilons_of(epsilon)
-    check_figure(figure, released, space, overwrite=overwrite)
+    rates = [float("nan")] if released else attacked.rates
+    told.check(released, attacked.space)
     found: list[VectorAttack] = []
     described: Mechanism[Any] | None = None
-    with ProgressBar("attacking", quiet=quiet) as progress:
-        opened, make = maker_of(mechanism, space, normalise, option)
+    with told.bar() as progress:
+        opened, make = attacked.maker()
+        how: dict[str, Any] = {"neighbours": neighbours, "watch": progress.watch}
         if released is not None:
             ids, points = _released(released, opened)
-            found.append(attack_released(opened, ids[:words], points[:words], neighbours=neighbours,
-                                         watch=progress.watch))  # fmt: skip
+            found.append(attack_released(opened, ids[:words], points[:words], **how))
         else:
             for rate in rates:
                 described = make(rate)
                 ids = np.arange(min(words, len(described.space)))
-                found.append(attack_vectors(described, ids, neighbours=neighbours, entropy=Entropy(seed),
-                                            watch=progress.watch))  # fmt: skip
-    if figure is not None:
+                found.append(attack_vectors(described, ids, entropy=told.entropy, **how))
+    if told.figure is not None:
         from wordveil.attacks.figures import draw_overlaps
         from wordveil.extras import save
 
-        save(draw_overlaps(rates, found, "released vectors" if released else mechanism), figure)
-    if as_json:
-        print_json("vectors", described, None if released else rates, [one.to_dict() for one in found])
+        save(draw_overlaps(rates, found, "released vectors" if released else attacked.mechanism), told.figure)
+    if told.as_json:
+        results = [one.to_dict() for one in found] if released else shared.by_rate(rates, found)
+        shared.print_json("vectors", described, results)
         return
-    print_table(
+    show(
         "Words recovered from their vectors, one at a time",
-        ("ε", "nearest word", f"among the {neighbours} nearest", "overlap", "skewness"),
-        [
-            [
-                "-" if released else f"{rate:g}",
-                as_share(one.nearest),
-                as_share(one.among),
-                as_number(one.overlap),
-                as_number(one.skewness),
-            ]
-            for rate, one in zip(rates, found, strict=True)
-        ],
-    )
+        ("ε",),
+        [(None if released else rate, one) for rate, one in zip(rates, found, strict=True)],
+        {"nearest word": "nearest", f"among the {neighbours} nearest": "among", "overlap": ("overlap", as_number),
+         "skewness": ("skewness", as_number)},
+    )  # fmt: skip
 
 
 def _released(path: Path, space: Any) -> tuple[Any, Any]:

@@ -2,67 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from wordveil.cli.attack.shared import (
-    Column,
-    Draws,
-    Epsilons,
-    Figure,
-    Format,
-    PriorName,
-    Reference,
-    Seed,
-    Select,
-    Suspects,
-    as_number,
-    as_share,
-    check_figure,
-    check_prior,
-    check_select,
-    describe_attacker,
-    epsilons_of,
-    maker_of,
-    print_table,
-    prior_of,
-    read_sentences,
-    rows_of,
-    tell,
-    words_at,
-)
-from wordveil.cli.calibrate import Quiet
-from wordveil.cli.files import Overwrite
-from wordveil.cli.options import Json, MechanismName, Normalise, Options, SpaceName
-from wordveil.cli.progress import ProgressBar
+from wordveil.cli.attack import shared
+from wordveil.cli.attack.shared import Attacked, Knowledge, Plotted, Source, as_number, describe_attacker, show
 
-__all__ = ["bayes", "sentence"]
-
-Text = Annotated[Path, typer.Argument(help="The text to attack: a file or folder.")]
+Text = Annotated[Path, Argument(help="The text to attack: a file or folder.")]
 
 
 def bayes(
     text: Text,
-    epsilon: Epsilons = None,
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
-    reference: Reference = None,
-    prior: PriorName = None,
-    column: Column = None,
-    format_name: Format = None,
-    select: Select = "content",
-    tokens: Annotated[int, typer.Option("--tokens", min=1, help="How many words of the text to attack.")] = 2000,
-    suspects: Suspects = 10_000,
-    draws: Draws = 200_000,
-    seed: Seed = None,
-    figure: Figure = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    attacked: Attacked = Attacked(),
+    prior: shared.PriorName = None,
+    knowledge: Knowledge = Knowledge(),
+    source: Source = Source(),
+    tokens: Annotated[int, Option(min=1, help="How many words of the text to attack.")] = 2000,
+    told: Plotted = Plotted(),
 ) -> None:
     """Guess every word from its replacement, one at a time (optimal Bayesian inference).
 
@@ -78,34 +37,33 @@ def bayes(
       wordveil attack bayes reviews.csv --column text -m laplace -e 10 --prior uniform --json
     """
     from wordveil.attacks import attack_words
-    from wordveil.noise import Entropy
 
-    rates = epsilons_of(epsilon)
-    check_figure(figure, text, reference, space, overwrite=overwrite)
-    check_prior(prior, reference)
-    with ProgressBar("attacking", quiet=quiet) as progress:
-        opened, make = maker_of(mechanism, space, normalise, option)
-        words = words_at(text, column, opened, select, format_name)
-        believed = prior_of(prior, reference, column, opened, suspects, select, format_name)
+    rates = attacked.rates
+    told.check(text, knowledge.reference, attacked.space)
+    knowledge.check(prior)
+    with told.bar() as progress:
+        opened, make = attacked.maker()
+        words, believed = source.words(text, opened), knowledge.of(prior, source, opened)
         found = [
-            attack_words(make(rate), words, believed, tokens=tokens, draws=draws, entropy=Entropy(seed),
+            attack_words(make(rate), words, believed, tokens=tokens, draws=knowledge.draws, entropy=told.entropy,
                          watch=progress.watch)
             for rate in rates
         ]  # fmt: skip
     curves = {"the output itself": "kept", "likeliest word": "best", "word of least expected distance": "central"}
-    title = f"Words guessed one at a time, {mechanism}"
-    if not tell("bayes", make, rates, found, curves=curves, title=title, figure=figure, as_json=as_json):
+    told.curves(found, curves, rates, f"Words guessed one at a time, {attacked.mechanism}")
+    if told.as_json:
+        shared.print_json("bayes", make(rates[0]), shared.by_rate(rates, found))
         return
-    print_table(
+    rows = list(zip(rates, found, strict=True))
+    guesses = {"output itself": "kept", "likeliest word": "best", "least distance": "central"}
+    show(
         f"Words recovered, one at a time ({found[0].prior} prior, {found[0].suspects:,} suspects)",
-        ("ε", "output itself", "likeliest word", "least distance", "seeing nothing", "not a suspect"),
-        rows_of(rates, found, ("kept", "best", "central", "blind", "beyond"), as_share),
+        ("ε",),
+        rows,
+        {**guesses, "seeing nothing": "blind", "not a suspect": "beyond"},
     )
-    print_table(
-        f"Mean distance from the original ({found[0].unit} = 1)",
-        ("ε", "output itself", "likeliest word", "least distance"),
-        rows_of(rates, found, ("kept_distance", "best_distance", "central_distance"), as_number),
-    )
+    away = {heading: (f"{name}_distance", as_number) for heading, name in guesses.items()}
+    show(f"Mean distance from the original ({found[0].unit} = 1)", ("ε",), rows, away)
     describe_attacker(
         found[0].exact,
         "They look at one word at a time; context and repetition help an attacker. `wordveil attack context` "
@@ -113,36 +71,26 @@ def bayes(
     )
 
 
-def sentence(
-    text: Text,
+@dataclass(frozen=True)
+class _Language(Knowledge):
     reference: Annotated[
         Path | None,
-        typer.Option(
-            "--reference",
+        Option(
             help="A public text like the attacked one, to learn the language from. Without it: the English trigrams of "
             "pocketsphinx, if the extra trigram is installed.",
         ),
-    ] = None,
-    epsilon: Epsilons = None,
-    mechanism: MechanismName = "graph",
-    space: SpaceName = "glove-50k",
-    normalise: Normalise = False,
-    option: Options = None,
-    order: Annotated[int, typer.Option("--order", min=2, max=3, help="2 for a bigram model, 3 for trigrams.")] = 3,
-    candidates: Annotated[
-        int, typer.Option("--candidates", min=1, help="How many words to consider for each place, with trigrams.")
-    ] = 16,
-    column: Column = None,
-    format_name: Format = None,
-    select: Select = "content",
-    tokens: Annotated[int, typer.Option("--tokens", min=1, help="About how many veiled words to attack.")] = 1000,
-    suspects: Suspects = 10_000,
-    draws: Draws = 200_000,
-    seed: Seed = None,
-    figure: Figure = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+
+
+def sentence(
+    text: Text,
+    attacked: Attacked = Attacked(),
+    order: Annotated[int, Option(min=2, max=3, help="2 for a bigram model, 3 for trigrams.")] = 3,
+    candidates: Annotated[int, Option(min=1, help="How many words to consider for each place, with trigrams.")] = 16,
+    knowledge: _Language = _Language(),
+    source: Source = Source(),
+    tokens: Annotated[int, Option(min=1, help="About how many veiled words to attack.")] = 1000,
+    told: Plotted = Plotted(),
 ) -> None:
     """Guess the words of a sentence together, with the words around each as context (n-gram language model).
 
@@ -163,38 +111,41 @@ def sentence(
     from wordveil._mechanisms.priors import log_prior
     from wordveil.attacks import NgramModel, Prior, attack_sentences
     from wordveil.extras import needs
-    from wordveil.noise import Entropy
     from wordveil.reading.language import Lexicon, public_trigrams
 
-    rates = epsilons_of(epsilon)
-    check_select(select)
+    rates, select, reference = attacked.rates, source.select, knowledge.reference
+    shared.check_select(select)
     if reference is None:
         needs("pocketsphinx", "trigram", "without --reference, the attack")
-    check_figure(figure, text, reference, space, overwrite=overwrite)
-    with ProgressBar("attacking", quiet=quiet) as progress:
-        opened, make = maker_of(mechanism, space, normalise, option)
+    told.check(text, reference, attacked.space)
+    with told.bar() as progress:
+        opened, make = attacked.maker()
         lexicon = Lexicon(opened.vocabulary)
-        words = lexicon.words_of(read_sentences(text, column, format_name), opened.vocabulary, select)
+        sentences, records = source.sentences(text)
+        words = lexicon.words_of(sentences, opened.vocabulary, select).in_records(records)
         if reference is None:
-            believed = Prior.named("frequency", opened, suspects, select=select)
+            believed = Prior.named("frequency", opened, knowledge.suspects, select=select)
             model = public_trigrams(lexicon, np.exp(log_prior(opened, "frequency")))
         else:
-            known = lexicon.words_of(read_sentences(reference, column, format_name), opened.vocabulary, select)
-            model, believed = NgramModel(known, len(lexicon)), Prior.of(known, opened, suspects)
+            known = lexicon.words_of(source.sentences(reference)[0], opened.vocabulary, select)
+            model, believed = NgramModel(known, len(lexicon)), Prior.of(known, opened, knowledge.suspects)
         found = [
             attack_sentences(make(rate), words, model, believed, order=order, candidates=candidates, tokens=tokens,
-                             draws=draws, entropy=Entropy(seed), watch=progress.watch)
+                             draws=knowledge.draws, entropy=told.entropy, watch=progress.watch)
             for rate in rates
         ]  # fmt: skip
     curves = {"the output itself": "kept", "likeliest word alone": "alone", "likeliest word in context": "in_context"}
-    title = f"Words guessed in context, {mechanism}"
-    if not tell("sentence", make, rates, found, curves=curves, title=title, figure=figure, as_json=as_json):
+    told.curves(found, curves, rates, f"Words guessed in context, {attacked.mechanism}")
+    if told.as_json:
+        shared.print_json("sentence", make(rates[0]), shared.by_rate(rates, found))
         return
-    print_table(
+    show(
         f"Words recovered in context ({'bigrams' if order == 2 else 'trigrams'}, {found[0].suspects:,} suspects)",
-        ("ε", "output itself", "alone", "in context", "likeliest sentence", "whole sentences", "posterior held"),
-        rows_of(rates, found, ("kept", "alone", "in_context", "as_a_whole", "whole_stretches", "held"), as_share),
-    )
+        ("ε",),
+        zip(rates, found, strict=True),
+        {"output itself": "kept", "alone": "alone", "in context": "in_context", "likeliest sentence": "as_a_whole",
+         "whole sentences": "whole_stretches", "posterior held": "held"},
+    )  # fmt: skip
     describe_attacker(
         found[0].exact,
         "They know which words follow which; a larger language model, and repetition, would help them further: "

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from wordveil.parallel import blocks
 
-__all__ = ["CertifiedSearch", "DoubleSearch"]
-
 _GROUP = 128
 _BIAS_COLUMNS = 3  # three numbers of 8 bits hold the 24 of a float32
 _PADDING = -1e30  # the bias of a word that is not there: finite, so that no NaN comes of it

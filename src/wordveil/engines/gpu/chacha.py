@@ -13,8 +13,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["directions", "keystream"]
-
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
 _DOUBLE_ROUNDS = 10
 _TWO_PI = 2.0 * math.pi

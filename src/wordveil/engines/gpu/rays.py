@@ -18,8 +18,6 @@ from wordveil._mechanisms.laws.rays import Landing, Rays
 from wordveil.engines.gpu.certified_search import CertifiedSearch
 from wordveil.parallel import blocks
 
-__all__ = ["DeviceRays"]
-
 _QUERIES = 1 << 18
 
 

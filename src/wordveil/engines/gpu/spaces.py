@@ -18,8 +18,6 @@ from wordveil.errors import OptionError, SpaceError, WordveilError
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space
 from wordveil.spaces.space import Device, Ids, Points, Rows
 
-__all__ = ["check_cuda", "on_device"]
-
 _FARTHEST = 1e30
 
 
@@ -44,7 +42,7 @@ class PlacedEuclidean(EuclideanSpace):
     """An embedding whose vectors lie on a device; points may be PyTorch tensors or arrays."""
 
     def __init__(self, base: EuclideanSpace, device: str) -> None:
-        super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise)
+        super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise, folder=base._folder)
         self._device = device
 
     @cached_property
@@ -68,6 +66,22 @@ class PlacedEuclidean(EuclideanSpace):
             where, values = self._search.most(queries, min(k, len(self)))
             squares = queries.to(torch.float64).square().sum(dim=1, keepdim=True) - 2.0 * values
             return np.asarray(where.cpu().numpy()), np.asarray(squares.clamp(min=0.0).sqrt().cpu().numpy())
+
+    @cached_property
+    def _likeness_search(self) -> CertifiedSearch:
+        return CertifiedSearch(self.directions, np.zeros(len(self)), self._device)
+
+    def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the `k` other words of largest cosine, and those cosines."""
+        k = min(k, len(self) - 1)
+        with _told():
+            queries = torch.as_tensor(self.directions[ids], device=self._device)
+            where, values = self._likeness_search.most(queries, k + 1)
+            own = torch.as_tensor(np.asarray(ids, dtype=np.int64), device=where.device)[:, None]
+            # the word itself goes last; of twins others may have pushed it out
+            order = (where == own).to(torch.int8).argsort(dim=1, stable=True)[:, :k]
+            found = (some.gather(1, order).cpu().numpy() for some in (where, values))
+            return tuple(np.asarray(one) for one in found)  # type: ignore[return-value] # two of them
 
     def describe(self) -> dict[str, Any]:
         """Describe the space in plain values."""

@@ -4,8 +4,6 @@
 import triton
 import triton.language as tl
 
-__all__ = ["chacha_words", "group_maxima", "list_pairs"]
-
 
 @triton.jit
 def _turn(x, n: tl.constexpr):

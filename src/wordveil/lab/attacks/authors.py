@@ -15,11 +15,6 @@ from wordveil.extras import needs
 from wordveil.progress import Watch, ignore
 from wordveil.stats import Estimate, plain
 
-__all__ = [
-    "KINDS", "Attribution", "Attributor", "CharacterSvm", "Corpus", "Koppel", "attack_authors", "attribute",
-    "space_free_ngrams",
-]  # fmt: skip
-
 #: The attackers, by what they learn from and what they attribute: clean texts only; veiled texts, knowing the authors
 #: from clean ones (static); veiled texts, after veiling the known texts themselves as well (adaptive).
 KINDS = {"clean": ("clean", "clean"), "static": ("clean", "veiled"), "adaptive": ("veiled", "veiled")}

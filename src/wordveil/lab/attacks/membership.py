@@ -20,12 +20,8 @@ from wordveil.extras import needs
 from wordveil.lab.attacks.authors import Corpus
 from wordveil.lab.pytorch import seeded_torch, training_device
 from wordveil.progress import Watch, ignore
-from wordveil.stats import Estimate, plain
+from wordveil.stats import Estimate, Facts
 from wordveil.text import tokenise
-
-__all__ = [
-    "AUDITS", "PLANS", "Lexicon", "Membership", "MembershipAuditor", "WordModel", "WordModelSize", "rank_features",
-]  # fmt: skip
 
 #: What the attacker has: a model of clean texts; a model of veiled texts, with shadow models of clean ones; a model of
 #: veiled texts, with shadow models of veiled ones.
@@ -42,7 +38,7 @@ _Lesson: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Membership:
+class Membership(Facts):
     """How well members were told from others."""
 
     plan: str  # what the models were trained on
@@ -52,10 +48,6 @@ class Membership:
     accuracy: Estimate  # the share of all people judged rightly; a coin gives ½
     auc: Estimate  # how often a member scores above somebody else; ½ is chance
     shadows: int  # how many shadow models were trained
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return plain(vars(self))
 
 
 @dataclass(frozen=True)
@@ -88,7 +80,7 @@ class MembershipAuditor:
         self._corpus, self._shadows, self._seed, self._watch = corpus, shadows, seed, watch
         self._size = size or WordModelSize()
         _, _, own = _parts(_persons(corpus, None), seed)
-        self._lexicon = Lexicon((text for person in own for text in person.original), self._size.words)
+        self._lexicon = ModelWords((text for person in own for text in person.original), self._size.words)
         self._clean: _Lesson | None = None
 
     def attack(
@@ -213,7 +205,7 @@ def _measure(plan: str, asked: str, scores: NDArray[np.float64], members: int, s
 _PADDING, _START, _UNKNOWN, _SPECIAL = 0, 1, 2, 3
 
 
-class Lexicon:
+class ModelWords:
     """The words that a model knows: the most frequent words of a public text."""
 
     def __init__(self, texts: Iterable[str], words: int) -> None:
@@ -254,7 +246,7 @@ class WordModelSize:
 class WordModel:
     """Predicts the next word of a text with a gated recurrent network (GRU), on CUDA if there is a device."""
 
-    def __init__(self, lexicon: Lexicon, size: WordModelSize, seed: int = 0) -> None:
+    def __init__(self, lexicon: ModelWords, size: WordModelSize, seed: int = 0) -> None:
         needs("torch", "gpu", "this attack")
         self.lexicon, self.size, self.seed = lexicon, size, seed
 

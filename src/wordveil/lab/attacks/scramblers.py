@@ -20,8 +20,6 @@ from wordveil.text import stop_words, tokenise
 if TYPE_CHECKING:
     from wordveil.lab.training.wordnet import WordNet
 
-__all__ = ["Incognito", "Versatile", "general_words"]
-
 _NEIGHBOURS = 10
 
 

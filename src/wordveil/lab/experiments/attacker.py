@@ -27,8 +27,6 @@ from wordveil.noise import Entropy
 from wordveil.spaces import Space
 from wordveil.stats import Estimate
 
-__all__ = ["PRIORS", "Attacker", "ContextAttacker", "TokenAttacker", "at_levels", "matched"]
-
 #: What an attacker who looks at one word at a time may know: how often each occurs in the text, or nothing.
 PRIORS = ("text", "uniform")
 

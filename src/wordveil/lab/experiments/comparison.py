@@ -18,26 +18,23 @@ from wordveil.errors import WordveilError
 from wordveil.extras import new_figure
 from wordveil.lab.experiments.attacker import PRIORS, Attacker, ContextAttacker, TokenAttacker, at_levels
 from wordveil.lab.experiments.run import Cell, Table, shown
-from wordveil.lab.experiments.workers import Deadline, done_in_turn
-from wordveil.lab.tasks import AveragedVectors, Outcome, Reading, Task, TaskTexts, share_of_the_way
+from wordveil.lab.experiments.workers import done_in_turn
+from wordveil.lab.tasks import (
+    AS_IT_STANDS,
+    NETWORKS,
+    AveragedVectors,
+    Outcome,
+    Reading,
+    Task,
+    TaskTexts,
+    share_of_the_way,
+)
 from wordveil.progress import Watch, ignore, within
 from wordveil.spaces import EuclideanSpace, Space
-from wordveil.stats import Estimate
+from wordveil.stats import Estimate, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "WHO",
-    "Contender",
-    "Frontier",
-    "Point",
-    "compare",
-    "draw_frontier",
-    "entrant",
-    "everyone",
-    "points_table",
-]
 
 # Mechanisms that also take part with other options, where the words have vectors.
 _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
@@ -129,48 +126,15 @@ class Point:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {
+            **{name: getattr(self, name) for name in ("prior", "level", "epsilon", "exact", "kept", "mean_share")},
             "mechanism": self.label,
-            "prior": self.prior,
-            "level": self.level,
-            "epsilon": self.epsilon,
             "adversary": None if self.attacker is None else self.attacker.value,
             "adversary_error": None if self.attacker is None else self.attacker.error,
-            "exact": self.exact,
             "near_loss_median": self.near_loss,
             "near_loss_is_bound": self.near_loss_is_bound,
-            "kept": self.kept,
-            "mean_share": self.mean_share,
-            "scores": {name: found.to_dict() for name, found in self.scores.items()},
-            "shares": {name: found.to_dict() for name, found in self.shares.items()},
-            "read": {
-                reader: {name: share.to_dict() for name, share in found.items()} for reader, found in self.read.items()
-            },
-            "guessed": {reader: found.to_dict() for reader, found in self.guessed.items()},
+            **{name: plain(getattr(self, name)) for name in ("scores", "shares", "guessed")},
+            "read": {reader: plain(found) for reader, found in self.read.items()},
         }
-
-    @classmethod
-    def from_dict(cls, facts: dict[str, Any]) -> Point:
-        """Return what `to_dict` wrote, without the single answers."""
-
-        def estimates(found: dict[str, Any]) -> dict[str, Estimate]:
-            return {name: _estimate(one) for name, one in found.items()}
-
-        success = facts["adversary"]
-        return cls(
-            facts["mechanism"],
-            facts["prior"],
-            facts["level"],
-            facts["epsilon"],
-            None if success is None else Estimate.around(success, facts["adversary_error"]),
-            facts["exact"],
-            facts["near_loss_median"],
-            facts["near_loss_is_bound"],
-            facts["kept"],
-            estimates(facts["scores"]),
-            estimates(facts["shares"]),
-            read={reader: estimates(found) for reader, found in facts.get("read", {}).items()},
-            guessed=estimates(facts.get("guessed", {})),
-        )
 
 
 @dataclass(frozen=True)
@@ -183,23 +147,11 @@ class Frontier:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        bounds = {
-            name: {"random": random.to_dict(), "clean": clean.to_dict()}
-            for name, (random, clean) in self.bounds.items()
-        }
+        bounds = {name: plain({"random": random, "clean": clean}) for name, (random, clean) in self.bounds.items()}
         return {"points": [point.to_dict() for point in self.points], "bounds": bounds, "floors": self.floors}
 
-    @classmethod
-    def from_dict(cls, facts: dict[str, Any]) -> Frontier:
-        """Return what `to_dict` wrote, to draw it again; the single answers are not in it."""
-        bounds = {name: (_estimate(ends["random"]), _estimate(ends["clean"])) for name, ends in facts["bounds"].items()}
-        return cls([Point.from_dict(point) for point in facts["points"]], bounds, dict(facts["floors"]))
 
-
-def _estimate(facts: dict[str, Any]) -> Estimate:
-    value, low, high = (math.nan if facts[end] is None else facts[end] for end in ("value", "low", "high"))
-    return Estimate(value, low, high, facts["n"])
-
+_LOOKED_FOR = 20_000  # words, about, that an attacker with context looks for at each ε
 
 _Measured = tuple[list[Point], dict[str, float]]
 
@@ -232,7 +184,7 @@ def compare(
     found so far after each mechanism, so that little is lost if a long run is stopped.
     """
     watch("clean text and random words", 0.0)
-    random, clean = TaskTexts(tasks, model.reader.space, select=select).ends(model, repeats=repeats, seed=seed)
+    random, clean = TaskTexts(tasks, model.space, select=select).ends(model, repeats=repeats, seed=seed)
     bounds = {
         task.name: (low.interval(), high.interval()) for task, low, high in zip(tasks, random, clean, strict=True)
     }
@@ -254,7 +206,7 @@ def compare(
         return race.run(contenders[number], part)
 
     jobs: list[tuple[Any, ...]] = [(one if workers > 1 else number,) for number, one in enumerate(contenders)]
-    for number, found in done_in_turn(race.run if workers > 1 else run, jobs, workers, Deadline(minutes)):
+    for number, found in done_in_turn(race.run if workers > 1 else run, jobs, workers, minutes):
         measured[number] = found
         watch(contenders[number].label, len(measured) / len(contenders))
         if keep is not None:
@@ -302,7 +254,16 @@ class _Race:
         common = (contender.make, contender.space, texts.chances, name, self.draws, self.seed)
         if name in PRIORS:
             return TokenAttacker(*common)
-        return ContextAttacker(*common, texts=texts, vectors=texts.table(self.model), reading=self.reading)
+        share = min(1.0, _LOOKED_FOR / max(1, len(texts.clean.veiled)))
+        some = [task.limited(math.ceil(share * len(task)), self.seed) for task in self.tasks]
+        reader = self.reading.readers[-1] if self.reading.readers[-1] in NETWORKS else "context"
+        return ContextAttacker(
+            *common,
+            texts=TaskTexts(some, contender.space, select=self.select),
+            vectors=texts.table(self.model),
+            reading=self.reading,
+            reader=reader,
+        )
 
     def _point(
         self,
@@ -373,20 +334,20 @@ WHO = {
 }
 
 
-def draw_frontier(frontier: Frontier, prior: str) -> Figure:
-    """Draw utility against the attacker's success, and against the near loss."""
+def draw_frontier(facts: dict[str, Any], prior: str) -> Figure:
+    """Draw utility against an attacker's success, and against the near loss, from what `Frontier.to_dict` wrote."""
     figure = new_figure(11.0, 5.0)
     success, loss = figure.subplots(1, 2, sharey=True)
-    points = [point for point in frontier.points if point.prior == prior and point.attacker is not None]
-    for number, label in enumerate(dict.fromkeys(point.label for point in points)):
-        own = sorted((point for point in points if point.label == label), key=lambda point: point.level)
+    points = [point for point in facts["points"] if point["prior"] == prior and point["adversary"] is not None]
+    for number, label in enumerate(dict.fromkeys(point["mechanism"] for point in points)):
+        own = sorted((point for point in points if point["mechanism"] == label), key=lambda point: point["level"])
         style = {"marker": "osD^vPX*"[number % 8], "linewidth": 1.2, "label": label}
-        success.plot([one.attacker.value for one in own if one.attacker], [one.mean_share for one in own], **style)
-        known = [(point.near_loss, point.mean_share) for point in own if point.near_loss is not None]
-        if known:
-            loss.plot(*zip(*known, strict=True), **style)
-    readers = next((list(point.read) for point in points), ["as it stands"])
-    utility = f"share of the way from random words to clean text ({readers[-1]})"
+        for axes, along in ((success, "adversary"), (loss, "near_loss_median")):
+            known = [(point[along], point["mean_share"]) for point in own if point[along] is not None]
+            if known:
+                axes.plot(*zip(*known, strict=True), **style)
+    readers = next((list(point.get("read", ())) for point in points), [])
+    utility = f"share of the way from random words to clean text ({[AS_IT_STANDS, *readers][-1]})"
     success.set(xlabel=f"the best guess of a word is right (attacker {WHO[prior]})", ylabel=utility)
     success.set_xlim(left=0.0)
     loss.set(xscale="log", xlabel="near loss: largest log-ratio to a similar word, median")

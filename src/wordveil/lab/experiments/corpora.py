@@ -11,8 +11,6 @@ from wordveil.errors import InputError
 from wordveil.lab.attacks import Corpus
 from wordveil.lab.tasks import DataFolder
 
-__all__ = ["largest_authors", "limited", "pan11", "pan11_test", "pang_lee", "state_of_the_union"]
-
 # The files are not well-formed XML, so they are read for the few marks that matter.
 _TEXT = re.compile(r'<text file="[^"]*?([^"/]+)">(.*?)</text>', re.DOTALL)
 _AUTHOR = re.compile(r'<author id="([^"]+)"\s*/>')

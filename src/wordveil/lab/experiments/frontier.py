@@ -29,7 +29,6 @@ from wordveil.lab.tasks import (
     TASKS,
     WHEN,
     AveragedVectors,
-    Reader,
     Rewriter,
     Task,
     TaskTexts,
@@ -47,17 +46,17 @@ from wordveil.text import stop_words, tokenise
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["challenges", "drawn", "frontier", "mechanisms", "tasks"]
-
 _CHOSEN_ON = ("trec6", "mr", "cr")
 _EVERY = 1_000_000  # examples: all of them
+_READ = 4000  # examples of each task where a network reads them
 _NAMED = 3
 _STEPS, _CANDIDATE_WORDS = 400, 8192  # of fitting a network to each of many candidates
 
 
 def _loaded(run: Run, names: Sequence[str], quick: int) -> list[Task]:
     chosen = run.pick(names, names, names[:1])
-    return [load_task(name, run.data).limited(run.pick(_EVERY, quick, 60)) for name in chosen]
+    every = _READ if run.attacker == "context" else _EVERY
+    return [load_task(name, run.data).limited(run.pick(every, quick, 60)) for name in chosen]
 
 
 def _compared(
@@ -76,21 +75,18 @@ def _compared(
     how |= {"minutes": run.minutes, "tolerance": run.pick(0.0, 0.0, 0.2)}
     how["reading"] = replace(run.reading, steps=run.reading.steps or _STEPS, candidates=_CANDIDATE_WORDS)
     if run.attacker == "context":
-        how["attackers"] = ("context",)
-    return compare(contenders, tasks, AveragedVectors(Reader(space)), run.pick(full, (0.25,), (0.25,)), **how)
+        how["attackers"], full = ("context",), [level for level in full if 0.1 <= level <= 0.25]
+    return compare(contenders, tasks, AveragedVectors(space), run.pick(full, (0.25,), (0.25,)), **how)
 
 
 def drawn(name: str, facts: dict[str, Any]) -> dict[str, Figure]:
     """Draw what one of the comparisons found; nothing where there is no matplotlib, as on a machine lent for a GPU."""
     if find_spec("matplotlib") is None:
         return {}
-    if name == "frontier":
-        parts = {"": Frontier.from_dict(facts["chosen"]), "held-out": Frontier.from_dict(facts["held_out"])}
-        return {part: draw_frontier(found, next(iter(found.floors))) for part, found in parts.items()}
-    found = Frontier.from_dict(facts)
-    if name == "challenges":
-        return {"": draw_frontier(found, next(iter(found.floors)))}
-    return {who: draw_frontier(found, who) for who in found.floors}
+    if name == "mechanisms":
+        return {who: draw_frontier(facts, who) for who in facts["floors"]}
+    parts = {"": facts["chosen"], "held-out": facts["held_out"]} if name == "frontier" else {"": facts}
+    return {part: draw_frontier(found, next(iter(found["floors"]))) for part, found in parts.items()}
 
 
 _PROPOSALS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -170,9 +166,7 @@ def mechanisms(run: Run) -> Result:
     quick = " The quick run takes few words, examples and mechanisms, and one level." if run.quick else ""
     return Result(
         [
-            points_table(
-                _title(found, one), "mechanism", [point for point in found.points if point.prior == one], names
-            )
+            points_table(_title(found, one), "mechanism", [two for two in found.points if two.prior == one], names)
             for one in found.floors
         ],
         "A share is how far utility is on the way from random words to clean text; guess right is the success that the "
@@ -209,7 +203,7 @@ _PUBLISHED: dict[str, Cell] = {**PUBLISHED_CLEAN, "stsb": 58.02}
 def tasks(run: Run) -> Result:
     """Do every task on clean text, on random words, and on text veiled at training time, at test time and both."""
     glove = run.glove()
-    model = AveragedVectors(Reader(glove))
+    model = AveragedVectors(glove)
     graph = mechanism("graph", glove, epsilon=_EPSILON)
     veiling = veiled(graph)
     strongest = replace(run.reading, readers=run.reading.readers[-1:])

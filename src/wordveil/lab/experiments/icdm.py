@@ -22,25 +22,13 @@ from wordveil.lab.experiments import corpora
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
 from wordveil.lab.experiments.wsdm import calibrated, curve_of, statistics_table
 from wordveil.lab.plots import draw_density, draw_disk, family, in_two_dimensions
-from wordveil.lab.tasks import (
-    AveragedVectors,
-    Reader,
-    Rewriter,
-    Task,
-    evaluate,
-    load_task,
-    random_words,
-    read_back,
-    veiled,
-)
+from wordveil.lab.tasks import AveragedVectors, Rewriter, Task, evaluate, load_task, random_words, read_back, veiled
 from wordveil.lab.training import Pairs, Training, read_pairs, train, write_trained
 from wordveil.noise import Entropy, icdm19_lengths, metropolis_points
 from wordveil.noise.hyperbolic import icdm19_log_normaliser
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
 from wordveil.stats import Estimate
 from wordveil.text import NgramTree, RareWords, stop_words
-
-__all__ = ["HEARST_DIMENSION", "PUBLISHED_CLEAN", "fig3", "fig4", "fig5", "hearst_ball", "table3", "table4", "table6"]
 
 _EPSILONS = (0.5, 1.0, 2.0, 8.0)
 
@@ -383,7 +371,7 @@ PUBLISHED_CLEAN = {name: scores[-1] for name, scores in _TABLE6.items()}
 def table6(run: Run) -> Result:
     """Do eight tasks on clean text, on random words, and on text veiled at three ε."""
     ball, glove = run.ball(), run.glove()
-    model = AveragedVectors(Reader(glove))
+    model = AveragedVectors(glove)
     repeats = run.pick(3, 1, 1)
     rows: list[list[Cell]] = []
     facts = []

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import Nadp, NoiseMechanism, mechanism
+from wordveil._mechanisms import NoiseMechanism, mechanism
 from wordveil._mechanisms.laws import sample
+from wordveil._mechanisms.nadp import Nadp
 from wordveil.attacks import attack_released, attack_vectors
 from wordveil.extras import new_figure
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
-from wordveil.lab.tasks import AveragedVectors, Reader, Task, evaluate, load_task
+from wordveil.lab.tasks import AveragedVectors, Task, evaluate, load_task
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["fig2", "fig3", "fig4", "table1"]
 
 _DELTA = 1 / 73_404  # the paper's: one in its 73,404 words
 _MECHANISMS: dict[str, dict[str, Any]] = {
@@ -58,10 +57,10 @@ def fig2(run: Run) -> Result:
     space = run.glove(50_000, 15_000)
     epsilons = run.pick((0.5, 1.0, 5.0, 10.0, 20.0, 40.0), (1.0, 10.0, 40.0), (1.0, 40.0))
     repeats = run.pick(5, 3, 2)
-    reader = Reader(space)
+    model = AveragedVectors(space)
     most = run.pick(4000, 700, 40)
     tasks = {
-        group: [reader.known(load_task(name, run.data).limited(most, run.seed)) for name in names]
+        group: [model.known(load_task(name, run.data).limited(most, run.seed)) for name in names]
         for group, names in _GROUPS.items()
     }
     clean = {group: _score(space, members) for group, members in tasks.items()}
@@ -116,7 +115,7 @@ def _released(made: NoiseMechanism[Any], space: EuclideanSpace, entropy: Entropy
 
 
 def _score(space: EuclideanSpace, tasks: list[Task]) -> float:
-    model = AveragedVectors(Reader(space))
+    model = AveragedVectors(space)
     return float(np.mean([evaluate(task, model).score for task in tasks]))
 
 

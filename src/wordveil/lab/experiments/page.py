@@ -12,8 +12,6 @@ from wordveil.files import write_whole
 from wordveil.lab.experiments.registry import EXPERIMENTS
 from wordveil.lab.experiments.run import Result, Table
 
-__all__ = ["ResultFolder", "write_page"]
-
 _HEAD = """# Results
 
 The measured tables and figures of the [four papers](references.md#the-four-papers), reproduced. `wordveil reproduce

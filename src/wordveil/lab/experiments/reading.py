@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,10 @@ from wordveil.calibration import maker, meter_for
 from wordveil.errors import FileError, InputError
 from wordveil.lab.experiments.attacker import TokenAttacker, matched
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
-from wordveil.lab.experiments.workers import Deadline, done_in_turn
-from wordveil.lab.tasks import AS_IT_STANDS, AveragedVectors, Reader, Reading, Task, TaskTexts, load_task
+from wordveil.lab.experiments.workers import done_in_turn
+from wordveil.lab.tasks import AS_IT_STANDS, AveragedVectors, Reading, Task, TaskTexts, load_task, mean_of
 from wordveil.spaces import EuclideanSpace
 from wordveil.stats import Estimate
-
-__all__ = ["reading"]
 
 _ASKED = ("trec6", "mr", "cr")  # the mean over these is what is asked for
 _OTHERS = ("mpqa", "subj", "sst2", "sst5", "snips", "insuranceqa", "pang-lee")
@@ -33,6 +32,7 @@ _TITLES = {
     "table": "table",
     "population": "population",
     "release": "context, from the release alone",
+    "shipped": "context, as it comes",
     "context": "context, pre-trained and adapted",
 }
 #: The mean share on the first three data sets, at the first level, that each reader has to reach.
@@ -47,15 +47,13 @@ def reading(run: Run) -> Result:
     missing = [name for name in names if name not in tasks]
     veilings = run.pick(3, 2, 2)
     how = run.reading
-    if run.reader == "context" and run.size == "full":
-        how = Reading((*how.readers[:-1], "release", "context"), run.device, how.steps)
     levels = run.pick(_LEVELS, _LEVELS[:1], _LEVELS[:1])
-    found, left_out = _all_done(tasks, levels, veilings, _Setting(space, how), run)
+    found, left_out = _all_done(tasks, levels, veilings, space, how, run)
     cells = {(level, name): _Cell.of([one for one in found if (one.level, one.name) == (level, name)], how)
              for level in levels for name in tasks}  # fmt: skip
     tables = [_means(cells, levels, how)]
-    tables += [_shares(f"Share of the way, at {level:.0%}", cells, level, tasks, how) for level in levels]
-    tables += [_guesses(f"Words guessed right, at {level:.0%}", cells, level, tasks, how) for level in levels]
+    pairs = [_by_task(f"at {level:.0%}", cells, level, tasks, how) for level in levels]
+    tables += [pair[which] for which in (0, 1) for pair in pairs]
     cut = f" {left_out} veilings were left out for want of time." if left_out else ""
     few = f" Not in the data folder: {', '.join(missing)}." if missing else ""
     return Result(
@@ -93,14 +91,6 @@ def _loaded(run: Run, name: str) -> Task | None:
         return None
     most = run.pick(_LONG.get(name, 1_000_000), min(1500, _LONG.get(name, 1500)), 60)
     return task.cross_validated(_FOLDS).limited(most)
-
-
-@dataclass(frozen=True)
-class _Setting:
-    """What is the same for all."""
-
-    space: EuclideanSpace
-    reading: Reading
 
 
 @dataclass(frozen=True)
@@ -156,12 +146,11 @@ class _Ground:
     epsilons: dict[float, tuple[float, float]]  # for each level the ε, and the success on this data set
 
     @classmethod
-    def of(cls, task: Task, epsilons: dict[float, float], setting: _Setting, seed: int) -> _Ground:
+    def of(cls, task: Task, epsilons: dict[float, float], space: EuclideanSpace, seed: int) -> _Ground:
         """Do the task with random words and with clean text, and attack it one word at a time."""
-        space = setting.space
         texts = TaskTexts([task], space, select="content")
         attacker = TokenAttacker(maker("graph", space), space, texts.chances)
-        random, clean = texts.ends(AveragedVectors(Reader(space)), repeats=_RANDOM, seed=seed)
+        random, clean = texts.ends(AveragedVectors(space), repeats=_RANDOM, seed=seed)
         return cls(
             random[0].score,
             clean[0].score,
@@ -181,13 +170,13 @@ class _Job:
     level: float
     seed: int
 
-    def run(self, setting: _Setting, ground: _Ground) -> _Done:
+    def run(self, space: EuclideanSpace, reading: Reading, ground: _Ground) -> _Done:
         """Veil and read."""
         started = time.perf_counter()
         epsilon, alone = ground.epsilons[self.level]
-        texts = TaskTexts([self.task], setting.space, select="content")
-        made = mechanism("graph", setting.space, epsilon=epsilon)
-        read = texts.read(made, AveragedVectors(Reader(setting.space)), setting.reading, seed=self.seed)
+        texts = TaskTexts([self.task], space, select="content")
+        made = mechanism("graph", space, epsilon=epsilon)
+        read = texts.read(made, AveragedVectors(space), reading, seed=self.seed)
         return _Done(
             self.name,
             self.task.name,
@@ -204,14 +193,14 @@ class _Job:
 
 
 def _all_done(
-    tasks: dict[str, Task], levels: Sequence[float], veilings: int, setting: _Setting, run: Run
+    tasks: dict[str, Task], levels: Sequence[float], veilings: int, space: EuclideanSpace, how: Reading, run: Run
 ) -> tuple[list[_Done], int]:
     """Veil and read, the first data sets first, as long as there is time; return also how many were left out."""
-    deadline = Deadline(run.minutes)
+    started = time.monotonic()
     names = list(tasks)
     grounds: dict[str, _Ground] = {}
-    epsilons = _epsilons([task for name, task in tasks.items() if name in _ASKED], levels, setting.space)
-    first: list[tuple[Any, ...]] = [(tasks[name], epsilons, setting, run.seed) for name in names]
+    epsilons = _epsilons([task for name, task in tasks.items() if name in _ASKED], levels, space)
+    first: list[tuple[Any, ...]] = [(tasks[name], epsilons, space, run.seed) for name in names]
     for number, ground in done_in_turn(_Ground.of, first, run.workers):
         grounds[names[number]] = ground
         run.watch(f"{tasks[names[number]].name}, random words and clean text", 0.1 * len(grounds) / len(names))
@@ -224,8 +213,9 @@ def _all_done(
         if name in tasks and level in grounds[name].epsilons
     ]
     found: list[_Done] = []
-    second = [(job, setting, grounds[job.name]) for job in jobs]
-    for _, done in done_in_turn(_Job.run, second, run.workers, deadline):
+    left = None if run.minutes is None else run.minutes - (time.monotonic() - started) / 60.0
+    second = [(job, space, how, grounds[job.name]) for job in jobs]
+    for _, done in done_in_turn(_Job.run, second, run.workers, left):
         found.append(done)
         run.watch("veilings", 0.1 + 0.9 * len(found) / len(jobs))
     return sorted(found, key=lambda one: (-one.level, names.index(one.name))), len(jobs) - len(found)
@@ -258,9 +248,8 @@ def _mean(cells: dict[tuple[float, str], _Cell], level: float, how: Reading) -> 
     means = {}
     for reader in (AS_IT_STANDS, *how.readers):
         figures = [cell.shares[reader] for cell in asked]
-        value = float(np.mean([one.value for one in figures])) if figures else float("nan")
-        half = float(np.sqrt(np.sum([(0.5 * (one.high - one.low)) ** 2 for one in figures]))) / max(1, len(figures))
-        means[reader] = Estimate(value, value - half, value + half, len(figures))
+        nothing = Estimate(math.nan, math.nan, math.nan)
+        means[reader] = replace(mean_of(figures), n=len(figures)) if figures else nothing
     return means
 
 
@@ -275,26 +264,27 @@ def _means(cells: dict[tuple[float, str], _Cell], levels: Sequence[float], how: 
     return Table(f"Mean share over {names}", ("level", "reader", "mean share", "asked for", "reached"), rows)
 
 
-def _shares(
+def _by_task(
     title: str, cells: dict[tuple[float, str], _Cell], level: float, tasks: dict[str, Task], how: Reading
-) -> Table:
+) -> list[Table]:
+    """Return what each reader keeps of every data set, and how many words it guesses."""
     readers = (AS_IT_STANDS, *how.readers)
-    rows: list[list[Cell]] = []
+    shares: list[list[Cell]] = []
+    guesses: list[list[Cell]] = []
     for name, task in tasks.items():
         cell = cells[level, name]
-        rows.append([task.name, len(task), cell.epsilon, *(_told(cell.shares[reader]) for reader in readers)])
-    return Table(title, ("data set", "texts", "ε", *(_TITLES[reader] for reader in readers)), rows)
-
-
-def _guesses(
-    title: str, cells: dict[tuple[float, str], _Cell], level: float, tasks: dict[str, Task], how: Reading
-) -> Table:
-    readers = (AS_IT_STANDS, *how.readers)
-    rows: list[list[Cell]] = []
-    for name, task in tasks.items():
-        cell = cells[level, name]
-        rows.append([task.name, cell.alone, *(_told(cell.guessed[reader], percent=True) for reader in readers)])
-    return Table(title, ("data set", "one word at a time", *(f"{_TITLES[one]}, %" for one in readers)), rows)
+        shares.append([task.name, len(task), cell.epsilon, *(_told(cell.shares[reader]) for reader in readers)])
+        guessed = (_told(cell.guessed[reader], percent=True) for reader in readers)
+        guesses.append([task.name, cell.alone, *guessed])
+    headings = [_TITLES[reader] for reader in readers]
+    return [
+        Table(f"Share of the way, {title}", ("data set", "texts", "ε", *headings), shares),
+        Table(
+            f"Words guessed right, {title}",
+            ("data set", "one word at a time", *(f"{heading}, %" for heading in headings)),
+            guesses,
+        ),
+    ]
 
 
 def _told(figure: Estimate, *, percent: bool = False) -> Cell:

@@ -12,8 +12,6 @@ from wordveil.errors import OptionError
 from wordveil.lab.experiments.run import Result, Run
 from wordveil.lab.pytorch import training_device
 
-__all__ = ["EXPERIMENTS", "Experiment", "run_experiment"]
-
 _PAPERS = {
     "icdm": "Feyisetan, Diethe & Drake, ICDM 2019",
     "wsdm": "Feyisetan, Balle, Drake & Diethe, WSDM 2020",

@@ -19,8 +19,6 @@ from wordveil.stats import Estimate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ATTACKERS", "SIZES", "Cell", "Result", "Run", "Table", "shown", "written"]
-
 Cell: TypeAlias = str | float | int | None
 Value = TypeVar("Value")
 

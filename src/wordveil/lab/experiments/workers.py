@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,44 +13,22 @@ from threadpoolctl import threadpool_limits
 
 from wordveil.parallel import check_workers, cores, use
 
-__all__ = ["Deadline", "done_in_turn"]
-
 Found = TypeVar("Found")
 
 
-class Deadline:
-    """Says when it is too late to begin anything new; never, if no minutes are given."""
-
-    def __init__(self, minutes: float | None = None) -> None:
-        self._end = None if minutes is None else time.monotonic() + 60.0 * minutes
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it is too late."""
-        return self._end is not None and time.monotonic() > self._end
-
-
 def done_in_turn(
-    work: Callable[..., Found], jobs: Sequence[tuple[Any, ...]], workers: int = 1, deadline: Deadline | None = None
+    work: Callable[..., Found], jobs: Sequence[tuple[Any, ...]], workers: int = 1, minutes: float | None = None
 ) -> Iterator[tuple[int, Found]]:
     """Do jobs, and give the number of each and what came of it as they are done.
 
-    Parameters
-    ----------
-    work : callable
-        What does a job, given its parts; with several workers it and they must be able to travel to another process.
-    jobs : sequence of tuple
-        The jobs.
-    workers : int
-        How many processes; 1 for this one.
-    deadline : Deadline, optional
-        When to begin no more.
+    After so many minutes none is begun. With several workers, what does the jobs and their parts must be able to travel
+    to another process.
     """
     check_workers(workers)
-    deadline = deadline or Deadline()
+    end = math.inf if minutes is None else time.monotonic() + 60.0 * minutes
     if workers == 1:
         for number, job in enumerate(jobs):
-            if deadline.is_over:
+            if time.monotonic() > end:
                 return
             yield number, work(*job)
         return
@@ -58,7 +37,7 @@ def done_in_turn(
         waiting = list(enumerate(jobs))
         running: dict[Future[Found], int] = {}
         while waiting or running:
-            while waiting and len(running) < workers and not deadline.is_over:
+            while waiting and len(running) < workers and time.monotonic() <= end:
                 number, job = waiting.pop(0)
                 running[pool.submit(work, *job)] = number
             if not running:

@@ -20,24 +20,9 @@ from wordveil.lab.attacks.membership import AUDITS
 from wordveil.lab.experiments import corpora
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
 from wordveil.lab.geometry import PERCENTILES, draw_distances, geometry_of
-from wordveil.lab.tasks import (
-    CLASSES,
-    BiLstm,
-    DataFolder,
-    Reader,
-    Task,
-    evaluate,
-    load_task,
-    random_words,
-    read_back,
-    veiled,
-)
+from wordveil.lab.tasks import CLASSES, BiLstm, DataFolder, Task, evaluate, load_task, random_words, read_back, veiled
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space
-
-__all__ = [
-    "calibrated", "curve_of", "fig1", "fig2", "fig3", "fig4", "fig5", "statistics_table", "table1", "table2", "table3",
-]  # fmt: skip
 
 
 def calibrated(
@@ -178,7 +163,7 @@ def _averages(run: Run, spaces: Sequence[tuple[str, str, EuclideanSpace]], readi
 def fig5(run: Run) -> Result:
     """Train a biLSTM on veiled text and test it on clean text, and the other way round."""
     space = run.glove(20_000, 20_000)
-    model = BiLstm(Reader(space), epochs=run.pick(6, 8, 1), words=run.pick(80, 40, 10))
+    model = BiLstm(space, epochs=run.pick(6, 8, 1), words=run.pick(80, 40, 10))
     epsilons = run.pick((4.0, 6.0, 8.0, 10.0, 14.0), (6.0, 9.0, 14.0), (6.0, 14.0))
     loaded = (load_task("imdb", run.data), _mail(run), load_task("insuranceqa", run.data))
     tasks = [_beginnings(one.limited(run.pick(4000, 600, 60), run.seed), model.words) for one in loaded]

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.lab.tasks.task import CLASSES, ODD, SIMILARITY, Task
 
-__all__ = ["TASKS", "DataFolder", "load_task"]
-
 _ENCODINGS = ("utf-8-sig", "cp1252")
 _INTENTS = (
     "AddToPlaylist", "BookRestaurant", "GetWeather", "PlayMusic", "RateBook", "SearchCreativeWork",

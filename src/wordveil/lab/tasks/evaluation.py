@@ -19,8 +19,6 @@ from wordveil.spaces import Space
 from wordveil.spaces.space import Ids
 from wordveil.text import RareWords, Veil
 
-__all__ = ["WHEN", "RandomWords", "Rewriter", "answers_to", "evaluate", "random_words", "right_classes", "veiled"]
-
 Vectors = NDArray[np.float32]
 
 #: Rewrites texts, with the random numbers of a seed.
@@ -101,7 +99,7 @@ def _answers(
         plain = other if when == "both" or rewritten is task.columns else model.features(task.columns)
         learnt, tested = {"train": (other, plain), "test": (plain, other), "both": (other, other)}[when]
         return right_classes(task, model, learnt, tested, seed)
-    return _by_likeness(task, [model.reader.means(column) for column in rewritten])
+    return _by_likeness(task, [model.means(column) for column in rewritten])
 
 
 def answers_to(

@@ -20,15 +20,20 @@ from wordveil.lab.tasks.task import Task
 from wordveil.spaces import EuclideanSpace
 from wordveil.text import tokenise
 
-__all__ = ["AveragedVectors", "BiLstm", "Model", "Reader", "cosines", "logistic_by_torch"]
-
 _STRENGTH = 0.1  # the C of logistic regression
 _BATCH = 64
 _RATE = 2e-3
 
 
-class Reader:
-    """Reads texts through public word vectors, as an analyst does."""
+def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the cosine of each row with the row beside it; 0 where one of them is zero."""
+    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    products = np.einsum("ij,ij->i", left, right)
+    return np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0)
+
+
+class Model(ABC):
+    """Learns classes from texts, which it reads through public word vectors, as an analyst does."""
 
     def __init__(self, space: EuclideanSpace) -> None:
         self.space = space
@@ -54,20 +59,6 @@ class Reader:
         counts = csr_array((np.ones(len(words), np.float32), words, indptr), shape=(len(rows), len(self.space)))
         return np.asarray(counts @ self.space.matrix / np.maximum(lengths, 1)[:, None], dtype=np.float32)
 
-
-def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the cosine of each row with the row beside it; 0 where one of them is zero."""
-    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
-    products = np.einsum("ij,ij->i", left, right)
-    return np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0)
-
-
-class Model(ABC):
-    """Learns classes from texts."""
-
-    def __init__(self, reader: Reader) -> None:
-        self.reader = reader
-
     @abstractmethod
     def features(self, columns: Sequence[Sequence[str]]) -> NDArray[Any]:
         """Return what the model sees of the examples, a row each."""
@@ -84,7 +75,7 @@ class AveragedVectors(Model):
 
     def features(self, columns: Sequence[Sequence[str]]) -> NDArray[np.float32]:
         """Return what the model sees of the examples, a row each."""
-        return self.joined([self.reader.means(column) for column in columns])
+        return self.joined([self.means(column) for column in columns])
 
     def joined(self, means: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         """Return what the model sees of examples whose texts have these mean vectors, an array for each column."""
@@ -159,8 +150,8 @@ def logistic_by_torch(
 class BiLstm(Model):
     """A bidirectional LSTM over fixed word vectors, with the largest of its states over the text (PyTorch)."""
 
-    def __init__(self, reader: Reader, *, words: int = 120, hidden: int = 64, epochs: int = 4) -> None:
-        super().__init__(reader)
+    def __init__(self, space: EuclideanSpace, *, words: int = 120, hidden: int = 64, epochs: int = 4) -> None:
+        super().__init__(space)
         needs("torch", "gpu", "the biLSTM")
         self.words, self.hidden, self.epochs = words, hidden, epochs
 
@@ -168,7 +159,7 @@ class BiLstm(Model):
         """Return the ids of the first words of each text plus 1, padded with 0."""
         if len(columns) != 1:
             raise OptionError("the biLSTM classifies single texts, not pairs.")
-        rows = [self.reader.ids(text)[: self.words] for text in columns[0]]
+        rows = [self.ids(text)[: self.words] for text in columns[0]]
         padded = np.zeros((len(rows), max([1, *map(len, rows)])), dtype=np.int64)
         for row, ids in zip(padded, rows, strict=True):
             row[: len(ids)] = np.array(ids, dtype=np.int64) + 1
@@ -207,7 +198,7 @@ class BiLstm(Model):
         import torch  # noqa: PLC0415 - an extra, and slow to import
         from torch import nn  # noqa: PLC0415
 
-        vectors = self.reader.space.matrix
+        vectors = self.space.matrix
         padded = np.concatenate([np.zeros((1, vectors.shape[1]), np.float32), vectors])
         return nn.ModuleDict(
             {

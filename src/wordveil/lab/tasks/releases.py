@@ -33,25 +33,24 @@ from wordveil.text import Document, Release, Veil
 from wordveil.text.replacing import OutsideWords
 from wordveil.text.tokens import is_number
 
-__all__ = ["AS_IT_STANDS", "READERS", "Read", "Reading", "TaskTexts", "read_back", "readers_up_to"]
-
 Vectors = NDArray[np.float32]
 
 #: The drawn words taken for what they are: no reader at all.
 AS_IT_STANDS = "as it stands"
 
 #: The readers by name, from the weakest to the strongest; ``release`` is a network fitted on the release alone,
-#: ``context`` the network that comes with the package, adapted to the release.
-READERS = ("table", "population", "release", "context")
+#: ``shipped`` the network that comes with the package, ``context`` the same, adapted to the release.
+READERS = ("table", "population", "release", "shipped", "context")
 
-_KINDS = {"release": "context"}
+#: Those of them that read by a network.
+NETWORKS = ("release", "shipped", "context")
 
 
 def readers_up_to(strongest: str) -> tuple[str, ...]:
-    """Return who reads a release where `strongest` is the strongest reader; a fresh network only if it is asked for."""
+    """Return who reads a release where `strongest` is the strongest reader; of the networks only the one asked for."""
     if strongest not in READERS:
         raise OptionError(f"there is no reader {strongest!r}; choose one of {', '.join(READERS)}.")
-    weaker = [name for name in READERS[: READERS.index(strongest)] if name != "release"]
+    weaker = [name for name in READERS[: READERS.index(strongest)] if name not in NETWORKS]
     return (*weaker, strongest)
 
 
@@ -69,10 +68,11 @@ class Reading:
         """Make a reader that is still to be fitted."""
         # Given as an array the prior is the caller's own, and no table of an ε that nobody will ask for is cached.
         prior = np.exp(log_prior(mechanism.space, "frequency"))
-        kind = _KINDS.get(name, name)
+        kind = "context" if name in NETWORKS else name
         made = Reader(mechanism, kind=kind, select=select, vectors=vectors, prior=prior, effort=self.effort)
         if kind == "context":
-            made.tune(steps=self.steps, candidates=self.candidates, device=self.device, fresh=name == "release")
+            steps = 0 if name == "shipped" else self.steps
+            made.tune(steps=steps, candidates=self.candidates, device=self.device, fresh=name == "release")
         return made
 
 
@@ -80,19 +80,6 @@ def read_back(mechanism: Mechanism[Any], name: str, reading: Reading, *, vectors
     """Return a rewriter that veils texts, then puts a reader's likeliest word into every veiled place.
 
     For models that need words: those that take vectors see more through the reader's own.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What veils.
-    name : str
-        The reader.
-    reading : Reading
-        How it reads.
-    vectors : array
-        Of the words of the mechanism.
-    **chosen
-        Which words are veiled, as for `veiled`.
     """
     select = str(chosen.get("select", "all"))
 
@@ -209,7 +196,7 @@ class TaskTexts:
 
     def table(self, model: AveragedVectors) -> Vectors:
         """Return the vector that the analyst has for each word of the mechanism; 0 for a word that they do not know."""
-        known = model.reader.space
+        known = model.space
         if known.vocabulary is self.space.vocabulary:
             return np.asarray(known.matrix, dtype=np.float32)
         places = np.array([known.vocabulary.ids.get(word, OUTSIDE) for word in self.space.vocabulary])

@@ -12,8 +12,6 @@ from scipy.stats import rankdata
 from wordveil.errors import InputError
 from wordveil.stats import Estimate, resampled
 
-__all__ = ["CLASSES", "ODD", "SIMILARITY", "Outcome", "Task", "lead", "mean_of", "share_of_the_way"]
-
 #: The kinds of tasks: telling classes apart, rating how alike two texts are, finding the item that does not belong.
 CLASSES, SIMILARITY, ODD = "classes", "similarity", "odd"
 

@@ -14,8 +14,6 @@ from wordveil.lab.training.geometries import Floats, Geometry
 from wordveil.lab.training.pairs import Pairs
 from wordveil.parallel import blocks, run
 
-__all__ = ["HyperLex", "Reconstruction", "hyperlex", "read_hyperlex", "reconstruction"]
-
 _BLOCK = 128
 _GENERALITY = 1000.0  # how much a difference of radii counts in the score of Nickel & Kiela (2017)
 

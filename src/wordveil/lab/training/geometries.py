@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from wordveil.errors import OptionError
 from wordveil.spaces.hyperbolic_geometry import BallPoints, exp_map, hyperboloid_exp, tangent_length
 
-__all__ = ["GEOMETRIES", "EuclideanGeometry", "Geometry", "LorentzGeometry", "PoincareGeometry", "geometry"]
-
 Floats = NDArray[np.float64]
 
 _CLOSE = 1e-12  # sinh(d) of points that count as equal, where no direction leads apart

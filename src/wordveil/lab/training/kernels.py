@@ -8,8 +8,6 @@ but points and gradients goes through memory.
 import triton
 import triton.language as tl
 
-__all__ = ["add_gradients", "move_points"]
-
 EUCLIDEAN = tl.constexpr(0)
 POINCARE = tl.constexpr(1)
 CLOSE = tl.constexpr(1e-12)

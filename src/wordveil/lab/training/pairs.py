@@ -17,8 +17,6 @@ from scipy.sparse import csr_array
 
 from wordveil.errors import FileError, InputError, OptionError
 
-__all__ = ["Pairs", "read_pairs", "write_pairs"]
-
 _MOST_PAIRS = 100_000_000  # a closure beyond this comes from cycles in noisy pairs, and would not fit in memory
 
 

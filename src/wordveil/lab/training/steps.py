@@ -11,8 +11,6 @@ from scipy.sparse import csr_array
 from wordveil.lab.training.geometries import LONGEST_STEP, Floats, Geometry
 from wordveil.lab.training.pairs import Pairs
 
-__all__ = ["CpuSteps", "Steps", "popular_nodes"]
-
 _TABLE = 1 << 20
 _POWER = 0.75
 

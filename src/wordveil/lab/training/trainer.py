@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 import time
 from collections.abc import Callable
@@ -15,6 +13,7 @@ import numpy as np
 
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
+from wordveil.files import digest_of, whole_file
 from wordveil.lab.training.cuda import CudaSteps, cuda_is_there
 from wordveil.lab.training.evaluation import Reconstruction, reconstruction
 from wordveil.lab.training.geometries import Floats, Geometry, geometry
@@ -23,8 +22,6 @@ from wordveil.lab.training.steps import CpuSteps, Steps
 from wordveil.lab.training.wordnet import WordNet
 from wordveil.spaces import PoincareSpace, Vocabulary
 from wordveil.spaces.formats.arrays import write_folder
-
-__all__ = ["DEVICES", "Progress", "Trained", "Training", "to_space", "train", "write_forms", "write_trained"]
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -155,8 +152,7 @@ def _device(device: str) -> str:
 
 
 def _fingerprint(pairs: Pairs, training: Training) -> str:
-    facts = json.dumps([pairs.checksum, asdict(training)], sort_keys=True)
-    return hashlib.sha256(facts.encode()).hexdigest()
+    return digest_of([pairs.checksum, asdict(training)])
 
 
 def _begin(pairs: Pairs, training: Training, shape: Geometry, checkpoint: Path | None) -> tuple[Floats, int, float]:
@@ -177,10 +173,8 @@ def _begin(pairs: Pairs, training: Training, shape: Geometry, checkpoint: Path |
 
 
 def _save(path: Path, pairs: Pairs, training: Training, points: Floats, epoch: int, seconds: float) -> None:
-    whole = path.with_name(f".{path.name}.part")
-    with whole.open("wb") as out:
+    with whole_file(path) as out:
         np.savez(out, points=points, epoch=epoch, seconds=seconds, fingerprint=_fingerprint(pairs, training))
-    whole.replace(path)
 
 
 _FORMS = ("noun.exc", "verb.exc")

@@ -11,10 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from wordveil.errors import FileError, InputError, OptionError
+from wordveil.errors import FileError, InputError
 from wordveil.lab.training.pairs import Pairs
-
-__all__ = ["PARTS", "Synset", "WordNet", "synset_pairs", "word_pairs"]
 
 #: The parts of speech that have a hierarchy, with the letter and the number that WordNet's files call them by.
 PARTS = {"noun": ("n", "1"), "verb": ("v", "2")}
@@ -175,38 +173,6 @@ class WordNet:
         lemma = self.lemmas(synset)[0].lower()
         number = self._senses[synset.part][lemma].index(synset) + 1
         return f"{lemma}.{PARTS[synset.part][0]}.{number:02d}"
-
-    def named(self, name: str) -> Synset:
-        """Return the synset of a readable name."""
-        lemma, letter, number = [*name.rsplit(".", 2), "", ""][:3]
-        for part, (own, _) in PARTS.items():
-            senses = self._senses.get(part, {}).get(lemma, [])
-            if letter == own and number.isdigit() and 0 < int(number) <= len(senses):
-                return senses[int(number) - 1]
-        raise OptionError(f"WordNet has no synset {name!r}; a name looks like mammal.n.01.")
-
-    def relation(self, word: str, other: str) -> str:
-        """Return what `other` is to `word`, by the closest of their meanings.
-
-        Returns
-        -------
-        str
-            ``same``, ``synonym``, ``hypernym`` (more general), ``hyponym`` (more special), ``co-hyponym`` (two
-            kinds of one thing) or ``unrelated``.
-        """
-        if word == other:
-            return "same"
-        mine, theirs = set(self.senses(word)), set(self.senses(other))
-        if mine & theirs:
-            return "synonym"
-        above = set[Synset]().union(*map(self.ancestors, mine))
-        if above & theirs:
-            return "hypernym"
-        if mine & set[Synset]().union(*map(self.ancestors, theirs)):
-            return "hyponym"
-        if {up for one in mine for up in self.parents(one)} & {up for one in theirs for up in self.parents(one)}:
-            return "co-hyponym"
-        return "unrelated"
 
 
 def synset_pairs(wordnet: WordNet, parts: Sequence[str] = ("noun",)) -> Pairs:

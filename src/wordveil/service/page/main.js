@@ -89,9 +89,9 @@ function showEpsilon(isTyped = false) {
     one.checked = one.value === chosen;
     one.disabled = Boolean(one.value) && !values.find(([preset]) => preset === one.value)?.[1];
   }
-  const bound = chosen && percent(facts.protection[chosen]);
+  const bound = facts.protection[chosen];
   const known = chosen
-    ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: of the words that nobody could guess anyway, an attacker guesses at most ${bound}, as measured on ${facts.presets_on}. Your texts may differ: wordveil plan measures yours.`
+    ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: an attacker guesses at most ${percent(bound.attacker)} of the words, and at most ${percent(bound.gain)} of those that nobody could guess anyway, as measured on ${facts.presets_on}. Your texts may differ: wordveil plan measures yours.`
     : values.some(([, value]) => value)
       ? ""
       : `There are no presets for ${settings.a.mechanism} on this space: nobody has measured which ε protects as much.`;

@@ -1,0 +1,447 @@
+"""One thing that two inputs are told apart by, and how often it was seen for either: found once, measured, replayed.
+
+A case is chosen on some draws and measured on others. To replay it is to measure it once more. Every measure is a lower
+bound on a loss, from Clopper-Pearson bounds on two probabilities, with the error that the case was given beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.audit.sampled import loss_bound
+from wordveil.audit.targets import Outcome, Target
+from wordveil.audit.verdict import Evidence
+from wordveil.errors import InputError
+from wordveil.noise import Entropy
+from wordveil.stats import lower_bound, upper_bound
+
+__all__ = ["SHAPES", "Case", "Clock", "Finding", "OutOfTime", "choose_event", "choose_time", "measure", "sample"]
+
+Observation = tuple[Outcome, ...]
+T = TypeVar("T")
+
+_MOST_LETTERS = 10_000  # of an output that are searched for a raw word
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_SPARE = 8  # letters of a made-up word that may be cut off
+_CUTS = 400  # sets of outputs that are compared, at most
+_GAP = 1e-3  # seconds, and this share of a call, that a difference in time must exceed
+_GAP_SHARE = 0.1
+#: Seconds between two moments.
+PAUSE = 1.1
+_REPEATED = 32  # calls with each word, to see whether they repeat
+
+#: Made-up words by shape: their alphabet, and how the letters are written.
+SHAPES: dict[str, tuple[str, str]] = {
+    "an unknown word": (_LETTERS, "{0}"),
+    "a capitalised name": (_LETTERS, "{1}"),
+    "a word in capitals": (_LETTERS, "{2}"),
+    "a number": ("0123456789", "{0}"),
+    "an e-mail address": (_LETTERS, "{0}@post.example"),
+    "a word with a hyphen": (_LETTERS, "well-{0}"),
+    "a word with an apostrophe": (_LETTERS, "{0}'s"),
+    "a word in Greek": ("αβγδεζηθικλμνξοπρτυφχψω", "{0}"),
+    "a word in Chinese": ("的一是不了人我在有他这中大来上国个到说们", "{0}"),
+    "a very long word": (_LETTERS, "{0}" + "ab" * 150),
+}
+
+
+class OutOfTime(Exception):  # noqa: N818 - it ends an audit, which is no error
+    """The time for the audit is over."""
+
+
+class Clock:
+    """When an audit must end, and how many calls it has made."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end, self.calls = time.monotonic() + seconds, 0
+
+    def count(self, calls: int) -> None:
+        """Count calls that are about to be made, or refuse them when the time is over."""
+        if time.monotonic() > self._end:
+            raise OutOfTime
+        self.calls += calls
+
+    def call(self, target: Target, texts: Sequence[str]) -> list[Outcome]:
+        """Call the target with all texts, with as many at once as take about a second."""
+        return self._in_parts(target, texts, target.call)
+
+    def timed(self, target: Target, texts: Sequence[str]) -> list[float]:
+        """Return how many seconds each of the calls takes."""
+        return self._in_parts(target, texts, lambda some: (target.timed(some) or ([], []))[1])
+
+    def _in_parts(self, target: Target, texts: Sequence[str], call: Callable[[Sequence[str]], list[T]]) -> list[T]:
+        found: list[T] = []
+        place, many = 0, 64
+        while place < len(texts):
+            part = texts[place : place + min(max(many, target.fewest), target.most)]
+            self.count(len(part))
+            started = time.monotonic()
+            found += call(part)
+            place += len(part)
+            many = max(1, int(len(part) * min(4.0, 1.0 / max(1e-3, time.monotonic() - started))))
+        return found
+
+
+@dataclass(frozen=True)
+class Case:
+    """What to call, and which event to count.
+
+    Attributes
+    ----------
+    kind : str
+        ``pair``: an event of the outputs of two inputs; ``time``: of how long they take; ``raw``: that made-up words
+        come out as they went in; ``repeats``: that two runs agree.
+    about : str
+        Why it was looked at.
+    left, right : tuple of str
+        What is called in turn; the event is likelier after the first.
+    allowed : float
+        The loss that the claim allows.
+    distance : float or None
+        Of the two words, where there is one.
+    delta, error : float
+        The claimed δ, and the probability that the bound is wrong.
+    draws : int
+        How often either is called.
+    event : dict
+        What is counted.
+    """
+
+    kind: str
+    about: str
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    allowed: float
+    draws: int
+    error: float
+    delta: float = 0.0
+    distance: float | None = None
+    event: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def reach(self) -> float:
+        """The largest loss that so many draws could show."""
+        return float(loss_bound(self.draws, 0, (self.draws, self.draws), self.error / 2, self.delta))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the case as plain values; `from_dict` restores it."""
+        return {**asdict(self), "allowed": self.allowed if math.isfinite(self.allowed) else None}
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> Case:
+        """Restore a case, or refuse what is none."""
+        try:
+            values = {one.name: plain[one.name] for one in fields(cls)}
+            values["allowed"] = math.inf if values["allowed"] is None else float(values["allowed"])
+            for name in ("left", "right"):
+                values[name] = tuple(map(str, values[name]))
+            case = cls(**values)
+            is_right = 0 < case.error < 1 and 0 <= case.delta < 1 and 0 < int(case.draws) < 10**9
+            if not is_right or case.kind not in _MEASURES or not isinstance(case.event, dict):
+                raise InputError("the file holds no case of an audit that can be replayed.")
+        except (LookupError, TypeError, AttributeError):
+            raise InputError("the file holds no case of an audit that can be replayed.") from None
+        return case
+
+
+@dataclass(frozen=True)
+class Finding(Evidence):
+    """What was measured in a case.
+
+    Attributes
+    ----------
+    hits, trials : tuple of int
+        How often the event was seen for either input, and among how many.
+    case : Case
+        What was measured; `measure` does so again.
+    """
+
+    hits: tuple[int, int] = (0, 0)
+    trials: tuple[int, int] = (0, 0)
+    case: Case | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values, with what is needed to replay it."""
+        plain = {**super().to_dict(), "case": self.case.to_dict() if self.case else None}
+        return {**plain, "distance": None if math.isnan(self.distance) else plain["distance"]}
+
+
+def sample(
+    target: Target, script: Sequence[str], count: int, clock: Clock, *, fresh: bool = False
+) -> list[Observation]:
+    """Call the texts of a script in turn, so many times, and return what came out each time.
+
+    `fresh` gives every time a session of its own.
+    """
+    if fresh:
+        found = []
+        for _ in range(count):
+            clock.count(len(script))
+            found.append(tuple(target.session(list(script))))
+        return found
+    outcomes, size = clock.call(target, list(script) * count), len(script)
+    return [tuple(outcomes[place : place + size]) for place in range(0, len(outcomes), size)]
+
+
+def _key(outcome: Outcome) -> str:
+    return outcome if isinstance(outcome, str) else f"\0{outcome.kind}"
+
+
+def _read(reading: str, seen: Observation, names: Sequence[str]) -> str:
+    """Return what an attacker reads off the outputs: the last one, a word of it, how long it is, or names in it."""
+    kind, _, place = reading.partition(":")
+    out = _key(seen[-1])
+    words, lowered = out.split(), out.lower().split()
+    if kind == "leans":  # which of the names the other texts of the session have more often
+        counts = Counter(word for one in seen[1:] for word in _key(one).lower().split())
+        return str(int(np.sign(counts[names[0]] - counts[names[1]])))
+    if kind == "place":
+        return words[int(place)] if len(words) > int(place) else "\0no such word"
+    facts = {
+        "letters": len(out),
+        "words": len(words),
+        "alike": len(set(words)),
+        "names": [int(name in lowered) for name in names],
+    }
+    return out if kind == "whole" else str(facts[kind])
+
+
+def _measure_pair(target: Target, case: Case, clock: Clock, _: Entropy) -> Finding:
+    """Count an event of the outputs on fresh draws."""
+    event = case.event
+    keys, inside, names = set(event["keys"]), event["inside"], event.get("names", ())
+    hits = []
+    for script in (case.left, case.right):
+        if event.get("restart"):
+            target.restart()
+        drawn = sample(target, script, case.draws, clock, fresh=bool(event.get("fresh")))
+        hits.append(sum((_read(event["reading"], seen, names) in keys) == inside for seen in drawn))
+    return _finding(case, hits, (case.draws, case.draws), event["says"])
+
+
+def _finding(case: Case, hits: Sequence[int], trials: tuple[int, int], output: str) -> Finding:
+    """Make a finding of the hits of two arms."""
+    bound = float(loss_bound(hits[0], hits[1], trials, case.error / 2, case.delta))
+    return Finding(
+        case.about, " ⏎ ".join(case.left), " ⏎ ".join(case.right), math.nan if case.distance is None else case.distance,
+        case.allowed, max(bound, 0.0), "loss", output, hits=(hits[0], hits[1]), trials=trials, case=case,
+    )  # fmt: skip
+
+
+def choose_event(
+    drawn: tuple[list[Observation], list[Observation]],
+    case: Case,
+    readings: Iterable[str],
+    names: Sequence[str],
+    lean: dict[str, float] | None = None,
+) -> tuple[float, Case]:
+    """Choose what tells two inputs apart best, and which is the likelier; return the bound that is to be expected.
+
+    Outputs are put in order, of the ratio seen on half of the draws or of how much nearer they are to one word than to
+    the other (`lean`). The sets that take the first so many, and single outputs, are compared on the other half.
+    """
+    best: tuple[float, Case] = (-math.inf, case)
+    for way in (case, replace(case, left=case.right, right=case.left)):
+        ours, theirs = drawn if way is case else drawn[::-1]
+        for reading in readings:
+            counts = [Counter(_read(reading, seen, names) for seen in half) for half in _halves(ours, theirs)]
+            seen = sorted(set().union(*counts))
+            ratio = {key: (counts[0][key] + 0.5) / (counts[1][key] + 0.5) for key in seen}
+            orders = [sorted(seen, key=lambda key: -ratio[key])]
+            if lean and reading.startswith(("whole", "place")):
+                side = -1.0 if way is case else 1.0
+                orders.append(sorted((key for key in seen if key in lean), key=lambda key: side * lean[key]))
+            for keys in filter(None, orders):
+                hits, misses = (np.array([one[key] for key in keys]) for one in counts[2:])
+                found, chosen = _best_set(hits, misses, (counts[2].total(), counts[3].total()), case)
+                if found > best[0]:
+                    told, inside = set(keys[chosen]), 2 * (chosen.stop - chosen.start) <= len(seen)
+                    event = {
+                        "reading": reading,
+                        "keys": sorted(told if inside else set(seen) - told),
+                        "inside": inside,
+                        "names": list(names),
+                        "says": _says(reading, sorted(told)),
+                    }
+                    best = found, replace(way, event=event)
+    return best
+
+
+def _halves(ours: list[Observation], theirs: list[Observation]) -> list[list[Observation]]:
+    return [ours[::2], theirs[::2], ours[1::2], theirs[1::2]]
+
+
+def _best_set(
+    ours: NDArray[np.int64], theirs: NDArray[np.int64], trials: tuple[int, int], case: Case
+) -> tuple[float, slice]:
+    """Return the bound to be expected of the best set of first outputs, or of the best single one, and which it is."""
+    ends = np.arange(1, len(ours) + 1)
+    if len(ends) > _CUTS:
+        ends = np.unique(np.geomspace(1, len(ours), _CUTS).astype(int))
+    singles = np.argsort(-ours, kind="stable")[:_CUTS]
+    hits = np.concatenate([np.cumsum(ours)[ends - 1], ours[singles]])
+    misses = np.concatenate([np.cumsum(theirs)[ends - 1], theirs[singles]]) + 1  # it was chosen for having few
+    bounds = loss_bound(
+        np.minimum(hits * (case.draws / trials[0]), case.draws),
+        np.minimum(misses * (case.draws / trials[1]), case.draws),
+        (case.draws, case.draws),
+        case.error / 2,
+        case.delta,
+    )
+    place = int(bounds.argmax())
+    if place < len(ends):
+        return float(bounds[place]), slice(0, int(ends[place]))
+    single = int(singles[place - len(ends)])
+    return float(bounds[place]), slice(single, single + 1)
+
+
+def _says(reading: str, keys: list[str]) -> str:
+    """Say which event it is."""
+    kind, _, place = reading.partition(":")
+    what = {
+        "whole": "the output",
+        "place": f"word {int(place or 0) + 1} of the output",
+        "words": "the number of words",
+        "letters": "the number of letters",
+        "alike": "the number of different words",
+        "names": "which of the two words the output has",
+        "leans": "which of the two words the other texts have",
+    }[kind]
+    shown = keys[0].replace("\0", "failure: ") if len(keys) == 1 else f"one of {len(keys):,}"
+    return f"{what} is {shown}"
+
+
+def choose_time(target: Target, case: Case, clock: Clock, entropy: Entropy) -> tuple[float, Case]:
+    """Choose the duration that tells two words apart best; return the bound that is to be expected."""
+    took = _durations(target, case, clock, entropy)
+    gap = max(_GAP, _GAP_SHARE * float(np.median(np.concatenate(took))))
+    never = {"cut": float(np.concatenate(took).max()), "gap": gap}
+    best = -math.inf, replace(case, event=never)
+    for way in (0, 1):
+        ours, theirs = took[way], took[1 - way]
+        for cut in np.quantile(np.concatenate(took), np.linspace(0.02, 0.98, 49)):
+            hits = int((ours >= cut + gap).sum()), int((theirs >= cut).sum()) + 1
+            bound = float(loss_bound(*hits, (len(ours), len(theirs) + 1), case.error / 2, case.delta))
+            if bound > best[0]:
+                event = {"cut": float(cut), "gap": gap}
+                scripts = (case.left, case.right)[:: 1 if way == 0 else -1]
+                best = bound, replace(case, left=scripts[0], right=scripts[1], event=event)
+    return best
+
+
+def _measure_time(target: Target, case: Case, clock: Clock, entropy: Entropy) -> Finding:
+    """Count slow calls; to be slower means slower by a gap that no accident of a machine explains."""
+    cut, gap = case.event["cut"], case.event["gap"]
+    ours, theirs = _durations(target, case, clock, entropy)
+    says = f"a call takes {1000 * (cut + gap):.3g} ms or more, against {1000 * cut:.3g} ms"
+    return _finding(case, [int((ours >= cut + gap).sum()), int((theirs >= cut).sum())], (len(ours), len(theirs)), says)
+
+
+def _durations(target: Target, case: Case, clock: Clock, entropy: Entropy) -> tuple[NDArray[np.float64], ...]:
+    """Call both in a random order, so that a slow moment meets either, and return how long each took."""
+    order = entropy.generator.permutation(np.repeat([0, 1], case.draws))
+    texts = [(case.left, case.right)[one][0] for one in order]
+    target.timed([case.left[0], case.right[0]] * 2)  # what is made on first use is made
+    took = clock.timed(target, texts)
+    return tuple(np.array(took)[order == one] for one in (0, 1))
+
+
+def _measure_raw(target: Target, case: Case, clock: Clock, entropy: Entropy) -> Finding:
+    """Give made-up words of one shape, and count those that come out of their own call, or of another.
+
+    A run of r random letters that an output does not depend on is in it with a probability of at most (its length) over
+    (the letters to the power of r), whatever the callable does. So a single hit shows a large loss: if the loss between
+    any two such words is at most L, the words come through with a probability of at most e^L times that.
+    """
+    alphabet, form = SHAPES[case.event["shape"]]
+    beyond = case.event["beyond"] + math.log(2 * _MOST_LETTERS * (_SPARE + 1) * case.draws)
+    run = math.ceil(beyond / math.log(len(alphabet)))
+    letters = entropy.generator.integers(0, len(alphabet), (case.draws, run + _SPARE))
+    cores = ["".join(alphabet[place] for place in row) for row in letters]
+    texts = [case.event["context"].replace("$", form.format(core, core.capitalize(), core.upper())) for core in cores]
+    called = [text for one in texts for text in (one, case.left[0])]  # a known word after each
+    outputs = [_key(one)[:_MOST_LETTERS].lower() for one in clock.call(target, called)]
+    runs = {core[place : place + run]: number for number, core in enumerate(cores) for place in range(_SPARE + 1)}
+    sources = [{number for part, number in runs.items() if part in out} for out in outputs]  # whose letters each has
+    if case.event["own"]:
+        hits = sum(number in sources[2 * number] for number in range(case.draws))
+        chance, says = (_SPARE + 1) * _MOST_LETTERS, "the output has the word that went in"
+    else:
+        hits = sum(
+            bool((sources[2 * number] | sources[2 * number + 1]) - ({number} & sources[2 * number]))
+            for number in range(case.draws)
+        )
+        chance, says = 2 * case.draws * (_SPARE + 1) * _MOST_LETTERS, "the output has a word of another call"
+    rarity = run * math.log(len(alphabet)) - math.log(chance)
+    low = float(lower_bound(hits, case.draws, case.error)) - case.delta
+    bound = math.log(low) + rarity if low > 0 else 0.0
+    return Finding(
+        case.about, texts[0], "another of its shape", math.nan, case.allowed, max(bound, 0.0), "loss", says,
+        hits=(hits, 0), trials=(case.draws, 0), case=case,
+    )  # fmt: skip
+
+
+def _measure_repeats(target: Target, case: Case, clock: Clock, _: Entropy) -> Finding:
+    """Compare places of runs on the same words that should have nothing to do with one another, and others.
+
+    Where draws are independent, both agree equally often. Agreements of different words are not of one binomial law,
+    but the tails of their sum are lighter than those of one (Hoeffding 1956), so the bounds hold.
+    """
+    words = [word for word in case.left for _ in range(_REPEATED)]
+    how, half = case.event["how"], _REPEATED // 2
+    runs = [_keys(one) for one in _runs(target, words, how, clock)]
+    if how == "calls":  # two calls in a row, and calls at two moments
+        alike = np.concatenate([run[:, ::2] == run[:, 1::2] for run in runs])
+        apart = np.concatenate([runs[0][:, :half] == runs[1][:, :half], runs[1][:, half:] == runs[2][:, :half]])
+    else:  # the same place of two runs, and another place
+        alike, apart = runs[0] == runs[1], runs[0] == np.roll(runs[1], half, axis=1)
+    hits, trials = (int(alike.sum()), int(apart.sum())), (alike.size, apart.size)
+    low, high = lower_bound(hits[0], trials[0], case.error / 2), upper_bound(hits[1], trials[1], case.error / 2)
+    says = {
+        "calls": "two calls in a row agree more often than two at other moments",
+        "runs": "two runs agree place by place",
+        "restarts": "two processes agree place by place",
+        "forks": "two forks agree place by place",
+    }[how]
+    return Finding(
+        case.about, " ".join(case.left[:3]), "the same words again", 0.0, float(high), float(low), "agreement", says,
+        hits=hits, trials=trials, case=case,
+    )  # fmt: skip
+
+
+def _keys(outcomes: Sequence[Outcome]) -> NDArray[Any]:
+    return np.array(list(map(_key, outcomes)), dtype=object).reshape(-1, _REPEATED)
+
+
+def _runs(target: Target, words: list[str], how: str, clock: Clock) -> Sequence[list[Outcome]]:
+    """Call all words again and again: at moments that no clock of seconds confuses, in new processes, or in forks."""
+    if how == "forks":
+        clock.count(2 * len(words))
+        forks = target.forked(words)
+        if forks is None:
+            raise OutOfTime  # they gave no answer, so nothing was seen
+        return forks
+    runs = [clock.call(target, words)]
+    for _ in range(2 if how == "calls" else 1):
+        if how == "calls":
+            time.sleep(PAUSE)
+        elif how == "restarts":
+            target.restart()
+        runs.append(clock.call(target, words))
+    return runs
+
+
+_MEASURES = {"pair": _measure_pair, "time": _measure_time, "raw": _measure_raw, "repeats": _measure_repeats}
+
+
+def measure(target: Target, case: Case, clock: Clock, entropy: Entropy) -> Finding:
+    """Measure a case on fresh draws."""
+    return _MEASURES[case.kind](target, case, clock, entropy)

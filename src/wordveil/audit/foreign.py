@@ -1,0 +1,436 @@
+"""The audit of anybody's callable against what is claimed of it.
+
+Pairs of words are looked for on some draws; events that tell them apart are chosen on others, and measured on fresh
+ones. How many pairs are measured, on how many draws and with which share of the error is settled before the first of
+these draws. What the time does not suffice for is left out unseen, so that to stop early never convicts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.audit.auditor import ERROR
+from wordveil.audit.cases import (
+    SHAPES,
+    Case,
+    Clock,
+    Finding,
+    Observation,
+    OutOfTime,
+    choose_event,
+    choose_time,
+    measure,
+    sample,
+)
+from wordveil.audit.claim import Claim
+from wordveil.audit.report import Report, sort_findings
+from wordveil.audit.suspects import choose_candidates, choose_suspects
+from wordveil.audit.targets import Failure, Target, target_of
+from wordveil.errors import OptionError
+from wordveil.noise import Entropy
+from wordveil.progress import Watch, ignore
+
+__all__ = ["CHECKS", "audit_callable"]
+
+#: What is looked at, and which share of the error each has.
+CHECKS = {
+    "raw": 0.1, "repeats": 0.1, "words": 0.4, "sentences": 0.1, "neighbours": 0.1, "order": 0.1, "sessions": 0.05,
+    "time": 0.05,
+}  # fmt: skip
+_NEEDED = ("raw", "repeats", "words")  # without which nothing is told
+_MEASURED = 8  # pairs of words
+_CANARIES = 40  # made-up words of each shape
+_MOST_LOSS = 500.0  # nats; beyond, made-up words would be hundreds of letters long
+_PROBES = 30  # texts beside the one that differs
+_SESSIONS = 80
+_TIMED = 150
+_REPEATING = 12  # words
+_LEAST_DRAWS = 100
+_MOST_DRAWS = 10**7
+_TRYING = 0.3  # seconds
+_TRIED = 16  # words that are called to see whether it works at all
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """How much is drawn: settled before the first draw that counts."""
+
+    explored: int  # draws of every word, to find pairs
+    chosen_on: int  # draws of a word that choose events
+    measured_on: int
+    pairs: int
+
+    @classmethod
+    def of(cls, draws: int | None, rate: float, seconds: float, words: int) -> _Sizes:
+        """Return the sizes for so many draws of a pair, or for what the time suffices for at this rate."""
+        if draws is not None:
+            return cls(max(50, draws // 20), max(50, draws // 3), draws, _MEASURED)
+        calls = rate * seconds
+        pairs = int(np.clip(0.25 * calls / 2 / 4000, 1, _MEASURED))
+        fitted = int(np.clip(0.25 * calls / (2 * pairs), _LEAST_DRAWS, 60_000))
+        chosen = int(np.clip(0.1 * calls / (4 * pairs + 16), 50, fitted))
+        return cls(int(np.clip(0.1 * calls / words, 20, 2000)), chosen, fitted, pairs)
+
+    @property
+    def aside(self) -> int:
+        """Draws for what is beside the main question."""
+        return max(_LEAST_DRAWS, self.measured_on // 4)
+
+
+def audit_callable(
+    what: Target | str | Callable[[Any], Any],
+    claim: Claim,
+    *,
+    takes: str | None = None,
+    timeout: float | None = None,
+    draws: int | None = None,
+    words: int = 48,
+    seconds: float = 60.0,
+    error: float = ERROR,
+    skip: Collection[str] = (),
+    seed: int = 0,
+    repeat: bool = False,
+    watch: Watch = ignore,
+) -> Report:
+    """Audit anything that turns texts into texts, or words into words, against a claim.
+
+    Parameters
+    ----------
+    what : Target, str or callable
+        What is audited: the name of a function, as ``package.module:function``, which runs in a process of its own; a
+        `Program`, `Command` or `Endpoint`; or a callable, which runs in this process and can be neither stopped nor
+        started again.
+    claim : Claim
+        What is said of it.
+    takes : str, optional
+        What one call takes and gives: ``word``, ``text`` (the default), or a list, ``words`` or ``texts``.
+    timeout : float, optional
+        Seconds that a call may take.
+    draws : int, optional
+        How many draws to measure each pair on; as many as the time suffices for if not given.
+    words : int
+        How many words to look at.
+    seconds : float
+        How long the audit may take. What is not done by then is left out.
+    error : float
+        The probability that an honest callable is convicted.
+    skip : collection of str
+        Checks to leave out, of `CHECKS`.
+    seed : int
+        Random seed for the choice of words.
+    repeat : bool
+        Whether the made-up words and the order of calls follow from the seed too.
+    watch : callable, optional
+        Told how far it is.
+
+    Returns
+    -------
+    Report
+        The verdict and what it rests on.
+
+    Examples
+    --------
+    >>> from wordveil.audit import Claim, TableSpace, audit_callable
+    >>> claim = Claim(TableSpace({("tea", "coffee"): 1.0}), epsilon=0.5)
+    >>> audit_callable(str.upper, claim, takes="word", draws=1000).verdict
+    'broken'
+    """
+    if draws is not None and not _LEAST_DRAWS <= draws <= _MOST_DRAWS:
+        raise OptionError(f"draws must lie between {_LEAST_DRAWS:,} and {_MOST_DRAWS:,}.")
+    if words < 2 or seed < 0:
+        raise OptionError("words must be 2 or more, and seed 0 or more.")
+    if not (0 < error < 1 and math.isfinite(seconds) and seconds > 0):
+        raise OptionError("error must lie between 0 and 1, and seconds must be a finite number above 0.")
+    if unknown := set(skip) - set(CHECKS):
+        raise OptionError(f"unknown check {min(unknown)!r}; there are {', '.join(CHECKS)}.")
+    target = target_of(what, takes, timeout)
+    try:
+        entropy = Entropy(seed if repeat else None)
+        return _Audit(target, claim, Clock(seconds), error, entropy, watch).run(draws, words, seconds, skip, seed)
+    finally:
+        target.close()
+
+
+class _Audit:
+    """One audit on its way."""
+
+    def __init__(
+        self, target: Target, claim: Claim, clock: Clock, error: float, entropy: Entropy, watch: Watch
+    ) -> None:
+        self.target, self.claim, self.clock, self.entropy, self.watch = target, claim, clock, entropy, watch
+        self.findings: list[Finding] = []
+        self.unchecked: dict[str, str] = {}
+        self.remarks: list[str] = []
+        self.reasons: list[str] = []
+        self.error = error
+
+    def run(self, draws: int | None, words: int, seconds: float, skip: Collection[str], seed: int) -> Report:
+        """Look at everything that is not skipped, and report."""
+        started = time.perf_counter()
+        self.watch("choosing words", 0.0)
+        ids = choose_suspects(self.claim, words, seed)
+        self.words = [self.claim.space.vocabulary[one] for one in ids.tolist()]
+        self.allowed = self.claim.between(ids)
+        self.ids = ids
+        self._find_near()
+        try:
+            rate = self._try_out(0.0 if draws else _TRYING)
+            self.sizes = _Sizes.of(draws, rate, seconds, len(self.words))
+            if not self.reasons:
+                self.explored = self._explore()
+        except OutOfTime:
+            self.reasons.append("the time was over before anything could be measured")
+        if not self.reasons:
+            for number, (name, share) in enumerate(CHECKS.items()):
+                self.watch(f"looking at {name}", (number + 0.5) / len(CHECKS))
+                if name in skip:
+                    self.unchecked[name] = "skipped"
+                    continue
+                try:
+                    getattr(self, f"_look_at_{name}")(share * self.error)
+                except OutOfTime:
+                    self.unchecked[name] = "the time was over"
+                    if name in _NEEDED:
+                        self.reasons.append(f"the time was over before the check of {name} was done")
+            self._judge(skip)
+        self.watch("done", 1.0)
+        return Report(
+            self.target.name,
+            self.claim.to_dict(),
+            sort_findings(self.findings),
+            self.unchecked,
+            self.remarks,
+            self.reasons,
+            self.error,
+            self.clock.calls,
+            time.perf_counter() - started,
+        )
+
+    def _judge(self, skip: Collection[str]) -> None:
+        """Say why nothing can be told, if so."""
+        pairs = [one.case for one in self.findings if one.case and one.case.kind == "pair"]
+        if not any(case.allowed < case.reach for case in pairs):
+            least = self.allowed[np.isfinite(self.allowed) & ~np.eye(len(self.words), dtype=bool)].min(initial=math.inf)
+            if "words" in skip or not pairs:
+                self.reasons.append("no pair of words was measured")
+            else:
+                self.reasons.append(
+                    f"the claim allows a loss of {least:.3g} or more between the words looked at, and "
+                    f"{self.sizes.measured_on:,} draws can show at most {max(case.reach for case in pairs):.3g}"
+                )
+
+    def _find_near(self) -> None:
+        """Find the two words that may lose least, and two words beside them."""
+        rows = np.where(np.eye(len(self.words), dtype=bool), math.inf, self.allowed)
+        if not np.isfinite(rows).any():
+            self.reasons.append("the claim covers no two of the words looked at")
+        self.near = tuple(int(one) for one in np.unravel_index(rows.argmin(), rows.shape))
+        self.beside = next((i for i in range(len(self.words)) if i not in self.near), self.near[0])
+
+    def _try_out(self, seconds: float) -> float:
+        """Call it with some words; return how many calls a second it makes, or note that it does not work."""
+        started, done = time.perf_counter(), 0
+        outcomes: list[Any] = []
+        while not done or (time.perf_counter() - started < seconds and done < _LEAST_DRAWS**2):
+            some = [self.words[(done + place) % len(self.words)] for place in range(max(_TRIED, done))]
+            self.clock.count(len(some))
+            outcomes = self.target.call(some)
+            done += len(some)
+            if done <= _TRIED:
+                failed = [one.kind for one in outcomes if isinstance(one, Failure)]
+                if 2 * len(failed) > len(outcomes):
+                    self.reasons.append(f"most calls with known words fail ({failed[0]})")
+                    break
+        return done / max(1e-6, time.perf_counter() - started)
+
+    # The main question: which outputs tell two words apart.
+
+    def _look_at_words(self, share: float) -> None:
+        candidates = choose_candidates(self.words, self.allowed, self.explored, max(1, self.sizes.pairs // 4))
+        drawn: dict[int, list[Observation]] = {}
+        for word in sorted({word for pair in candidates for word in pair}):
+            drawn[word] = sample(self.target, [self.words[word]], self.sizes.chosen_on, self.clock)
+        expected = []
+        for pair, about in candidates.items():
+            case = self._case(pair, about, share / self.sizes.pairs)
+            lean = self._lean(pair, [drawn[word] for word in pair])
+            expected.append(choose_event((drawn[pair[0]], drawn[pair[1]]), case, ["whole"], self._names(pair), lean))
+        expected.sort(key=lambda one: one[1].allowed - one[0])
+        for _, case in expected[: self.sizes.pairs]:
+            self.findings.append(measure(self.target, case, self.clock, self.entropy))
+
+    def _explore(self) -> NDArray[np.int64]:
+        """Call every word a few times and return how often each output was seen."""
+        counts: list[dict[str, int]] = []
+        for word in self.words:
+            seen: dict[str, int] = {}
+            for one in sample(self.target, [word], self.sizes.explored, self.clock):
+                seen[str(one)] = seen.get(str(one), 0) + 1
+            counts.append(seen)
+        columns = {key: place for place, key in enumerate(sorted(set().union(*counts)))}
+        table = np.zeros((len(self.words), len(columns)), dtype=np.int64)
+        for row, seen in zip(table, counts, strict=True):
+            row[[columns[key] for key in seen]] = list(seen.values())
+        return table
+
+    def _lean(self, pair: tuple[int, int], drawn: list[list[Observation]]) -> dict[str, float]:
+        """Return how much nearer each output is to the first word than to the second."""
+        ids = self.claim.space.vocabulary.ids
+        seen = sorted({one[-1] for some in drawn for one in some if isinstance(one[-1], str)} & ids.keys())
+        if not seen:
+            return {}
+        rows = self.claim.space.distances(self.ids[list(pair)])[:, [ids[word] for word in seen]]
+        with np.errstate(invalid="ignore"):
+            return dict(zip(seen, np.nan_to_num(rows[1] - rows[0]).tolist(), strict=True))
+
+    def _names(self, pair: Sequence[int]) -> list[str]:
+        return [self.words[word].lower() for word in pair]
+
+    def _case(self, pair: Sequence[int], about: str, error: float, **changed: Any) -> Case:
+        left, right = pair
+        distance = float(self.claim.space.distances(self.ids[[left]])[0, self.ids[right]])
+        case = Case(
+            "pair", about, (self.words[left],), (self.words[right],), float(self.allowed[left, right]),
+            self.sizes.measured_on, error, self.claim.delta, distance if math.isfinite(distance) else None,
+        )  # fmt: skip
+        return replace(case, **changed)
+
+    # Beside it: the company of a word.
+
+    def _told_apart(self, case: Case, readings: Sequence[str], *, restart: bool = False) -> Finding:
+        """Choose an event for two scripts and measure it."""
+        drawn = []
+        for script in (case.left, case.right):
+            if restart:
+                self.target.restart()
+            drawn.append(sample(self.target, script, case.draws, self.clock))
+        _, chosen = choose_event((drawn[0], drawn[1]), case, readings, self._names(self.near))
+        chosen.event["restart"] = restart
+        found = measure(self.target, chosen, self.clock, self.entropy)
+        self.findings.append(found)
+        return found
+
+    def _look_at_sentences(self, share: float) -> None:
+        if self._takes_words("sentences"):
+            return
+        beside, readings = self.words[self.beside], ["whole", "names", "words", "letters", "alike"]
+        forms = {"in a sentence": f"{beside} $ {beside}", "twice in a text": f"{self.words[self.near[0]]} $"}
+        for about, form in forms.items():
+            left, right = ((form.replace("$", self.words[word]),) for word in self.near)
+            case = self._case(self.near, about, share / 2, left=left, right=right, draws=self.sizes.aside)
+            self._told_apart(case, [*readings, *(f"place:{place}" for place in range(3))])
+
+    def _look_at_neighbours(self, share: float) -> None:
+        if self._takes_words("neighbours"):
+            return
+        about = "the word beside it"
+        left, right = ((f"{self.words[self.beside]} {self.words[word]}",) for word in self.near)
+        case = self._case(self.near, about, share, left=left, right=right, draws=self.sizes.aside)
+        found = self._told_apart(case, ["place:0"])
+        if found.measured > 0:
+            self.remarks.append("what comes out for a word depends on the word beside it")
+
+    def _takes_words(self, name: str) -> bool:
+        if not self.target.is_text:
+            self.unchecked[name] = "a call takes one word"
+        return not self.target.is_text
+
+    def _look_at_order(self, share: float) -> None:
+        scripts = ((self.words[word], self.words[self.beside]) for word in self.near)
+        left, right = scripts
+        case = self._case(self.near, "the call before", share, left=left, right=right, draws=self.sizes.aside)
+        found = self._told_apart(case, ["whole"], restart=not self.target.has_sessions)
+        if found.measured > 0:
+            self.remarks.append("what comes out for a text depends on the text before it")
+
+    def _look_at_sessions(self, share: float) -> None:
+        if not self.target.has_sessions:
+            self.unchecked["sessions"] = "a call takes one text, so texts have no company"
+            return
+        beside = [self.words[place] for place in range(len(self.words)) if place not in self.near] or [self.words[0]]
+        probes = tuple(beside[place % len(beside)] for place in range(_PROBES))
+        names = self._names(self.near)
+        event = {"reading": "leans", "keys": ["1"], "inside": True, "names": names, "fresh": True,
+                 "says": "the other texts have the first word more often than the second"}  # fmt: skip
+        case = self._case(
+            self.near, "the texts beside it", share, left=(self.words[self.near[0]], *probes),
+            right=(self.words[self.near[1]], *probes), draws=_SESSIONS, event=event,
+        )  # fmt: skip
+        found = measure(self.target, case, self.clock, self.entropy)
+        self.findings.append(found)
+        if found.measured > 0:
+            self.remarks.append("what comes out for a text depends on the texts beside it")
+
+    # What no draw should show.
+
+    def _look_at_raw(self, share: float) -> None:
+        allowed = self.claim.unknown
+        beyond = allowed if math.isfinite(allowed) else 0.0
+        if beyond > _MOST_LOSS:
+            self.unchecked["raw"] = f"the claim allows a loss of {beyond:.3g} between unknown words"
+            return
+        contexts = ["$", "we saw $ today"] if self.target.is_text else ["$"]
+        known = self.words[self.beside]
+        count = len(contexts) * len(SHAPES) * 2
+        through = []
+        for context in contexts:
+            for shape in SHAPES:
+                for own in (True, False):
+                    error = share / count
+                    event = {
+                        "shape": shape,
+                        "context": context,
+                        "own": own,
+                        "beyond": beyond - math.log(error / _CANARIES),
+                    }
+                    about = shape if context == "$" else f"{shape} in a text"
+                    case = Case("raw", about, (known,), (), allowed, _CANARIES, error, self.claim.delta, None, event)
+                    found = measure(self.target, case, self.clock, self.entropy)
+                    if found.hits[0] or shape == "an unknown word":
+                        self.findings.append(found)
+                    if found.hits[0] and own:
+                        through.append(f"{about} ({found.hits[0]} of {found.trials[0]})")
+        if through:
+            self.remarks.append(f"come out as they went in: {', '.join(through)}")
+        self._look_at_errors(known)
+
+    def _look_at_errors(self, known: str) -> None:
+        outcomes = self.target.call(["qzxvkjwq", known])
+        if isinstance(outcomes[0], Failure):
+            quoted = ", and the error quotes it: keep it out of logs" if outcomes[0].repeats else ""
+            self.remarks.append(f"a call with an unknown word fails ({outcomes[0].kind}){quoted}")
+
+    def _look_at_repeats(self, share: float) -> None:
+        agreeing = (self.explored**2).sum(axis=1)  # the words whose calls agree least show most
+        words = tuple(self.words[place] for place in np.argsort(agreeing, kind="stable")[:_REPEATING])
+        for how in ("calls", "runs", "restarts", "forks"):
+            if how == "forks" and self.target.forked([words[0]]) is None:
+                self.unchecked["forks"] = "only a function given by its name is forked"
+                continue
+            if how == "restarts" and not self.target.restart():
+                self.unchecked["restarts"] = "it cannot be started again from here"
+                continue
+            case = Case("repeats", f"whether {how} repeat", words, words, 0.0, 32, share / 4, event={"how": how})
+            self.findings.append(measure(self.target, case, self.clock, self.entropy))
+
+    def _look_at_time(self, share: float) -> None:
+        if self.target.timed([self.words[self.beside]]) is None:
+            self.unchecked["time"] = "single calls cannot be timed"
+            return
+        long_short = sorted(range(len(self.words)), key=lambda place: len(self.words[place]))
+        pairs = {tuple(sorted(self.near)), (long_short[0], long_short[-1])}
+        for pair in sorted(pairs):
+            if math.isfinite(self.allowed[pair]):
+                case = self._case(pair, "how long a call takes", share / 2, kind="time", draws=_TIMED)
+                _, chosen = choose_time(self.target, case, self.clock, self.entropy)
+                found = measure(self.target, chosen, self.clock, self.entropy)
+                self.findings.append(found)
+                if found.measured > 0:
+                    self.remarks.append("how long a call takes depends on the word")

@@ -1,0 +1,163 @@
+"""What an audit of a callable found, kept in a file, and measured again from it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wordveil.audit.auditor import ERROR
+from wordveil.audit.cases import Case, Clock, Finding, OutOfTime, measure
+from wordveil.audit.targets import Target, target_of
+from wordveil.errors import InputError
+from wordveil.files import file_errors, write_whole
+from wordveil.noise import Entropy
+
+__all__ = ["BROKEN", "CANNOT_TELL", "HOLDS", "Report", "replay", "sort_findings"]
+
+HOLDS, BROKEN, CANNOT_TELL = "holds as far as seen", "broken", "cannot tell"
+_FORMAT = 1  # of the file of a report
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an audit of a callable found.
+
+    Attributes
+    ----------
+    target : str
+        What was audited.
+    claim : dict
+        What was claimed, in plain values.
+    findings : list of Finding
+        What was measured: first what breaks the claim, the shortest inputs before others; then what comes nearest to
+        breaking it.
+    unchecked : dict
+        What was not looked at, and why.
+    remarks : list of str
+        What is worth knowing and breaks nothing.
+    reasons : list of str
+        Why the audit cannot tell; empty if it can.
+    error : float
+        The probability that any bound here is wrong, and so that an honest callable is convicted.
+    calls : int
+        How many calls were made.
+    seconds : float
+        How long it took.
+    """
+
+    target: str
+    claim: dict[str, Any]
+    findings: list[Finding] = field(default_factory=list)
+    unchecked: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    error: float = ERROR
+    calls: int = 0
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """``holds as far as seen``, ``broken`` or ``cannot tell``."""
+        if any(finding.breaks for finding in self.findings):
+            return BROKEN
+        return CANNOT_TELL if self.reasons else HOLDS
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding that shows most: what breaks the claim on the shortest inputs, or comes nearest to that."""
+        return self.findings[0] if self.findings else None
+
+    def sentence(self) -> str:
+        """Say the verdict, and no more than was seen."""
+        sure = f"wrong with a probability of at most {self.error:g}"
+        if self.verdict == BROKEN:
+            return f"Broken: a call loses more than is claimed ({sure})."
+        if self.verdict == CANNOT_TELL:
+            return f"Cannot tell: {'; '.join(self.reasons)}."
+        return (
+            f"Nothing in {self.calls:,} calls contradicts the claim. That is no proof of it: other words, rarer events "
+            "and more draws may."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+        return {
+            "wordveil_audit": _FORMAT,
+            "target": self.target,
+            "verdict": self.verdict,
+            "sentence": self.sentence(),
+            "claim": self.claim,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "unchecked": self.unchecked,
+            "remarks": self.remarks,
+            "error_probability": self.error,
+            "calls": self.calls,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the report to a file, from which `replay` measures its first finding again."""
+        write_whole(Path(path), json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n")
+
+
+def replay(
+    path: str | Path,
+    what: Target | str | Callable[[Any], Any],
+    *,
+    takes: str | None = None,
+    timeout: float | None = None,
+    seconds: float = 600.0,
+) -> tuple[Finding, Finding]:
+    """Measure the first finding of a saved report again, on fresh draws.
+
+    The file says what to call it with and what to count, but never what to call: you name that.
+
+    Parameters
+    ----------
+    path : path
+        The file that `Report.save` has written.
+    what, takes, timeout
+        What to call, as for `audit_callable`.
+    seconds : float
+        How long it may take.
+
+    Returns
+    -------
+    tuple of Finding
+        What was found then, and now.
+    """
+    path = Path(path)
+    with file_errors("read", path):
+        text = path.read_text(encoding="utf-8")
+    try:
+        then = json.loads(text)["findings"][0]
+        case = Case.from_dict(then["case"])
+        values = {name: then[name] for name in ("about", "left", "right", "allowed", "quantity", "output")}
+        values |= {"measured": float(then["measured"]), "hits": tuple(then["hits"]), "trials": tuple(then["trials"])}
+        before = Finding(**{**values, "allowed": case.allowed if then["allowed"] is None else then["allowed"]},
+                         distance=math.nan, case=case)  # fmt: skip
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise InputError(f"{path.name} is not the report of an audit with something to replay.") from None
+    target = target_of(what, takes, timeout)
+    try:
+        return before, measure(target, case, Clock(seconds), Entropy())
+    except OutOfTime:
+        raise InputError("the time was over before the case was measured again.") from None
+    except (LookupError, TypeError, AttributeError):
+        raise InputError(f"{path.name} is not the report of an audit with something to replay.") from None
+    finally:
+        target.close()
+
+
+def sort_findings(findings: list[Finding]) -> list[Finding]:
+    """Put what breaks the claim first, the shortest inputs before others; then what comes nearest to that."""
+
+    def place(finding: Finding) -> tuple[bool, int, bool, float]:
+        size = len(finding.left) + len(finding.right) if finding.breaks else 0
+        return not finding.breaks, size, finding.quantity != "loss", -finding.share
+
+    return sorted(findings, key=place)

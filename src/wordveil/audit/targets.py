@@ -1,0 +1,395 @@
+"""What is audited: a function, a program that filters lines, or an address that answers, all called the same way.
+
+A function given by its name runs in a process of its own, which can be stopped and started again. Whatever goes wrong
+in a call is an outcome like any other: those who see the outputs see that too.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import math
+import os
+import select
+import shlex
+import subprocess
+import sys
+import time
+import urllib.parse
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wordveil.audit.worker import call_all
+from wordveil.errors import InputError, OptionError
+
+__all__ = ["TAKES", "Command", "Endpoint", "Failure", "Function", "Outcome", "Program", "Target", "target_of"]
+
+#: What one call may take and give.
+TAKES = ("word", "text", "words", "texts")
+_SECONDS = 0.5  # that a request to a process should take
+_MOST = 4096  # texts of one request
+_STARTING = 120.0  # seconds that importing may take
+
+
+class Failure(NamedTuple):
+    """A call that gave no text."""
+
+    kind: str
+    repeats: bool = False  # whether the error quotes the text
+
+
+Outcome = str | Failure
+
+
+class Target(ABC):
+    """Something that turns texts into texts.
+
+    Parameters
+    ----------
+    takes : str
+        What one call takes and gives: ``word``, ``text`` (which may be a word), or a list, ``words`` or ``texts``.
+    timeout : float
+        Seconds that one call may take.
+    """
+
+    #: Whether a session of its own can be had for each few texts: a new run, or a call with a list.
+    has_sessions = False
+    #: How many texts to call at once, at least and at most, before the time is looked at.
+    fewest, most = 1, 20_000
+
+    def __init__(self, name: str, takes: str = "text", timeout: float = 10.0) -> None:
+        if takes not in TAKES:
+            raise OptionError(f"takes must be one of {', '.join(TAKES)}.")
+        if not (math.isfinite(timeout) and timeout > 0):
+            raise OptionError("timeout must be a finite number of seconds above 0.")
+        self.name, self.takes, self.timeout = name, takes, timeout
+        self.is_together, self.is_text = takes.endswith("s"), takes.startswith("text")
+
+    @abstractmethod
+    def call(self, texts: Sequence[str]) -> list[Outcome]:
+        """Return the outcome of each text, in order."""
+
+    def session(self, texts: Sequence[str]) -> list[Outcome]:
+        """Return the outcome of each text where these are all that is given."""
+        return self.call(texts)
+
+    def timed(self, texts: Sequence[str]) -> tuple[list[Outcome], list[float]] | None:  # noqa: ARG002
+        """Return the outcomes and how many seconds each call took; None where that cannot be told."""
+        return None
+
+    def forked(self, texts: Sequence[str]) -> tuple[list[Outcome], list[Outcome]] | None:  # noqa: ARG002
+        """Return what two forks of one process make of the texts; None where there are none."""
+        return None
+
+    def restart(self) -> bool:
+        """Begin anew, as after a new import; return whether that can be done."""
+        return False
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to stop
+        """Stop what runs."""
+
+
+class Function(Target):
+    """A callable of this process, which can be neither stopped nor started again."""
+
+    def __init__(self, function: Callable[[Any], Any], takes: str = "text", timeout: float = 10.0) -> None:
+        if not callable(function):
+            raise OptionError("what is audited must be callable, or the name of a function as package.module:function.")
+        super().__init__(getattr(function, "__qualname__", type(function).__name__), takes, timeout)
+        self._function, self.has_sessions = function, self.is_together
+
+    def call(self, texts: Sequence[str]) -> list[Outcome]:
+        """Return the outcome of each text, in order."""
+        return self._run(texts)[0]
+
+    def timed(self, texts: Sequence[str]) -> tuple[list[Outcome], list[float]] | None:
+        """Return the outcomes and how many seconds each call took."""
+        return None if self.is_together else self._run(texts)
+
+    def _run(self, texts: Sequence[str]) -> tuple[list[Outcome], list[float]]:
+        outcomes, took = call_all(
+            self._function, list(texts), together=self.is_together, timeout=self.timeout, beat=lambda: None
+        )
+        return _outcomes(outcomes), took
+
+
+class Program(Target):
+    """A function by its name, ``package.module:function``, in a process of its own.
+
+    Parameters
+    ----------
+    spec : str
+        The name; the module is looked for in the current folder too.
+    python : path, optional
+        The interpreter that has the module; the one that runs this if not given.
+    """
+
+    def __init__(
+        self, spec: str, takes: str = "text", timeout: float = 10.0, *, python: str | Path | None = None
+    ) -> None:
+        super().__init__(spec, takes, timeout)
+        module, _, name = spec.partition(":")
+        if not (module and name):
+            raise OptionError("a function is named as package.module:function.")
+        self.has_sessions = self.is_together
+        self._python = str(python or sys.executable)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest, self._each = b"", 16  # the process starts with the first call
+
+    def _start(self) -> None:
+        worker = Path(__file__).with_name("worker.py")
+        try:
+            self._process = subprocess.Popen(
+                [self._python, str(worker), self.name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:
+            raise OptionError("the Python interpreter that was named cannot be started.") from None
+        self._rest = b""
+        told = self._answer(self._process, _STARTING)
+        if told is None or "failed" in told:
+            self.close()
+            kind = "its process ended or took too long" if told is None else told["failed"]
+            raise InputError(f"the function {self.name} cannot be imported: {kind}.")
+
+    def call(self, texts: Sequence[str]) -> list[Outcome]:
+        """Return the outcome of each text, in order."""
+        return self._run(texts)[0]
+
+    def session(self, texts: Sequence[str]) -> list[Outcome]:
+        """Return the outcome of each text where these are all that is given."""
+        told = self._ask(texts)
+        return [Failure("crash")] * len(texts) if told is None else _outcomes(told["outcomes"])
+
+    def timed(self, texts: Sequence[str]) -> tuple[list[Outcome], list[float]] | None:
+        """Return the outcomes and how many seconds each call took."""
+        return None if self.is_together else self._run(texts)
+
+    def forked(self, texts: Sequence[str]) -> tuple[list[Outcome], list[Outcome]] | None:
+        """Return what two forks of one process make of the texts."""
+        told = self._ask(texts, forked=True)
+        if told is None or None in told["forked"]:
+            return None
+        first, second = map(_outcomes, told["forked"])
+        return first, second
+
+    def restart(self) -> bool:
+        """Begin anew, in a new process."""
+        self.close()
+        self._start()
+        return True
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def _run(self, texts: Sequence[str]) -> tuple[list[Outcome], list[float]]:
+        outcomes: list[Outcome] = []
+        took: list[float] = []
+        while len(outcomes) < len(texts):
+            part = texts[len(outcomes) : len(outcomes) + self._each]
+            started = time.monotonic()
+            told = self._ask(part)
+            if told is None:
+                outcomes += [Failure("crash")] * len(part)
+                took += [0.0] * len(part)
+                continue
+            outcomes += _outcomes(told["outcomes"])
+            took += told["took"]
+            faster = _SECONDS / max(1e-6, time.monotonic() - started)
+            self._each = max(1, min(_MOST, int(len(part) * min(4.0, faster))))
+        return outcomes, took
+
+    def _ask(self, texts: Sequence[str], *, forked: bool = False) -> dict[str, Any] | None:
+        """Send a request and return its answer; None, and a new process, if it ends or says nothing."""
+        if self._process is None or self._process.stdin is None:
+            self._start()
+        process = self._process
+        request = {"texts": list(texts), "together": self.is_together, "timeout": self.timeout, "forked": forked}
+        told = None
+        try:
+            if process and process.stdin:
+                process.stdin.write(json.dumps(request).encode() + b"\n")
+                process.stdin.flush()
+                told = self._answer(process, self.timeout + 5.0)
+        except OSError:
+            pass
+        if told is None:
+            self.close()
+        return told
+
+    def _answer(self, process: subprocess.Popen[bytes], patience: float) -> dict[str, Any] | None:
+        """Wait for the next answer; a sign of life (null) begins the wait anew."""
+        if process.stdout is None:
+            return None
+        pipe = process.stdout.fileno()
+        while True:
+            line, end, rest = self._rest.partition(b"\n")
+            if end:
+                self._rest = rest
+                told = json.loads(line)
+                if told is not None:
+                    return dict(told)
+            elif not select.select([pipe], [], [], patience)[0]:
+                return None
+            else:
+                more = os.read(pipe, 1 << 20)
+                if not more:
+                    return None
+                self._rest += more
+
+
+class Command(Target):
+    """A program that reads lines and writes one line for each; every call is a new run of it."""
+
+    has_sessions = True
+    fewest = 1000  # every run has to start
+
+    def __init__(self, command: str | Sequence[str], takes: str = "text", timeout: float = 60.0) -> None:
+        words = shlex.split(command) if isinstance(command, str) else list(command)
+        if not words:
+            raise OptionError("the command is empty.")
+        super().__init__(words[0], takes, timeout)
+        self._words = words
+
+    def call(self, texts: Sequence[str]) -> list[Outcome]:
+        """Return the line that comes out for each line."""
+        try:
+            done = subprocess.run(
+                self._words,
+                input="".join(f"{text}\n" for text in texts).encode(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=self.timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return [Failure("time-out")] * len(texts)
+        except OSError:
+            raise OptionError("the command cannot be started.") from None
+        if done.returncode:
+            return [Failure("exit status")] * len(texts)
+        lines = done.stdout.decode("utf-8", errors="replace").split("\n")[:-1]
+        return [*lines] if len(lines) == len(texts) else [Failure("another number of lines")] * len(texts)
+
+    def restart(self) -> bool:
+        """Do nothing: every call is a new run."""
+        return True
+
+
+class Endpoint(Target):
+    """An address that takes a text in a JSON object by POST, and gives one back.
+
+    Parameters
+    ----------
+    url : str
+        The address, http or https.
+    body : str
+        The JSON to send, in which ``$TEXT`` stands for the text.
+    answer : str
+        Where the text is in the JSON that comes back: names and places joined by dots, such as ``texts.0``.
+    headers : mapping
+        More headers, such as a key.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        takes: str = "text",
+        timeout: float = 10.0,
+        *,
+        body: str = '{"text": "$TEXT"}',
+        answer: str = "text",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        if takes.endswith("s"):
+            raise OptionError("an address takes one word or one text a call.")
+        address = urllib.parse.urlsplit(url)
+        super().__init__(f"{address.scheme}://{address.hostname}{address.path}", takes, timeout)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise OptionError("the address must begin with http:// or https://.")
+        try:
+            self._body = json.loads(body)
+        except ValueError:
+            raise OptionError("the body must be JSON, with $TEXT in the place of the text.") from None
+        if "$TEXT" not in body:
+            raise OptionError("the body must have $TEXT in the place of the text.")
+        self._answer, self._path = answer.split("."), (address.path or "/") + (address.query and f"?{address.query}")
+        self._headers = {"Content-Type": "application/json", **(headers or {})}
+        kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+        try:
+            self._connection = kind(address.hostname, address.port, timeout=timeout)
+        except (ValueError, http.client.HTTPException):
+            raise OptionError("the address has no port of that number.") from None
+
+    def call(self, texts: Sequence[str]) -> list[Outcome]:
+        """Return the answer to each text."""
+        return self.timed(texts)[0]
+
+    def timed(self, texts: Sequence[str]) -> tuple[list[Outcome], list[float]]:
+        """Return the answers and how many seconds each took."""
+        outcomes, took = [], []
+        for text in texts:
+            started = time.perf_counter()
+            outcomes.append(self._post(text))
+            took.append(time.perf_counter() - started)
+        return outcomes, took
+
+    def _post(self, text: str) -> Outcome:
+        try:
+            self._connection.request("POST", self._path, json.dumps(_filled(self._body, text)), self._headers)
+            response = self._connection.getresponse()
+            told = response.read(1 << 22)
+        except TimeoutError:
+            self._connection.close()
+            return Failure("time-out")
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            return Failure("connection")
+        if not response.isclosed():
+            self._connection.close()
+            return Failure("an answer without end")
+        if response.status != http.client.OK:
+            return Failure(f"status {response.status}", text in told.decode("utf-8", errors="replace"))
+        try:
+            found: Any = json.loads(told)
+            for name in self._answer:
+                found = found[int(name) if isinstance(found, list) else name]
+        except (ValueError, LookupError, TypeError):
+            return Failure("an answer of another form")
+        return found if isinstance(found, str) else Failure("an answer of another form")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def target_of(
+    what: Target | str | Callable[[Any], Any], takes: str | None = None, timeout: float | None = None
+) -> Target:
+    """Return what is to be audited as a target: a name is a function of that name, a callable runs in this process."""
+    if isinstance(what, Target):
+        if takes is not None or timeout is not None:
+            raise OptionError("give takes and timeout to the target itself.")
+        return what
+    how = (takes or "text", 10.0 if timeout is None else timeout)
+    return Program(what, *how) if isinstance(what, str) else Function(what, *how)
+
+
+def _outcomes(told: Iterable[Any]) -> list[Outcome]:
+    return [one if isinstance(one, str) else Failure(one["failed"], one["repeats"]) for one in told]
+
+
+def _filled(body: Any, text: str) -> Any:
+    if isinstance(body, str):
+        return body.replace("$TEXT", text)
+    if isinstance(body, list):
+        return [_filled(one, text) for one in body]
+    return {name: _filled(one, text) for name, one in body.items()} if isinstance(body, dict) else body

@@ -1,0 +1,157 @@
+"""Calls somebody's function again and again, in a process of its own: ``python worker.py package.module:function``.
+
+It is run by its path, perhaps by another interpreter that has no wordveil, so it needs the standard library alone.
+Requests and answers are lines of JSON. What the function prints goes to standard error, not between the answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["TooSlow", "call_all", "load"]
+
+_BEAT = 0.2  # seconds between two signs of life
+
+
+class TooSlow(BaseException):
+    """A call took too long; no ``except Exception`` of the function's own can swallow it."""
+
+
+def load(spec: str) -> Callable[[Any], Any]:
+    """Return what ``package.module:function`` names."""
+    module, _, path = spec.partition(":")
+    found: Any = importlib.import_module(module)
+    for name in path.split("."):
+        found = getattr(found, name)
+    if not callable(found):
+        raise TypeError("not callable")
+    return found
+
+
+@contextlib.contextmanager
+def _alarms() -> Iterator[Callable[[float], None]]:
+    """Give a function that sets an alarm after so many seconds, and clears it at 0, where signals can do that."""
+    try:
+        before = signal.signal(signal.SIGALRM, _too_slow)
+    except (AttributeError, ValueError):  # no such signal here, or not the main thread
+        yield lambda _: None
+        return
+    try:
+        yield lambda seconds: (signal.setitimer(signal.ITIMER_REAL, seconds), None)[1]
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def _too_slow(*_: object) -> None:
+    raise TooSlow
+
+
+def call_all(
+    function: Callable[[Any], Any], texts: list[str], *, together: bool, timeout: float, beat: Callable[[], None]
+) -> tuple[list[Any], list[float]]:
+    """Call the function on every text, or once on all `together`; return the outcomes, and the seconds each took.
+
+    An outcome is a str, or a dict that says how the call failed and whether the error repeats the text.
+    """
+    outcomes: list[Any] = []
+    took: list[float] = []
+    alive = time.monotonic()
+    with _alarms() as alarm:
+        for given in [texts] if together else [[text] for text in texts]:
+            started = time.perf_counter()
+            try:
+                alarm(timeout)
+                got = function(list(given) if together else given[0])
+                alarm(0.0)
+            except TooSlow:
+                got = {"failed": "time-out", "repeats": False}
+            except (KeyboardInterrupt, MemoryError):
+                alarm(0.0)
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever it raises is an outcome, SystemExit too
+                alarm(0.0)
+                repeats = any(text and text in str(error) for text in given)
+                got = {"failed": type(error).__name__, "repeats": repeats}
+            took.append(time.perf_counter() - started)
+            outcomes += _as_outcomes(got, len(texts)) if together else [_as_outcome(got)]
+            if time.monotonic() - alive > _BEAT:
+                alive = time.monotonic()
+                beat()
+    return outcomes, took
+
+
+def _as_outcome(got: Any) -> Any:
+    if isinstance(got, dict) and set(got) == {"failed", "repeats"}:
+        return got
+    return got if isinstance(got, str) else {"failed": f"{type(got).__name__} in place of str", "repeats": False}
+
+
+def _as_outcomes(got: Any, count: int) -> list[Any]:
+    if isinstance(got, (str, dict)) or not hasattr(got, "__iter__"):
+        return [_as_outcome(got if isinstance(got, dict) else [])] * count
+    outcomes = [_as_outcome(one) for one in got]
+    wrong = {"failed": "another number of texts", "repeats": False}
+    return outcomes if len(outcomes) == count else [wrong] * count
+
+
+def _forked(function: Callable[[Any], Any], texts: list[str], together: bool, timeout: float) -> list[Any]:
+    """Fork twice and return what either child makes of the texts; None for a child that ended without an answer."""
+    pipes = []
+    for _ in range(2):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(int(timeout) + 2)  # a fork may leave locks that nobody will ever open
+            outcomes, _ = call_all(function, texts, together=together, timeout=timeout, beat=lambda: None)
+            with os.fdopen(writer, "w") as out:
+                json.dump(outcomes, out)
+            os._exit(0)
+        os.close(writer)
+        pipes.append((child, reader))
+    found = []
+    for child, reader in pipes:
+        with os.fdopen(reader) as out:
+            told = out.read()
+        os.waitpid(child, 0)
+        found.append(json.loads(told) if told.endswith("]") else None)
+    return found
+
+
+def main() -> None:
+    """Answer requests until there are none."""
+    sys.path[0] = str(Path.cwd())  # not the folder of this file, whose names are its own
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def say(fact: Any) -> None:
+        answers.write(json.dumps(fact) + "\n")
+        answers.flush()
+
+    try:
+        function = load(sys.argv[1])
+    except BaseException as error:  # noqa: BLE001 - a module may do anything when it is imported
+        say({"failed": type(error).__name__})
+        return
+    say({"ready": True})
+    for line in sys.stdin:
+        request = json.loads(line)
+        how = {"together": request["together"], "timeout": request["timeout"]}
+        if request["forked"]:
+            is_able = hasattr(os, "fork")
+            say({"forked": _forked(function, request["texts"], **how) if is_able else [None, None]})
+        else:
+            outcomes, took = call_all(function, request["texts"], **how, beat=lambda: say(None))
+            say({"outcomes": outcomes, "took": took})
+
+
+if __name__ == "__main__":
+    main()

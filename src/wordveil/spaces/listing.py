@@ -1,0 +1,194 @@
+"""The most similar words of every word, for a neighbour graph: exactly, or where that takes hours in parts of the space.
+
+Any connected graph over public words keeps the promise (docs/guarantees.md), so a large embedding may be searched
+approximately: its words are put into cells around centres, each looks at the cells nearest to its own, and then at the
+neighbours of its neighbours. What share of the true neighbours that finds is measured, and said with every guarantee.
+
+The work is done in pieces that are kept until the whole is: a build that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.files import cached_arrays, forget
+from wordveil.noise import Entropy
+from wordveil.parallel import blocks, run
+from wordveil.progress import tell
+from wordveil.spaces.euclidean import EuclideanSpace
+from wordveil.spaces.products import BestProduct, keep_largest, most
+from wordveil.spaces.space import PointSpace
+
+__all__ = ["Listed", "list_similar", "memory_for"]
+
+Ints = NDArray[np.int64]
+
+_PIECE = 1 << 14  # words whose neighbours are kept together
+_EXACT = 2e13  # products of coordinates that are computed at most: minutes on two cores
+_SAMPLE = 16  # words for each centre that it is learned from
+_ROUNDS = 8
+_LOOKED_AT = 0.1  # of all words, at least, that a word is compared with
+_LEAST = 1 << 13
+_TRIED = 512  # words whose true neighbours are looked up
+_ROWS, _WIDE = 512, 2048
+_TURNS = 2  # in which the neighbours of a word's neighbours are looked at
+_TOGETHER = 128  # words that are then looked at at once
+_WHAT = "building the neighbour graph"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """For each word its most similar other words, the most similar first, and how alike they are."""
+
+    where: NDArray[np.int32]
+    likeness: NDArray[np.float32]
+    found: float  # which share of the true neighbours are listed
+    pieces: list[str]  # what is kept of it in the cache, to be forgotten when the graph is there
+
+    def forget_pieces(self) -> None:
+        """Remove what was kept for the case that the build is stopped."""
+        for key in self.pieces:
+            forget(key)
+
+
+def is_exact(space: EuclideanSpace) -> bool:
+    """Say whether every word is compared with every other one: where that takes minutes, or a device does it."""
+    return space.device is not None or float(len(space)) ** 2 * space.dimension <= _EXACT
+
+
+def memory_for(words: int, dimension: int, k: int) -> int:
+    """Return about how many bytes building a graph takes: the directions, and lists and edges while they are sorted."""
+    return words * (4 * dimension + 100 * max(k, 10))
+
+
+def list_similar(space: PointSpace, k: int) -> Listed:
+    """List the `k` words most similar to each word, exactly if that takes minutes, telling whoever watches."""
+    words = len(space)
+    k = min(k, words - 1)
+    what = f"{_WHAT} of {words:,} words (about {memory_for(words, space.dimension, k) / 2**30:.1f} GiB of memory)"
+    if words <= _PIECE:
+        where, likeness = space.similar(np.arange(words), k)
+        return Listed(where.astype(np.int32), likeness.astype(np.float32), 1.0, [])
+    tell(what, 0.0)
+    how, cells = "exact", None
+    if isinstance(space, EuclideanSpace) and not is_exact(space):
+        how, cells = "near", _Cells(space, lambda share: tell(what, 0.1 * share))
+    begin, end = (0.0, 1.0) if cells is None else (0.1, 0.6)
+    order = np.arange(words) if cells is None else cells.order
+    where, likeness = np.empty((words, k), dtype=np.int32), np.empty((words, k), dtype=np.float32)
+    pieces = [] if cells is None else [cells.key]
+    for part in blocks(words, _PIECE):
+        ids = order[part]
+
+        def fill(folder: Path, ids: Ints = ids) -> None:
+            found = space.similar(ids, k) if cells is None else cells.similar(ids, k)
+            np.save(folder / "where.npy", found[0].astype(np.int32))
+            np.save(folder / "likeness.npy", found[1].astype(np.float32))
+
+        pieces.append(f"graph-piece-1-{how}-{k}-{part.start}-{space.checksum}")
+        where[ids], likeness[ids] = cached_arrays(pieces[-1], fill, "where", "likeness")
+        tell(what, begin + (end - begin) * part.stop / words)
+    if cells is None:
+        return Listed(where, likeness, 1.0, pieces)
+    for turn in range(_TURNS):
+        where, likeness = cells.refined(where, likeness)
+        tell(what, end + (1.0 - end) * (turn + 1) / _TURNS)
+    return Listed(where, likeness, cells.share_found(where), pieces)
+
+
+class _Cells:
+    """The words of a large embedding in cells around centres (spherical k-means)."""
+
+    def __init__(self, space: EuclideanSpace, watch: Callable[[float], None]) -> None:
+        self._points = space.directions
+        words = len(space)
+        self.key = f"graph-cells-1-{space.checksum}"
+
+        def fill(folder: Path) -> None:
+            centres = self._learn(math.isqrt(64 * words), watch)
+            np.save(folder / "centres.npy", centres)
+            np.save(folder / "cell.npy", _nearest(centres, self._points))
+
+        self._centres, cell = cached_arrays(self.key, fill, "centres", "cell")
+        self.order = np.argsort(cell, kind="stable")
+        self._bounds = np.searchsorted(cell[self.order], np.arange(len(self._centres) + 1))
+        self._cell = cell
+        watch(1.0)
+
+    def _learn(self, count: int, watch: Callable[[float], None]) -> NDArray[np.float32]:
+        generator = Entropy(0).generator  # the same cells every time; nothing here is private
+        sample = self._points[
+            np.sort(generator.choice(len(self._points), min(len(self._points), _SAMPLE * count), False))
+        ]
+        centres = sample[generator.choice(len(sample), count, False)]
+        for turn in range(_ROUNDS):
+            cell = _nearest(centres, sample)
+            order = np.argsort(cell, kind="stable")
+            present, starts = np.unique(cell[order], return_index=True)
+            sums = np.add.reduceat(sample[order], starts, axis=0)
+            lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
+            centres[present] = sums / np.where(lengths > 0.0, lengths, 1.0)
+            watch(turn / _ROUNDS)
+        return centres
+
+    def similar(self, ids: Ints, k: int) -> tuple[Ints, NDArray[np.float32]]:
+        """Return the `k` most similar words of each that the cells around its own hold; ids stand cell by cell."""
+        where, values = np.zeros((len(ids), k), dtype=np.int64), np.full((len(ids), k), -np.inf, dtype=np.float32)
+        cells, starts = np.unique(self._cell[ids], return_index=True)
+        ends = [*starts[1:].tolist(), len(ids)]
+        enough = max(_LEAST, int(_LOOKED_AT * len(self._points)))
+
+        def search(job: tuple[int, slice]) -> None:
+            cell, part = job
+            nearest = np.argsort(-(self._centres @ self._centres[cell]), kind="stable")
+            sizes = np.cumsum(np.diff(self._bounds)[nearest])
+            near = nearest[: int(np.searchsorted(sizes, enough)) + 1]
+            around = np.concatenate([self.order[self._bounds[one] : self._bounds[one + 1]] for one in near])
+            for tile in blocks(len(around), _WIDE):
+                scores = self._points[ids[part]] @ self._points[around[tile]].T
+                keep_largest(scores, around[tile], values[part], where[part], ids[part])
+
+        jobs = [
+            (cell, slice(start + part.start, start + part.stop))
+            for cell, start, end in zip(cells.tolist(), starts.tolist(), ends, strict=True)
+            for part in blocks(end - start, _ROWS)
+        ]
+        run(search, jobs)
+        return where, values
+
+    def refined(
+        self, where: NDArray[np.int32], likeness: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return better lists: of the words listed, and those listed for these, the most similar."""
+        k = where.shape[1]
+        better, values = np.empty_like(where), np.empty_like(likeness)
+
+        def search(part: slice) -> None:
+            ids = np.arange(part.start, part.stop)[:, None]
+            around = where[where[part]].reshape(len(ids), -1)
+            around = np.sort(np.concatenate([where[part], around], axis=1), axis=1)
+            scores = np.matmul(self._points[around], self._points[part][:, :, None])[:, :, 0]
+            scores[:, 1:][around[:, 1:] == around[:, :-1]] = -np.inf
+            scores[around == ids] = -np.inf
+            chosen = np.argpartition(scores, scores.shape[1] - k, axis=1)[:, -k:]
+            chosen = np.take_along_axis(chosen, np.argsort(-np.take_along_axis(scores, chosen, axis=1), axis=1), axis=1)
+            better[part], values[part] = (np.take_along_axis(some, chosen, axis=1) for some in (around, scores))
+
+        run(search, blocks(len(where), _TOGETHER))
+        return better, values
+
+    def share_found(self, where: NDArray[np.int32]) -> float:
+        """Return which share of the true neighbours of some words are listed."""
+        some = np.linspace(0, len(where) - 1, _TRIED).astype(np.int64)
+        true, _ = most(self._points[some], self._points, None, where.shape[1], own=some)
+        return float((true[:, :, None] == where[some][:, None, :]).any(axis=2).mean())
+
+
+def _nearest(centres: NDArray[np.float32], points: NDArray[np.float32]) -> NDArray[np.int32]:
+    return BestProduct(centres, np.zeros(len(centres), dtype=np.float32))(points).astype(np.int32)
