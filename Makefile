@@ -7,7 +7,7 @@ PYTHONS ?= python3.12 python3.13
 OLDEST ?= python3.10
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # what is compiled when the package is installed, if there is a compiler
-COMPILED := setup.py src/wordveil/kernels/native.c src/wordveil/kernels/falls.h
+COMPILED := setup.py $(wildcard src/wordveil/kernels/*.c src/wordveil/kernels/*.h)
 
 .PHONY: help demo test lint types unit setup bench docs dist versions lowest map dependencies picture screenshots curves data poincare audit fuzz faults mutants clean
 

@@ -1,7 +1,12 @@
-"""How the time of a draw grows with the number of words, the vocabulary and the dimension."""
+"""How time and memory grow with the number of words, the vocabulary, the dimension, the workers and 1/ε."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -9,56 +14,66 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.measure import seconds_to_draw
+from benchmarks.measure import best_of, peak_memory, peak_memory_of_children, seconds_to_draw
+from benchmarks.speeches import million_words
 from wordveil import load_space, mechanism
+from wordveil.parallel import cores
 from wordveil.spaces import EuclideanSpace, Vocabulary
+from wordveil.spaces.graph import build_graph
 
 __all__ = ["AXES", "Curve", "growth"]
 
 #: What grows, with its sizes. Where a curve stops earlier, its next point would have taken too long.
-AXES = {
+AXES: dict[str, tuple[float, ...]] = {
     "words drawn": (1_000, 10_000, 100_000, 1_000_000, 10_000_000),
     "vocabulary": (1_000, 4_000, 16_000, 50_000, 100_000, 200_000, 400_000),
     "dimension": (10, 30, 100, 300),
+    "workers": (1, 2, 4),
+    "1/ε": (0.1, 0.2, 0.5, 1.0, 2.0),
 }
 
 _EPSILONS = {"graph": 6.0, "ring": 0.3, "exponential": 3.0, "laplace": 10.0}
 _LONGEST = 15.0  # seconds for one point
 _FITTED = 3  # the last points, where fixed costs no longer hide the growth
-_BUILT = 16_000  # words up to which a graph and a tour are made for this
+_BUILT = {"graph": 100_000, "ring": 16_000}  # words up to which a graph and a tour are made for this
+_JOB = "a million words, file to file"
 
 
 @dataclass
 class Curve:
-    """Seconds at each size, and the exponent that the last of them fit: time ∝ size^exponent."""
+    """Seconds and peak megabytes at each size, and the exponents that the last fit: time ∝ size^exponent."""
 
     mechanism: str
     axis: str
     what: str
-    sizes: list[int] = field(default_factory=list)
+    sizes: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    memory_mb: list[float] = field(default_factory=list)
 
-    @property
-    def exponent(self) -> float | None:
-        """The slope of the logarithms over the last points."""
+    def _exponent(self, values: list[float]) -> float | None:
         if len(self.sizes) < 2:
             return None
         last = slice(-_FITTED, None)
-        return float(np.polyfit(np.log(self.sizes[last]), np.log(self.seconds[last]), 1)[0])
+        return float(np.polyfit(np.log(self.sizes[last]), np.log(values[last]), 1)[0])
+
+    @property
+    def exponent(self) -> float | None:
+        """The slope of the logarithms of the seconds over the last points."""
+        return self._exponent(self.seconds)
 
     def to_dict(self) -> dict[str, object]:
         """Return the curve as plain values."""
-        return {**self.__dict__, "exponent": self.exponent}
+        return {**self.__dict__, "exponent": self.exponent, "memory_exponent": self._exponent(self.memory_mb)}
 
 
 def growth() -> list[Curve]:
     """Measure every curve."""
-    return [*_over_words(), *_over_vocabulary(), *_over_dimension()]
+    return [*_over_words(), *_over_vocabulary(), *_building(), *_over_dimension(), _over_workers(), _over_epsilon()]
 
 
 def _over_words() -> list[Curve]:
     space = load_space("glove-50k")
-    ids = _zipfian(len(space), AXES["words drawn"][-1])
+    ids = _zipfian(len(space), int(AXES["words drawn"][-1]))
     return [
         _measured(name, "words drawn", "50k × 100, Zipfian words", lambda _: space, lambda size: ids[:size])
         for name in _EPSILONS
@@ -68,20 +83,78 @@ def _over_words() -> list[Curve]:
 def _over_vocabulary() -> list[Curve]:
     known = load_space("glove-50k")
 
-    def real(size: int) -> EuclideanSpace | None:
+    def real(name: str, size: int) -> EuclideanSpace | None:
         if size == len(known):
             return known
-        return known.restrict(np.arange(size)) if size <= _BUILT else None
+        if size > _BUILT[name]:
+            return None
+        return known.restrict(np.arange(size)) if size < len(known) else _made(size, 100)
 
     def made(size: int) -> EuclideanSpace:
         return _made(size, 100)
 
     curves = []
     for name in _EPSILONS:
-        on, draws = (real, 20_000) if name in ("graph", "ring") else (made, 2_048 if name == "laplace" else 512)
+        is_built = name in _BUILT
+        on, draws = (partial(real, name), 20_000) if is_built else (made, 2_048 if name == "laplace" else 512)
         what = f"{draws:,} words, 100 dimensions"
         curves.append(_measured(name, "vocabulary", what, on, lambda size, draws=draws: _zipfian(size, draws)))  # type: ignore[misc]
     return curves
+
+
+def _building() -> list[Curve]:
+    """Build the neighbour graph of made-up vectors, exactly."""
+    curve = Curve("building a graph", "vocabulary", "k = 10, 100 dimensions")
+    for size in AXES["vocabulary"]:
+        if size <= _BUILT["graph"]:
+            space = _made(int(size), 100)
+            _add(curve, size, lambda space=space: best_of(1, lambda: build_graph(space, 10)))  # type: ignore[misc]
+    return [curve]
+
+
+def _over_workers() -> Curve:
+    """Veil a million words with one process and with several, each with one thread, file to file."""
+    curve = Curve("graph", "workers", _JOB)
+    program = [sys.executable, "-m", "wordveil", "privatize", str(million_words()), "--epsilon", "4", "--quiet"]
+    with tempfile.TemporaryDirectory() as folder:
+        for count in AXES["workers"]:
+            if count <= cores():
+                command = [*program, "-o", f"{folder}/{count}.txt", "--workers", str(count)]
+                # of the largest of its processes; a new process for each, since a process knows the most of all its own
+                _add(curve, count, partial(_seconds_of, command), peak_memory_of_children)
+    return curve
+
+
+def _over_epsilon() -> Curve:
+    """Draw a million words at smaller and smaller ε."""
+    space, ids = load_space("glove-50k"), _zipfian(50_000, 1_000_000)
+    curve = Curve("graph", "1/ε", "a million words, 50k × 100, Zipfian words")
+    for size in AXES["1/ε"]:
+        made = partial(mechanism, "graph", space, epsilon=1.0 / size)
+        _add(curve, size, partial(seconds_to_draw, made, ids, 1))
+    return curve
+
+
+def _seconds_of(command: list[str]) -> float:
+    return best_of(1, lambda: subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+
+
+def _add(curve: Curve, size: float, work: Callable[[], float], memory: Callable[[], float] = peak_memory) -> None:
+    """Add a point, measured in a process of its own, which has no memory of those before."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+
+    def measure() -> None:
+        there.send((work(), memory()))
+
+    process = context.Process(target=measure)
+    process.start()
+    there.close()
+    spent, held = here.recv()
+    process.join()
+    curve.sizes.append(size)
+    curve.seconds.append(spent)
+    curve.memory_mb.append(held)
 
 
 def _over_dimension() -> list[Curve]:
@@ -107,15 +180,14 @@ def _measured(
 ) -> Curve:
     curve = Curve(name, axis, what)
     for size in AXES[axis]:
-        space = space_of(size)
+        space = space_of(int(size))
         if space is None:
             continue
         if curve.seconds and curve.seconds[-1] * (size / curve.sizes[-1]) > _LONGEST:
             break
         mechanism_of = partial(mechanism, name, space, epsilon=_EPSILONS[name])
         times = 3 if size < AXES[axis][-1] else 1
-        curve.seconds.append(seconds_to_draw(mechanism_of, ids_of(size), times))
-        curve.sizes.append(size)
+        _add(curve, size, partial(seconds_to_draw, mechanism_of, ids_of(int(size)), times))
     return curve
 
 

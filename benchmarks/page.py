@@ -17,6 +17,7 @@ __all__ = ["HEADINGS", "cells", "page", "picture"]
 HEADINGS = ("job", "unit", "ours", "peers", "limit", "ours/peer", "of limit", "target", "met", "peak MB", "note")
 
 _PICTURE = "speed-growth.svg"
+_FITTED = ("work", "grows", "at", "sizes", "seconds at the largest", "exponent", "peak MB there", "exponent of memory")
 _GPU = "speed-gpu.json"
 
 _HEAD = """# Speed
@@ -116,8 +117,8 @@ def page(about: dict[str, object], rows: list[Row], curves: list[dict[str, Any]]
         _FOOT,
     ]
     if curves:
-        parts += ["## Growth", "", _growth_text(curves), "", f"![Seconds against size]({_PICTURE})", ""]
-        parts.append(_table(("mechanism", "grows", "at", "sizes", "seconds at the largest", "exponent"), _fits(curves)))
+        parts += ["## Growth", "", _growth_text(curves), "", f"![Seconds and memory against size]({_PICTURE})", ""]
+        parts.append(_table(_FITTED, _fits(curves)))
     parts.append(_APPROXIMATE_TEXT)
     if (folder / _GPU).exists():
         parts += ["## On a GPU", _GPU_TEXT, _gpu(json.loads((folder / _GPU).read_text(encoding="utf-8")))]
@@ -132,9 +133,10 @@ def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:
 def _growth_text(curves: list[dict[str, Any]]) -> str:
     count = len({curve["mechanism"] for curve in curves})
     return (
-        f"The time of one draw of many words, for {count} mechanisms. The exponent is the slope of the last three\n"
-        "points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its next point would take too\n"
-        "long, or, for `graph` and `ring`, where the graph or tour would have to be made for it."
+        f"Time and peak memory of one draw of many words, for {count} kinds of work. An exponent is the slope of the\n"
+        "last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its next point would\n"
+        "take too long, or, for `graph` and `ring`, where the graph or tour would. Each point has its own process,\n"
+        "whose memory holds the program and the space, too."
     )
 
 
@@ -146,29 +148,34 @@ def _fits(curves: list[dict[str, Any]]) -> list[list[str]]:
             curve["what"],
             f"{min(curve['sizes']):,} to {max(curve['sizes']):,}",
             figure(curve["seconds"][-1]),
-            "-" if curve["exponent"] is None else f"{curve['exponent']:.2f}",
+            _slope(curve["exponent"]),
+            figure(curve["memory_mb"][-1]),
+            _slope(curve["memory_exponent"]),
         ]
         for curve in curves
     ]
+
+
+def _slope(exponent: float | None) -> str:
+    return "-" if exponent is None else f"{exponent:.2f}"
 
 
 def picture(curves: list[dict[str, Any]], folder: Path) -> None:
     """Draw the curves, a panel for each thing that grows."""
     from wordveil.extras import new_figure, save  # noqa: PLC0415 - matplotlib is slow to load
 
-    drawing: Figure = new_figure(12.0, 3.6)
-    panels = drawing.subplots(1, len(AXES))
-    for panel, axis in zip(panels, AXES, strict=True):
-        for curve in curves:
-            if curve["axis"] == axis:
-                label = curve["mechanism"]
-                if curve["exponent"] is not None:
-                    label += f" (exponent {curve['exponent']:.2f})"
-                panel.loglog(curve["sizes"], curve["seconds"], marker="o", markersize=3, label=label)
-        panel.set_xlabel(axis)
-        panel.set_ylabel("seconds")
-        panel.grid(visible=True, which="major", linewidth=0.3)
-        panel.legend(fontsize=7)
+    drawing: Figure = new_figure(4.0 * len(AXES), 7.0)
+    rows = drawing.subplots(2, len(AXES))
+    of_rows = (("seconds", "seconds", "exponent"), ("memory_mb", "peak MB", "memory_exponent"))
+    for panels, (values, unit, exponent) in zip(rows, of_rows, strict=True):
+        for panel, axis in zip(panels, AXES, strict=True):
+            for curve in (one for one in curves if one["axis"] == axis):
+                label = f"{curve['mechanism']} (exponent {_slope(curve[exponent])})"
+                panel.loglog(curve["sizes"], curve[values], marker="o", markersize=3, label=label)
+            panel.set_xlabel(axis)
+            panel.set_ylabel(unit)
+            panel.grid(visible=True, which="major", linewidth=0.3)
+            panel.legend(fontsize=7)
     save(drawing, folder / _PICTURE)
 
 

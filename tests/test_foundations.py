@@ -109,15 +109,20 @@ def test_the_cache_fills_once_and_whole(tmp_path: Path, monkeypatch: pytest.Monk
     assert [path.name for path in home().iterdir()] == ["key"]
 
 
-def test_two_fill_the_cache_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_who_need_the_same_one_fills_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
-    gate = threading.Barrier(2)
+    gate, filled = threading.Barrier(2), []
 
     def fill(folder: Path) -> None:
-        gate.wait(5)
+        filled.append(folder)
         (folder / "x").write_text("y")
 
-    assert run(lambda _: (cached_folder("key", fill) / "x").read_text(), range(2)) == ["y", "y"]
+    def need(_: int) -> str:
+        gate.wait(30)
+        return (cached_folder("key", fill) / "x").read_text()
+
+    assert run(need, range(2)) == ["y", "y"]
+    assert len(filled) == 1
 
 
 def test_an_unwritable_cache_does_not_stop_anyone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

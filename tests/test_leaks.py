@@ -183,9 +183,8 @@ def test_selections(place: Place, select: str, text: str) -> None:
     source.write_text(f"{text}\n" * 5)
     done = place.veil(source, "--select", select, "--case", "copy")
     assert done.returncode == 0, done.stderr
-    for word in (IN, OUT):
+    for word in (IN, OUT, NUMBER):  # a long number is an identifier, which is replaced wherever it stands
         assert place.where(word, done.stdout, done.stderr) == set()
-    assert place.where(NUMBER, done.stdout, done.stderr) == ({"out/veiled.txt"} if select == "marked" else set())
 
 
 @pytest.mark.parametrize("broken", [False, True])

@@ -19,6 +19,15 @@ import wordveil
 veil = wordveil.Veil(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=6.0))
 veil("The committee met in Paris.")
 """
+PRIVATIZE = """
+import io, os, sys
+from wordveil.cli.main import main
+sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"The committee met in Paris.")))
+try:
+    main(["privatize", "--epsilon", "4", "--quiet", "--output", os.devnull])
+except SystemExit as done:
+    assert done.code == 0
+"""
 LIST = """
 from wordveil.cli.main import main
 try:
@@ -53,6 +62,14 @@ def test_the_command_line_is_there_before_numpy() -> None:
 def test_no_slow_package_is_loaded_by(code: str) -> None:
     loaded = loaded_by(code)
     assert "numpy" in loaded
+    assert slow_parts(loaded) == set()
+
+
+def test_a_sentence_needs_no_more_than_numpy_and_regex() -> None:
+    loaded = loaded_by(PRIVATIZE)
+    assert "regex" in loaded
+    # An older typer loads rich at once.
+    assert {"rich", "pydantic", "multiprocessing"} & loaded - loaded_by("import typer\n") == set()
     assert slow_parts(loaded) == set()
 
 

@@ -61,7 +61,7 @@ class Api:
         self._life = self._loop.create_task(self._live())
         self._told.put_nowait({"type": "lifespan.startup"})
         assert self._loop.run_until_complete(self._heard.get())["type"] == "lifespan.startup.complete"
-        shared = self._app._app.state.shared
+        shared = self._app._app._app.state.shared
         self._folder = tempfile.TemporaryDirectory(prefix="wordveil-fuzz-")
         shared.jobs = _AtOnce(Path(self._folder.name), settings.jobs, settings.job_timeout)
         atexit.register(self._close)

@@ -30,12 +30,14 @@ from wordveil._mechanisms import MECHANISMS, Mechanism, mechanism
 from wordveil.cli.options import build_mechanism, parse_options
 from wordveil.errors import WordveilError
 from wordveil.io import Destination, FileJob, Reading, Veils, format_named, make_plan
+from wordveil.io.workers import Task
 from wordveil.lab.training import WordNet, read_pairs
 from wordveil.noise import Entropy
 from wordveil.service.schemas import Job, PrivatizeResponse, WordFacts
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary
 from wordveil.spaces.files import read_vectors
 from wordveil.text import SELECTIONS, Document, Veil, tokenise
+from wordveil.text.flow import Flow, Texts
 from wordveil.text.identifiers import find_identifiers, is_placeholder
 from wordveil.text.markup import markup_kept
 from wordveil.text.replacing import CASES, POLICIES
@@ -120,6 +122,10 @@ def veil(data: bytes) -> None:
     except WordveilError as error:
         _one_sentence(error)
         return
+    if select in ("content", "all"):  # what compiled code does over bytes
+        same = [Veil(_drawing(), select=select, oov=oov, case=case, seed=1) for _ in range(2)]
+        flow = Flow(same[0], small=0).rewrite(same[0], Texts.of([text]), np.zeros(1, dtype=np.int64), {0: None})
+        assert list(flow.texts) == [same[1](text).text]
     counts = release.counts
     parts = counts.left_alone, counts.drawn, counts.outside, counts.numbers, counts.dropped, counts.kept_raw
     assert counts.words == sum(parts) + counts.identifiers
@@ -227,7 +233,7 @@ def _through(path: Path, out: Path, form: str, reading: Reading) -> list[list[st
             writer.append(reader.preamble)
             for number, block in enumerate(reader.blocks()):
                 records += block.records
-                writer.append(block.render(_idle().veil(block, "", number)))
+                writer.append(_idle().veil([Task(block, "", number)])[0].content)
             writer.finish(out)
         finally:
             writer.close()

@@ -11,6 +11,7 @@ import pytest
 import wordveil
 from wordveil._mechanisms import Mechanism
 from wordveil.io import Position, Reading, Veils, format_named
+from wordveil.io.workers import Task
 from wordveil.text import Veil
 
 
@@ -21,7 +22,7 @@ def graph() -> Mechanism[Any]:
 
 @pytest.fixture(scope="session")
 def idle(graph: Mechanism[Any]) -> Veils:
-    return Veils(lambda seed: Veil(graph, select="words", words=["qzwordqz"], seed=seed))
+    return Veils(lambda seed: Veil(graph, select="words", words=["qzwordqz"], identifiers="selected", seed=seed))
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +41,7 @@ def through() -> Through:
         with format_named(format_name).open_reader(path, Reading(**how), start) as reader:
             out = b"" if start else reader.preamble
             for number, block in enumerate(reader.blocks()):
-                out += block.render(veils.veil(block, "", number))
+                out += veils.veil([Task(block, "", number)])[0].content
             return out
 
     return run

@@ -270,6 +270,42 @@ def test_a_folder_goes_on_where_it_stopped(tmp_path: Path, seeded: Veils) -> Non
     ]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_small_files_are_veiled_together_and_go_on_where_they_stopped(
+    tmp_path: Path, graph: Mechanism[Any], monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    (source / "sub").mkdir(parents=True)
+    for number, line in enumerate(LINES[:24]):
+        (source / f"{number:02}.txt").write_text(f"{line}\r\n{line}")
+        (source / "sub" / f"{number:02}.csv").write_text(f"text,id\n\n{line},{number}\n")
+    plan = make_plan(source)
+
+    def job() -> FileJob:
+        return FileJob(plan, Reading(columns=("text",)), Destination.of(out, plan), resume=True)
+
+    monkeypatch.setattr("wordveil.io.job._MOST_FILES", 10)
+    veils = Veils(lambda seed: Veil(graph, seed=seed))
+    with pytest.raises(StoppedError):
+        job().run(veils, stop_after(2), workers)
+    assert not out.exists()
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "out.part").glob("*.txt")}
+    assert len(kept) >= 20  # two loads, and perhaps some that were under way
+    tally = job().run(veils, workers=workers)
+    assert (tally.files, tally.records, tally.runs) == (48, 72, 2)
+    assert tally.counts.words == 72 * 8  # the river carried timber 7 past the mill
+    assert names(out) == names(source)
+    for name in sorted(kept)[:20]:
+        assert (out / name).read_bytes() == kept[name]
+    for number in range(24):
+        first, second = (out / f"{number:02}.txt").read_bytes().split(b"\r\n")
+        assert first.endswith(b" the " + first.rsplit(b" ", 1)[1])
+        assert second.startswith(b"the ")
+        assert b"<NUMBER>" in first
+        head, blank, row, _ = (out / "sub" / f"{number:02}.csv").read_text().split("\n")
+        assert (head, blank, row.rsplit(",")[-1]) == ("text,id", "", str(number))
+
+
 def test_a_finished_file_that_changed_stops_a_resume(tmp_path: Path, idle: Veils) -> None:
     source, out = folder_of(tmp_path / "in"), tmp_path / "out"
     with pytest.raises(StoppedError):

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wordveil.errors import InputError, OptionError
-from wordveil.io import Veils
+from wordveil.io import Position, Veils
+from wordveil.io.tables import TableBlock
 
 relaxed = settings(
     max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -156,3 +157,14 @@ def test_exactly_the_header_goes_out_as_it_is(
         return
     assert b"canary" not in veiled
     assert parsed(veiled)[0] == parsed(path.read_bytes())[0]
+
+
+@given(
+    rows=st.lists(st.lists(st.text('a,;"\r\n \t|é', max_size=6), min_size=1, max_size=3), min_size=1, max_size=4),
+    delimiter=st.sampled_from(",;\t|"),
+)
+def test_rows_are_written_as_the_csv_module_writes_them(rows: list[list[str]], delimiter: str) -> None:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    block = TableBlock(Position(0, 0, 0, ""), [[] for _ in rows], rows, ["\r\n"] * len(rows), [], delimiter, [])
+    assert block.render([]).decode("utf-8") == out.getvalue()

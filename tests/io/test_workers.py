@@ -49,6 +49,19 @@ def test_workers_give_what_one_process_gives(inputs: dict[str, Path], ending: st
         assert alone.read_bytes() == together.read_bytes()
 
 
+def test_as_many_workers_as_cores(inputs: dict[str, Path], tmp_path: Path) -> None:
+    alone, together = tmp_path / "a.txt", tmp_path / "b.txt"
+    veil(inputs["txt"], alone, "--seed", "3")
+    veil(inputs["txt"], together, "--seed", "3", "--workers", "auto")
+    assert alone.read_bytes() == together.read_bytes()
+    for wrong in ("0", "-1", "two", "1.5", "99999"):
+        done = subprocess.run(
+            [*COMMAND, str(inputs["txt"]), *OPTIONS, "--workers", wrong], check=False, capture_output=True
+        )
+        assert done.returncode == 2
+        assert b"workers" in done.stderr
+
+
 def test_workers_never_share_entropy(tmp_path: Path) -> None:
     # One sentence over and over: two blocks with the same draws would come out alike.
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"

@@ -291,7 +291,7 @@ def test_an_address_that_is_not_there(service: Service) -> None:
 @pytest.mark.parametrize(
     ("address", "query", "takes"),
     [
-        ("/v1/privatize/stream", f"epsilon=3&selct={SECRET}", "case, epsilon, mechanism, once, oov"),
+        ("/v1/privatize/stream", f"epsilon=3&selct={SECRET}", "case, epsilon, identifiers, language"),
         ("/v1/privatize/stream", f"epsilon=3&{SECRET}=all", "epsilon"),
         ("/v1/privatize/stream", "epsilon=0.5&epsilon=900", ""),
         ("/v1/words/sea", f"epsilon=3&mechansim={SECRET}", "epsilon, mechanism, space, top"),

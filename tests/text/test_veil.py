@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -19,6 +19,7 @@ from wordveil._mechanisms.graph import Graph
 from wordveil.guarantee import Notion
 from wordveil.spaces import EuclideanSpace, Vocabulary
 from wordveil.text import Counts, Report, stop_words, tokenise
+from wordveil.text.identifiers import find_identifiers
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,7 @@ def test_what_is_not_a_selected_word_survives_byte_for_byte(graph: Graph) -> Non
 def test_offsets_and_gaps_of_any_text(text: str) -> None:
     space = make_space(30, 3)
     for oov, case in itertools.product(("replace", "keep"), ("sentence", "lower", "copy")):
+        assume(all(one.kind != "MARKUP" for one in find_identifiers(text)))  # which is kept in a form of its own
         release = Veil(Graph(space, 1.0), select="all", oov=oov, case=case, seed=2)(text)
         pieces = tokenise(text).pieces
         place = new_place = 0

@@ -62,14 +62,10 @@ def block(mechanism: Mechanism[Any], words: Collection[str]) -> Mechanism[Any]:
 
 
 def _ids(vocabulary: Vocabulary, listed: set[str]) -> NDArray[np.int64]:
-    def is_listed(word: str) -> bool:
-        if word in listed:
-            return True
-        ends = [ending for ending in _ENDINGS if word.endswith(ending)]
-        ends += [ending for ending in _LONG_ENDINGS if word.endswith(ending) and len(word) - len(ending) >= 4]
-        return any(word.removesuffix(ending) in listed for ending in ends)
-
-    return np.array([place for place, word in enumerate(vocabulary) if is_listed(word.lower())], dtype=np.int64)
+    inflected = {word + ending for word in listed for ending in _ENDINGS}
+    inflected |= {word + ending for word in listed if len(word) >= 4 for ending in _LONG_ENDINGS}
+    blocked = listed | inflected
+    return np.array([place for place, word in enumerate(vocabulary) if word.lower() in blocked], dtype=np.int64)
 
 
 def _of_inner(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -16,10 +17,15 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 _WHOLE = 1000  # letters: longer than any first sentence
 _GO_ON = " \\"
+_PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
 class _Command(TyperCommand):
     """A command whose examples are broken only where a shell goes on reading."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        return _trusting(super().get_params(ctx))
 
     def get_short_help_str(self, limit: int = _WHOLE) -> str:  # noqa: ARG002 - a list of commands wraps, and cuts nothing
         """Return the first sentence of the help."""
@@ -34,6 +40,37 @@ class _Command(TyperCommand):
                     _write_example(paragraph, formatter)
                 else:
                     formatter.write_text(paragraph)
+
+
+def _trusting(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "_runtime_param", 0) is None:
+            param._runtime_param = _Trusting()
+    return params
+
+
+class _Trusting:
+    """Takes values as they are that need no check: defaults, and text where text is asked for.
+
+    Newer versions of typer have every value checked by pydantic, which takes a tenth of a second to load.
+    """
+
+    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
+        """Return a value as the command takes it."""
+        source = ctx.get_parameter_source(param.name)
+        if source is not None and source.name == "DEFAULT":
+            return value
+        wanted, told = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+        if all(getattr(told, limit, None) is None for limit in ("min", "max", "parser")):
+            if wanted is str and isinstance(value, str):
+                return value
+            if wanted == list[str] and isinstance(value, (list, tuple)):
+                return list(value)
+            if wanted is float and isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value):
+                return float(value)
+        from typer._coercion import build_runtime_param
+
+        return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
 
 
 def _write_example(example: str, formatter: Any) -> None:
@@ -59,6 +96,10 @@ def _parts(words: list[str]) -> list[str]:
 
 
 class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        return _trusting(super().get_params(ctx))
+
     def get_short_help_str(self, limit: int = _WHOLE) -> str:  # noqa: ARG002 - as above
         """Return the first sentence of the help."""
         return super().get_short_help_str(_WHOLE)

@@ -81,18 +81,11 @@ def _run(arguments: list[str]) -> int:
 
 def _command(arguments: list[str]) -> Any:
     """Return the command line; of its commands only the one that is asked for, since each takes time to prepare."""
-    import copy
-
     import typer
 
-    from wordveil.cli.commands import app
+    from wordveil.cli.commands import app_with
 
-    asked, part = next((part for part in arguments if not part.startswith("-")), None), copy.copy(app)
-    part.registered_commands = [
-        one for one in app.registered_commands if getattr(one.callback, "__name__", "") == asked
-    ]
-    part.registered_groups = [one for one in app.registered_groups if one.name == asked]
-    return typer.main.get_command(part if part.registered_commands or part.registered_groups else app)
+    return typer.main.get_command(app_with(next((part for part in arguments if not part.startswith("-")), None)))
 
 
 def _dump_no_core() -> None:

@@ -180,9 +180,11 @@ def scope_of(once: str) -> str | None:
 
 def gates_of(require: Sequence[str] | None) -> list[Gate]:
     """Read what is required."""
+    if not require:
+        return []
     from wordveil.plan import Gate
 
-    return [Gate.parse(one) for one in require or ()]
+    return [Gate.parse(one) for one in require]
 
 
 def check_before(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
@@ -177,8 +178,11 @@ def privatize(
         int, Option(min=1, help="About how many words to process at a time; a crash loses no more than that.")
     ] = 1 << 18,
     workers: Annotated[
-        int, Option("--workers", "-j", min=1, help="How many processes to use; the records keep their order.")
-    ] = 1,
+        str,
+        Option(
+            "--workers", "-j", help="How many processes to use, or auto for one a core; the records keep their order."
+        ),
+    ] = "1",
     engine: Annotated[
         str,
         Option(
@@ -230,11 +234,12 @@ def privatize(
     scope = _scope(once, person)
     common = _common_options(select, rare_below, tree_epsilon, tree_height, tree_words)
     inputs = _inputs(source)
-    _check_engine(engine, index, workers)
+    crew = _workers(workers, alone=index != "exact" or engine != "local")
+    _check_engine(engine, index, crew)
     if engine == "spark":
         refused = {
             "--spans": spans, "--normalise": normalise, "--seed": seed is not None,
-            "--report": report, "--resume": resume, "--overwrite": overwrite, "--workers": workers > 1,
+            "--report": report, "--resume": resume, "--overwrite": overwrite, "--workers": crew > 1,
             "--select rare": common, "--encoding": encoding != "utf-8", "--missing": missing != "refuse",
             "--sheet": sheet, "several inputs": len(inputs) > 1, "--protect": protect, "--require": gates,
         }  # fmt: skip
@@ -297,7 +302,7 @@ def privatize(
         veils = Veils(veil, seed)
         missing, before = missing_promise(veils.whole), told_before(veils.whole)
         _warn(*filter(None, (missing, *before)))
-        tally = _run(job, veils, plan, workers=workers, quiet=quiet)
+        tally = _run(job, veils, plan, workers=crew, quiet=quiet)
         facts = job_report(veils.whole, plan, reading, tally)
         _warn(*(sentence for sentence in facts["warnings"] if sentence not in before))
         if report is not None:
@@ -353,6 +358,17 @@ def _check_protection(
     if fast_checks and protect is None and not gates:
         raise OptionError("--fast-checks can only be used with --protect or --require.")
     return gates
+
+
+def _workers(asked: str, *, alone: bool) -> int:
+    """Return how many processes are asked for; of those that the machine chooses, one where there can be no other."""
+    if asked == "auto":
+        from wordveil.parallel import cores
+
+        return 1 if alone else cores()
+    if not (asked.isdecimal() and len(asked) < 6 and int(asked) > 0):
+        raise OptionError("--workers must be a whole number, 1 or more, or auto.")
+    return int(asked)
 
 
 def _check_engine(engine: str, index: str, workers: int) -> None:
@@ -526,6 +542,7 @@ def _check_report(report: str | None, plan: Plan, output: str | None, *, replace
 
 
 def _run(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int, quiet: bool) -> Tally:
+    gc.freeze()  # the space and all that was loaded stay to the end: no need to look through them, here or in a worker
     try:
         with ProgressBar("veiling", plan.size, quiet=quiet) as bar:
 

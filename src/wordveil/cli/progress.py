@@ -28,7 +28,7 @@ class ProgressBar:
     def __init__(self, title: str, total: float = 1.0, *, quiet: bool, at_once: bool = False) -> None:
         self._title, self._total = title, total
         self._quiet, self._is_shown = quiet, not quiet and on_terminal()
-        self._began = time.monotonic()
+        self._began, self._done = time.monotonic(), 0.0
         self._told = self._began - (_SECONDS if at_once else 0.0)
         self._progress: Progress | None = None
 
@@ -55,6 +55,9 @@ class ProgressBar:
 
     def move(self, done: float, note: str = "") -> None:
         """Show how much is done, and a note beside it."""
+        if done < self._done:  # other work begins, which may be slower or faster
+            self._began = time.monotonic()
+        self._done = done
         if self._progress:
             self._progress.update(self._task, completed=done, note=note)
         elif not self._quiet and time.monotonic() - self._told >= _SECONDS:

@@ -291,7 +291,7 @@ def _table(block: Block, texts: list[str | Document | None], vectors: Any) -> An
     if isinstance(block, ParquetBlock):
         table = pa.Table.from_batches(block.batches)
     elif isinstance(block, TableBlock):
-        cells = zip(*(row.fields for row in block.rows if row.fields), strict=True)
+        cells = zip(*(row for row in block.rows if row), strict=True)
         columns = list(cells) or [()] * len(block.names)
         table = pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names=block.names)
     elif isinstance(block, JsonBlock):

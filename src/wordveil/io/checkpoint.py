@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from itertools import islice
-from operator import attrgetter
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.errors import FileError
 from wordveil.files import file_errors, write_whole
-from wordveil.io.formats import Block, Position
-from wordveil.text import Counts, Release
+from wordveil.io.formats import Position
+from wordveil.text import Counts
 
 __all__ = ["Checkpoint", "Identity", "Tally"]
 
@@ -32,14 +32,14 @@ class Tally:
     seconds: float = 0.0  # without loading the space
     runs: int = 1  # one more for each resume
 
-    def add(self, block: Block, releases: Sequence[Release]) -> None:
-        """Count a block that was veiled."""
-        counts = [release.counts for release in releases]
-        losing = map(attrgetter("losing"), counts)
-        in_records = [sum(islice(losing, len(record))) for record in block.records]
-        self.worst_words = max(self.worst_words, *in_records, 0)
-        self.counts += Counts(**{name: sum(map(attrgetter(name), counts)) for name in _COUNTED})
-        self.records += len(block.records)
+    def add(self, counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        """Count texts that were veiled, a row of `Counts` for each, and as many of them as each record has."""
+        of_record = np.repeat(np.arange(len(sizes)), sizes)
+        columns = dict(zip(_COUNTED, counts.T, strict=True))
+        losing = Counts(**columns).losing  # of each text: counts of arrays are arrays
+        self.worst_words = max(self.worst_words, int(np.bincount(of_record, losing).max(initial=0)))
+        self.counts += Counts(*counts.sum(axis=0).tolist())
+        self.records += len(sizes)
 
     def merge(self, other: Tally) -> None:
         """Take in what was counted elsewhere of the same run."""

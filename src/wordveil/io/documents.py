@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 
 from wordveil.errors import OptionError
 from wordveil.extras import needs
-from wordveil.io.formats import Block, Position, Reading
+from wordveil.io.formats import Block, Position, Reading, Written
 from wordveil.io.whole import OfficeReader, OfficeWriter
-from wordveil.text import Document, Release
+from wordveil.text import Document
 
 __all__ = ["DocumentReader", "DocumentWriter"]
 
@@ -26,7 +26,7 @@ class DocumentBlock(Block):
 
     pieces: list[tuple[str, int, int]]  # style ("" for a table), rows and columns of a table
 
-    def render(self, releases: Sequence[Release]) -> bytes:
+    def render(self, releases: Sequence[Written]) -> bytes:
         """Return the new texts with what they are, as lines of JSON."""
         texts = (release.text for release in releases)
         lines = []

@@ -8,22 +8,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.errors import InputError, OptionError
 from wordveil.io.streams import packing_of, without_packing
-from wordveil.text import BATCH_WORDS, Document, Release
+from wordveil.text import BATCH_WORDS, Document
+from wordveil.text.flow import Texts
 
 if TYPE_CHECKING:
     from wordveil.io.output import FileWriter
 
 __all__ = [
     "FORMATS",
+    "PLAIN_WRITER",
     "Block",
     "Format",
     "Position",
     "Reader",
     "Reading",
+    "Written",
     "changed_since",
     "check_columns",
     "fields_of",
@@ -33,6 +39,8 @@ __all__ = [
     "of_person",
 ]
 
+#: What writes a format whose blocks are written one behind the other.
+PLAIN_WRITER = "wordveil.io.output.FileWriter"
 _BYTES_PER_WORD = 6  # English text, with the space after the word
 _SHOWN_NAMES = 20
 _SHOWN_LETTERS = 40
@@ -73,6 +81,18 @@ class Position:
     fingerprint: str  # digest of what was read, by which it is recognised
 
 
+class Written(Protocol):
+    """A text to write: a `Release`, or the text alone."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
+
+
+class _Plain(NamedTuple):
+    text: str
+
+
 @dataclass
 class Block(ABC):
     """Some records in a row, with what is needed to write them again around their new texts."""
@@ -85,8 +105,21 @@ class Block(ABC):
         for record in self.records:
             yield from record
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many texts each record has."""
+        return np.fromiter(map(len, self.records), np.int64, len(self.records))
+
+    def together(self) -> Texts:
+        """Return the texts of all records as bytes."""
+        return Texts.of([text if isinstance(text, str) else text.text for text in self.texts()])
+
+    def render_together(self, texts: Texts) -> bytes:
+        """Return the block with these in the place of what `together` returned."""
+        return self.render([_Plain(text) for text in texts])
+
     @abstractmethod
-    def render(self, releases: Sequence[Release]) -> bytes:
+    def render(self, releases: Sequence[Written]) -> bytes:
         """Return the block as it is to be written, with one release in place of each text."""
 
 
@@ -138,7 +171,7 @@ class Format:
     name: str
     extensions: tuple[str, ...]
     reader: str
-    writer: str = "wordveil.io.output.FileWriter"
+    writer: str = PLAIN_WRITER
     streams: bool = True  # whether it can be read from and written to a pipe, and packed
     title: str = ""  # what it is called, to begin a sentence with
     is_encoded: bool = True  # whether its text may be in another encoding than UTF-8, which it does not say

@@ -32,7 +32,8 @@ class Piece:
     def size(self) -> int:
         """How many bytes it has now, 0 if that is not known."""
         try:
-            return 0 if self.source is None or self.is_stream else self.source.stat().st_size
+            state = None if self.source is None else self.source.stat()
+            return state.st_size if state is not None and stat.S_ISREG(state.st_mode) else 0
         except OSError:  # it was there a moment ago; whoever reads it says so
             return 0
 

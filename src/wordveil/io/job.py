@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby, islice
 from pathlib import Path
 from typing import BinaryIO
 
 from wordveil.errors import FileError, InputError, OptionError, WordveilError
 from wordveil.files import Lock, digest_of, file_errors, write_whole
 from wordveil.io.checkpoint import Checkpoint, Identity, Tally
-from wordveil.io.formats import Block, Position, Reader, Reading
+from wordveil.io.formats import PLAIN_WRITER, Block, Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan
-from wordveil.io.output import Destination, HeldWriter, Writer
+from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer
 from wordveil.io.streams import packing_of
-from wordveil.io.workers import Crew, Veils
+from wordveil.io.workers import Crew, Task, Veils
 from wordveil.noise import Entropy
 from wordveil.text import NgramTree
 
@@ -25,6 +27,8 @@ __all__ = ["FileJob", "JobWatch", "StreamJob", "learn_common_words"]
 #: Called after each block with the sums so far and how many bytes of the input are done.
 JobWatch = Callable[[Tally, int], None]
 
+_SMALL = 16  # inputs of less than this part of a batch are veiled together,
+_MOST_FILES = 1024  # but no more than so many
 _AS_BEFORE = "give the same as before to continue, or start again with `overwrite` instead of `resume`"
 
 
@@ -114,7 +118,8 @@ class _Job:
         clock = time.perf_counter() - state.tally.seconds
         if state.position is None:
             writer.append(reader.preamble)
-        for done in run.crew.veil(self._looked_at(reader.blocks(), state), piece.name, state.batch):
+        numbered = enumerate(self._looked_at(reader.blocks(), state), state.batch)
+        for (done,) in run.crew.veil([Task(block, piece.name, number)] for number, block in numbered):
             # Before anything of the block is kept: the end of a file that was cut short looks like the end of a record.
             reader.check_unchanged()
             writer.append(done.content)
@@ -239,11 +244,16 @@ class FileJob(_Job):
         done, left = self._plan.pieces[: state.piece], self._plan.pieces[state.piece :]
         run = _Run(crew, state, watch, lambda: self._keep(state), sum(piece.size for piece in done))
         lock = self._begin(state)
+        clock = time.perf_counter() - state.tally.seconds
         try:
-            for piece in left:
-                self._do(piece, run, veils)
-                run.bytes_before += piece.size
+            for is_small, some in self._grouped(left, state, veils):
+                if is_small:
+                    self._do_small(some, run, veils)
+                else:
+                    self._do(some[0], run, veils)
+                    run.bytes_before += some[0].size
             self._destination.finish()
+            state.tally.seconds = time.perf_counter() - clock  # with what it took to make all files safe
             return state.tally
         except WordveilError as error:
             if not self._leave():
@@ -307,6 +317,77 @@ class FileJob(_Job):
             state.save(destination.checkpoint)
         return destination.begin()
 
+    def _grouped(
+        self, pieces: Sequence[Piece], state: Checkpoint, veils: Veils
+    ) -> Iterator[tuple[bool, Sequence[Piece]]]:
+        """Give the inputs one by one, or, where they are small, all that follow one another, and say which it is."""
+        if state.position is not None or state.is_read:  # one was begun
+            yield False, pieces[:1]
+            pieces = pieces[1:]
+        most = self._reading.batch_bytes // _SMALL
+        may_be = self._destination.is_folder and self._keeps and not veils.is_seeded
+
+        def is_small(piece: Piece) -> bool:
+            return may_be and piece.format.writer == PLAIN_WRITER and not piece.is_stream and piece.size < most
+
+        for small, some in groupby(pieces, is_small):
+            if small:
+                yield True, list(some)
+            else:
+                yield from ((False, [piece]) for piece in some)
+
+    def _do_small(self, pieces: Sequence[Piece], run: _Run, veils: Veils) -> None:
+        """Take small inputs through the veil, many at a time, with one checkpoint for all of them.
+
+        Until then they are written under their names in the unfinished folder, where a resume writes them again.
+        """
+        state, clock = run.state, time.perf_counter() - run.state.tally.seconds
+        waiting: deque[list[tuple[Piece, bytes, int]]] = deque()
+
+        def loads() -> Iterator[list[Task]]:
+            for some in _batches(pieces, self._reading.batch_bytes):
+                read, load = [], list[Task]()
+                for piece in some:
+                    with self._open(piece) as reader:
+                        blocks = list(self._looked_at(reader.blocks(), state))
+                        reader.check_unchanged()
+                        read.append((piece, reader.preamble, len(blocks)))
+                    load += [Task(block, piece.name, number) for number, block in enumerate(blocks)]
+                waiting.append(read)
+                yield load
+
+        safe = SyncedFiles(self._destination.part)
+        try:
+            for done in run.crew.veil(loads()):
+                left = iter(done)
+                for piece, preamble, count in waiting.popleft():
+                    whole = self._destination.whole_of(piece)
+                    with file_errors("write", whole):
+                        whole.parent.mkdir(parents=True, exist_ok=True)
+                    writer = piece.format.open_writer(whole, 0, piece.source, whole)
+                    try:
+                        writer.append(preamble)
+                        for one in islice(left, count):
+                            writer.append(one.content)
+                            state.tally.merge(one.tally)
+                        writer.flush()
+                    finally:
+                        writer.close()
+                    safe.add(whole)
+                    state.tally.files += 1
+                    state.next_piece(_done(state.done, piece))
+                    run.bytes_before += piece.size
+                if state.piece == len(self._plan.pieces) and self._is_bare(veils, state.tally):
+                    self._has_kept = False
+                    raise _bare(state.tally)
+                state.tally.seconds = time.perf_counter() - clock
+                safe.sync()
+                run.keep()
+                if run.watch:
+                    run.watch(state.tally, run.bytes_before)
+        finally:
+            safe.close()
+
     def _do(self, piece: Piece, run: _Run, veils: Veils) -> None:
         """Take one input through the veil into its file."""
         state, destination = run.state, self._destination
@@ -341,6 +422,19 @@ class FileJob(_Job):
         if not self._has_kept:
             self._destination.clear()
         return self._has_kept
+
+
+def _batches(pieces: Sequence[Piece], size: int) -> Iterator[list[Piece]]:
+    """Gather inputs until they have about so many bytes."""
+    some, bytes_of = list[Piece](), 0
+    for piece in pieces:
+        some.append(piece)
+        bytes_of += piece.size
+        if bytes_of >= size or len(some) == _MOST_FILES:
+            yield some
+            some, bytes_of = [], 0
+    if some:
+        yield some
 
 
 def _secret(state: Checkpoint, path: Path) -> bytes:

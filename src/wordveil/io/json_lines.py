@@ -8,10 +8,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from wordveil.errors import InputError, OptionError
-from wordveil.io.formats import Block, Position, Reading, fields_of, listed, of_person
+from wordveil.io.formats import Block, Position, Reading, Written, fields_of, listed, of_person
 from wordveil.io.lines import LineReader
 from wordveil.text import Document, Release
 
@@ -50,7 +50,7 @@ class JsonBlock(Block):
 
     rows: list[Row]
 
-    def render(self, releases: Sequence[Release]) -> bytes:
+    def render(self, releases: Sequence[Written]) -> bytes:
         """Return the objects with the new texts in place; all else stays byte for byte."""
         left = iter(releases)
         parts: list[str] = []
@@ -349,12 +349,13 @@ def _as_spans(literal: str, length: int) -> Spans | None:
     return tuple((start, end) for start, end in pairs) if fit else None
 
 
-def moved(spans: Spans, release: Release) -> list[list[int]]:
+def moved(spans: Spans, release: Written) -> list[list[int]]:
     """Return where the spans lie in the new text.
 
     The old offsets would be wrong there, and would give away how long the old words were.
     """
-    replaced, length = release.replacements, len(release.text)
+    # With spans a release is a whole one.
+    replaced, length = cast("Release", release).replacements, len(release.text)
     starts = [change.start for change in replaced]
 
     def place(offset: int, *, is_end: bool) -> int:

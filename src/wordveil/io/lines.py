@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import io
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from wordveil.errors import InputError, OptionError
 from wordveil.files import file_errors
-from wordveil.io.formats import Block, Position, Reader, Reading, changed_since
+from wordveil.io.formats import Block, Position, Reader, Reading, Written, changed_since
 from wordveil.io.streams import Source, detect_encoding, peek
-from wordveil.text import Document, Release
+from wordveil.text import Document
+from wordveil.text.flow import Texts
 
-__all__ = ["LONGEST", "LineReader", "Lines", "TextReader", "ending"]
+__all__ = ["LONGEST", "InLines", "LineReader", "Lines", "TextReader", "ending"]
 
 LONGEST = 1 << 28  # bytes of one line; more is no text, and would exhaust the memory
 _CHUNK = 1 << 20
@@ -84,14 +89,33 @@ class Lines:
         """Return the next line with its ending, or nothing at the end of the input."""
         with file_errors("read", self.name):
             line = self._file.readline(LONGEST + 1)
+        self._check(line)
+        self.take(line)
+        return line
+
+    def _check(self, line: bytes) -> None:
+        """Refuse a line that is no text."""
         if len(line) > LONGEST:
             raise InputError(f"line {self.line + 1} of {self.name} is longer than {LONGEST >> 20} MiB.")
         if b"\0" in line:
             raise InputError(
                 f"line {self.line + 1} of {self.name} holds NUL bytes, so it is no UTF-8 text{self.advice()}."
             )
-        self.take(line)
-        return line
+
+    def read_lines(self, count: int) -> bytes:
+        """Return so many of the next bytes, and what is missing of the last of their lines; nothing at the end."""
+        with file_errors("read", self.name):
+            data = self._file.read(count)
+            if data and not data.endswith(b"\n"):
+                data += self._file.readline(LONGEST + 1)
+        if len(data) > LONGEST or b"\0" in data or not _is_text(data):
+            for line in io.BytesIO(data):
+                self._check(line)
+                self.take(line)
+                self.decode(line)
+        else:
+            self.take(data)
+        return data
 
     def read_some(self, count: int) -> bytes:
         """Return some of the next bytes, none at the end; `take` counts those that were used."""
@@ -138,6 +162,13 @@ class Lines:
         self._source.close()
 
 
+def _is_text(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
+
+
 def ending(line: str) -> str:
     r"""Return how a line ends: ``\r\n``, ``\n`` or not at all."""
     if line.endswith("\r\n"):
@@ -145,8 +176,8 @@ def ending(line: str) -> str:
     return "\n" if line.endswith("\n") else ""
 
 
-class LineReader(Reader, Generic[Row]):
-    """Gathers rows, each made of one or more lines, into blocks."""
+class InLines(Reader):
+    """Reads what is made of lines."""
 
     ends_lines = True  # whether a row ends where a line does
 
@@ -167,6 +198,22 @@ class LineReader(Reader, Generic[Row]):
         """Read what stands before the first row."""
         return self._lines.mark
 
+    def bytes_done(self, position: Position) -> int:
+        """Return about how many bytes of the file lie before `position`."""
+        return self._lines.bytes_done(position)
+
+    def check_unchanged(self) -> None:
+        """Raise if the file has changed since it was opened."""
+        self._lines.check_unchanged()
+
+    def close(self) -> None:
+        """Close the input."""
+        self._lines.close()
+
+
+class LineReader(InLines, Generic[Row]):
+    """Gathers rows, each made of one or more lines, into blocks."""
+
     @abstractmethod
     def _read_row(self) -> Row | None:
         """Read the next row, None at the end; count it in ``_record`` if it is a record."""
@@ -186,49 +233,60 @@ class LineReader(Reader, Generic[Row]):
                 return
             yield self._block(rows, self._lines.position(self._record))
 
-    def bytes_done(self, position: Position) -> int:
-        """Return about how many bytes of the file lie before `position`."""
-        return self._lines.bytes_done(position)
 
-    def check_unchanged(self) -> None:
-        """Raise if the file has changed since it was opened."""
-        self._lines.check_unchanged()
-
-    def close(self) -> None:
-        """Close the input."""
-        self._lines.close()
-
-
-@dataclass
 class TextBlock(Block):
-    """Lines of text, and how each of them ends."""
+    """Lines of text, as they stand."""
 
-    endings: list[str]
+    def __init__(self, end: Position, lines: bytes) -> None:
+        self.end, self._lines = end, lines
 
-    def render(self, releases: Sequence[Release]) -> bytes:
+    def together(self) -> Texts:
+        """Return the lines without what ends them."""
+        signs = np.frombuffer(self._lines, np.uint8)
+        ends = np.flatnonzero(signs == ord("\n"))
+        starts = np.concatenate([[0], ends + 1])
+        ends = ends - (signs[np.maximum(ends - 1, 0)] == ord("\r")) * (ends > starts[:-1])
+        if starts[-1] < len(signs):
+            return Texts(self._lines, starts, np.append(ends, len(signs)))
+        return Texts(self._lines, starts[:-1], ends)
+
+    def render_together(self, texts: Texts) -> bytes:
+        """Return the new lines, which have what ends them."""
+        return texts.data
+
+    @cached_property
+    def records(self) -> list[list[str | Document]]:  # type: ignore[override] # made when it is asked for
+        """The lines, one a record."""
+        return [[text] for text in self.together()]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many texts each record has."""
+        lines = self._lines.count(b"\n") + (not self._lines.endswith(b"\n"))
+        return np.ones(lines, dtype=np.int64)
+
+    def render(self, releases: Sequence[Written]) -> bytes:
         """Return the lines with their new texts."""
-        lines = (release.text + end for release, end in zip(releases, self.endings, strict=True))
-        return "".join(lines).encode("utf-8")
+        texts = self.together()
+        ends = zip(texts.ends.tolist(), [*texts.starts[1:].tolist(), len(self._lines)], strict=True)
+        new = (release.text.encode("utf-8") + self._lines[a:b] for release, (a, b) in zip(releases, ends, strict=True))
+        return b"".join(new)
 
 
-class TextReader(LineReader[str]):
-    """Reads text line by line."""
+class TextReader(InLines):
+    """Reads text in which a record is a line."""
 
     def _read_preamble(self) -> bytes:
         if self._reading.columns:
             raise OptionError("plain text has no columns; leave out `columns`, or name another `format`.")
         return super()._read_preamble()
 
-    def _read_row(self) -> str | None:
-        line = self._lines.read()
-        if not line:
-            return None
-        self._record += 1
-        return self._lines.decode(line)
-
-    def _block(self, rows: list[str], end: Position) -> Block:
-        endings = [ending(row) for row in rows]
-        texts: list[list[str | Document]] = [
-            [row[: len(row) - len(tail)]] for row, tail in zip(rows, endings, strict=True)
-        ]
-        return TextBlock(end, texts, endings)
+    def blocks(self) -> Iterator[Block]:
+        """Read the lines that are left."""
+        while True:
+            before = self._lines.line
+            data = self._lines.read_lines(self._reading.batch_bytes)
+            if not data:
+                return
+            self._record += self._lines.line - before
+            yield TextBlock(self._lines.position(self._record), data)

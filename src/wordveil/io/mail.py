@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wordveil.errors import InputError, OptionError
-from wordveil.io.formats import Block, Position, Reading
+from wordveil.io.formats import Block, Position, Reading, Written
 from wordveil.io.lines import LONGEST, LineReader
-from wordveil.text import Document, Release
+from wordveil.text import Document
 
 __all__ = ["MailReader", "MailboxReader"]
 
@@ -45,7 +45,7 @@ class MailBlock(Block):
     messages: list[Message]
     in_mailbox: bool
 
-    def render(self, releases: Sequence[Release]) -> bytes:
+    def render(self, releases: Sequence[Written]) -> bytes:
         """Return new messages with the new texts."""
         texts = iter(releases)
         written = b""

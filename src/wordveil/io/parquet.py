@@ -16,9 +16,19 @@ import pyarrow.parquet as pq
 
 from wordveil.errors import InputError, WordveilError
 from wordveil.files import file_errors
-from wordveil.io.formats import Block, Position, Reader, Reading, changed_since, check_columns, fields_of, of_person
+from wordveil.io.formats import (
+    Block,
+    Position,
+    Reader,
+    Reading,
+    Written,
+    changed_since,
+    check_columns,
+    fields_of,
+    of_person,
+)
 from wordveil.io.whole import WholeWriter, fingerprint
-from wordveil.text import Document, Release
+from wordveil.text import Document
 
 __all__ = ["ParquetReader", "ParquetWriter"]
 
@@ -38,7 +48,7 @@ class ParquetBlock(Block):
     batches: list[Any]
     columns: tuple[str, ...]
 
-    def render(self, releases: Sequence[Release]) -> bytes:
+    def render(self, releases: Sequence[Written]) -> bytes:
         """Return a whole Arrow stream of the rows with their new texts."""
         texts = iter(releases)
         sink = pa.BufferOutputStream()
@@ -49,7 +59,7 @@ class ParquetBlock(Block):
                 stream.write_batch(self._veiled(batch, schema, texts))
         return bytes(sink.getvalue())
 
-    def _veiled(self, batch: Any, schema: Any, texts: Iterator[Release]) -> Any:
+    def _veiled(self, batch: Any, schema: Any, texts: Iterator[Written]) -> Any:
         arrays = list(batch.columns)
         places = [batch.schema.get_field_index(column) for column in self.columns]
         present = [arrays[place].is_valid().to_pylist() for place in places]

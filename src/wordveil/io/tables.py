@@ -3,71 +3,61 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import NamedTuple
 
 from wordveil.errors import InputError
-from wordveil.io.formats import Block, Position, Reading, check_columns, of_person
-from wordveil.io.lines import LONGEST, LineReader, ending
-from wordveil.text import Document, Release
+from wordveil.io.formats import Block, Position, Reading, Written, check_columns, of_person
+from wordveil.io.lines import LONGEST, InLines, ending
+from wordveil.text import Document
 
 __all__ = ["CsvReader", "TsvReader"]
 
 _LONGEST_HEADER = 1000  # lines
 _SEPARATOR_LINE = re.compile(rb'sep=[\x09\x20-\x7e]\r?|"sep=[\x09\x20-\x7e]"\r?', re.IGNORECASE)
 _LONGEST_SEPARATOR_LINE = 9
-_ROW_END = "\r\n"  # the csv writer quotes the characters of its row ending; each row then gets back its own
-
-
-class Row(NamedTuple):
-    """A row as it was read: its fields (none in a blank line), and how its last line ends."""
-
-    fields: list[str]
-    ending: str
+_QUOTE, _TWO = '"', '""'
 
 
 @dataclass
 class TableBlock(Block):
-    """Rows of a table, and which of their fields to replace."""
+    """Rows of a table, none of whose fields are there in a blank line, how each ends, and which fields to replace."""
 
-    rows: list[Row]
+    rows: list[list[str]]
+    endings: list[str]
     places: list[int]
     delimiter: str
     names: list[str]  # of all columns
 
-    def render(self, releases: Sequence[Release]) -> bytes:
+    def render(self, releases: Sequence[Written]) -> bytes:
         """Return the rows with the new texts in their fields; a field is quoted where it must be."""
-        texts = iter(releases)
-        written: list[str] = []
-        sink = SimpleNamespace(write=written.append)
-        writer = csv.writer(sink, delimiter=self.delimiter, lineterminator=_ROW_END)
-        for row in self.rows:
-            if not row.fields:
-                written.append(row.ending)
-                continue
-            fields = list(row.fields)
-            for place in self.places:
+        # As csv.writer does it, which looks at every letter of every field by itself.
+        needs_quotes = re.compile(f'[{re.escape(self.delimiter)}"\r\n]').search
+        texts, written = iter(releases), list[str]()
+        for row, end in zip(self.rows, self.endings, strict=True):
+            fields = list(row)
+            for place in self.places if row else ():
                 fields[place] = next(texts).text
-            writer.writerow(fields)
-            written[-1] = written[-1].removesuffix(_ROW_END) + row.ending
+            quoted = [f'"{field.replace(_QUOTE, _TWO)}"' if needs_quotes(field) else field for field in fields]
+            written += ('""' if quoted == [""] else self.delimiter.join(quoted), end)
         return "".join(written).encode("utf-8")
 
 
-class TableReader(LineReader[Row]):
+class TableReader(InLines):
     """Reads a table; a subclass says which characters may separate its fields."""
 
     delimiters: str
 
     def __init__(self, path: Path | None, reading: Reading, start: Position | None = None) -> None:
         csv.field_size_limit(LONGEST)
-        self._last_line = ""
         super().__init__(path, reading, start)
-        self._parser = csv.reader(self._row_lines(), delimiter=self._delimiter, strict=True)
+        self._ahead: list[str] = []  # lines that were read and not given to the parser, and those that were since
+        self._first_line = self._lines.line
         self._row_begin = self._lines.offset
+        self._parser = csv.reader(self._row_lines(), delimiter=self._delimiter, strict=True)
 
     def _read_preamble(self) -> bytes:
         """Read the header: as many lines as the parser of the rows needs for it, and not one more."""
@@ -126,22 +116,38 @@ class TableReader(LineReader[Row]):
         return max((one for one in self.delimiters if one in readings), key=lambda one: len(readings[one]))
 
     def _row_lines(self) -> Iterator[str]:
-        """Give the parser line after line; it takes no more of them than the row at hand needs."""
-        while line := self._lines.read():
-            if self._lines.offset - self._row_begin > LONGEST:
-                raise InputError(
-                    f"{self._where(self._record + 1)} is longer than {LONGEST >> 20} MiB; a quotation mark may not be "
-                    "closed."
-                )
-            self._last_line = self._lines.decode(line)
-            yield self._last_line
+        """Give the parser the lines that were read ahead, then others, one by one, as far as the row at hand needs."""
+        while True:
+            ahead = self._ahead
+            yield from ahead
+            while self._ahead is ahead and (line := self._lines.read()):
+                if self._lines.offset - self._row_begin > LONGEST:
+                    raise InputError(
+                        f"{self._where(self._record + 1)} is longer than {LONGEST >> 20} MiB; a quotation mark may not "
+                        "be closed."
+                    )
+                ahead.append(self._lines.decode(line))
+                yield ahead[-1]
+            if self._ahead is ahead:
+                return
 
-    def _read_row(self) -> Row | None:
-        self._row_begin = self._lines.offset
+    def blocks(self) -> Iterator[Block]:
+        """Read the rows that are left."""
+        while data := self._lines.read_lines(self._reading.batch_bytes):
+            self._ahead = lines = data.decode("utf-8").splitlines(keepends=True)
+            if data.count(b"\n") + (not data.endswith(b"\n")) != len(lines):  # other signs end lines for Python, too
+                self._ahead = lines = [line.decode("utf-8") for line in io.BytesIO(data)]
+            begin, last = self._parser.line_num, self._parser.line_num + len(lines)
+            self._row_begin = self._lines.offset - len(data)
+            rows, endings = [], []
+            while self._parser.line_num < last:
+                rows.append(self._read_row())
+                endings.append(ending(lines[self._parser.line_num - begin - 1]))
+            yield self._block(rows, endings, self._lines.position(self._record))
+
+    def _read_row(self) -> list[str]:
         try:
             fields = next(self._parser)
-        except StopIteration:
-            return None
         except csv.Error:
             fields = None
         if fields is None:
@@ -152,10 +158,10 @@ class TableReader(LineReader[Row]):
                 raise InputError(
                     f"{self._where(self._record)} has {len(fields)} fields, but the header has {self._width}."
                 )
-        return Row(fields, ending(self._last_line))
+        return fields
 
     def _where(self, record: int) -> str:
-        return f"record {record} (up to line {self._lines.line}) of {self._lines.name}"
+        return f"record {record} (up to line {self._first_line + self._parser.line_num}) of {self._lines.name}"
 
     def look(self) -> Iterator[tuple[list[dict[str, str | None]], int]]:
         """Give the rows that are left with all their fields; a name that comes again is numbered."""
@@ -163,15 +169,14 @@ class TableReader(LineReader[Row]):
         names = [f"{name} ({more + 1})" if more else name for name, more in zip(self._names, before, strict=True)]
         for block in self.blocks():
             rows = block.rows if isinstance(block, TableBlock) else []
-            yield [dict(zip(names, row.fields, strict=True)) for row in rows if row.fields], self.bytes_done(block.end)
+            yield [dict(zip(names, row, strict=True)) for row in rows if row], self.bytes_done(block.end)
 
-    def _block(self, rows: list[Row], end: Position) -> Block:
-        places = self._places
-        records: list[list[str | Document]] = [[row.fields[place] for place in places] for row in rows if row.fields]
+    def _block(self, rows: list[list[str]], endings: list[str], end: Position) -> Block:
+        records: list[list[str | Document]] = [[row[place] for place in self._places] for row in rows if row]
         if self._person is not None:
-            people = [row.fields[self._person] for row in rows if row.fields]
+            people = [row[self._person] for row in rows if row]
             records = [of_person(record, person) for record, person in zip(records, people, strict=True)]
-        return TableBlock(end, records, rows, self._places, self._delimiter, self._names)
+        return TableBlock(end, records, rows, endings, self._places, self._delimiter, self._names)
 
 
 def _names(header: Sequence[str], delimiter: str) -> tuple[list[str] | None, bool]:

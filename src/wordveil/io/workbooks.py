@@ -15,9 +15,9 @@ from typing import Any, BinaryIO
 
 from wordveil.errors import InputError, OptionError
 from wordveil.extras import needs
-from wordveil.io.formats import Block, Position, Reading, check_columns, listed, of_person
+from wordveil.io.formats import Block, Position, Reading, Written, check_columns, listed, of_person
 from wordveil.io.whole import OfficeReader, OfficeWriter
-from wordveil.text import Document, Release
+from wordveil.text import Document
 
 __all__ = ["WorkbookReader", "WorkbookWriter"]
 
@@ -35,7 +35,7 @@ class WorkbookBlock(Block):
     rows: list[list[Value]]
     places: list[int]
 
-    def render(self, releases: Sequence[Release]) -> bytes:
+    def render(self, releases: Sequence[Written]) -> bytes:
         """Return the rows with the new texts in their cells, as lines of JSON."""
         texts = iter(releases)
         lines = []

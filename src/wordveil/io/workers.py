@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from threadpoolctl import threadpool_limits
+import numpy as np
+from numpy.typing import NDArray
 
 import wordveil
 from wordveil import parallel
 from wordveil.errors import InputError, OptionError, WordveilError
 from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import Block, Position
-from wordveil.text import Document, Once, Release, Veil
+from wordveil.text import Document, Once, Veil
+from wordveil.text.flow import Flow, Rewritten, Texts, counts_of
 
-__all__ = ["Crew", "Done", "Veils"]
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+__all__ = ["Crew", "Done", "Task", "Veils"]
 
 
 class Veils:
@@ -39,6 +42,12 @@ class Veils:
     def __init__(self, make: Callable[[int | None], Veil], seed: int | None = None) -> None:
         self._make, self._seed = make, seed
         self.whole = make(seed)
+        self._flow = Flow(self.whole)
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether each block has draws of its own that can be repeated."""
+        return self._seed is not None
 
     def identity(self) -> list[object]:
         """Return what must be the same for a job to go on."""
@@ -49,14 +58,38 @@ class Veils:
         if self.whole.once is not None:
             self.whole.once.go_on_with(secret)
 
-    def veil(self, block: Block, name: str, number: int) -> list[Release]:
-        """Veil a block of the input of this name."""
+    def veil(self, load: Sequence[Task]) -> list[Done]:
+        """Veil blocks: those of small inputs at once, unless each has a seed of its own."""
+        if len(load) > 1 and self._seed is None and self.whole.selection.kind != "spans":
+            with suppress(WordveilError):  # told below, of the block that it comes from
+                return self._veil_at_once(load)
+        return [self._veil_one(*task) for task in load]
+
+    def _veil_one(self, block: Block, name: str, number: int) -> Done:
         veil = self._for(name, number)
         try:
-            return veil.together(_scoped(veil.once, block, name))
+            if veil.selection.kind != "spans":
+                rewritten = self._flow.rewrite(veil, block.together(), *_groups(veil.once, block, name))
+                return Done.of(block, rewritten)
+            releases = veil.together(_scoped(veil.once, block, name))  # what was replaced is asked for by its place
         except WordveilError as error:
             reason = str(error)
+        else:
+            tally = Tally(runs=0)
+            tally.add(counts_of(releases), block.sizes)
+            return Done(block.end, block.render(releases), tally)
         raise InputError(f"{_culprit(veil, block)}: {reason}")
+
+    def _veil_at_once(self, load: Sequence[Task]) -> list[Done]:
+        """Veil blocks whose words are drawn together, as it costs about as much to draw for few words as for many."""
+        parts = [task.block.together() for task in load]
+        groups, scopes = [np.empty(0, dtype=np.int64)], dict[int, str]()
+        for task in load:
+            own, names = _groups(self.whole.once, task.block, task.name)
+            groups.append(own + len(scopes))
+            scopes |= {len(scopes) + number: name for number, name in names.items()}
+        rewritten = self._flow.rewrite(self.whole, Texts.joined(parts), np.concatenate(groups), scopes)
+        return [Done.of(task.block, own) for task, own in zip(load, rewritten.split(parts), strict=True)]
 
     def _for(self, name: str, number: int) -> Veil:
         if self._seed is None:
@@ -86,6 +119,17 @@ def _scoped(once: Once | None, block: Block, name: str) -> Iterator[str | Docume
                 yield document._replace(scope=f"person {document.scope}")
 
 
+def _groups(once: Once | None, block: Block, name: str) -> tuple[NDArray[np.int64], dict[int, str]]:
+    """Return the numbers of the scopes of a block's texts, in which equal words are drawn once, and their names."""
+    if once is None or once.scope == "record":
+        groups = np.repeat(np.arange(len(block.sizes)), block.sizes)
+        return groups, dict.fromkeys(range(len(block.sizes)), "")  # the names of records go into no draw
+    scopes = [str(document.scope) for document in _scoped(once, block, name) if isinstance(document, Document)]
+    numbers = {scope: number for number, scope in enumerate(dict.fromkeys(scopes))}
+    groups = np.fromiter((numbers[scope] for scope in scopes), np.int64, len(scopes))
+    return groups, {number: scope for scope, number in numbers.items()}
+
+
 def _culprit(veil: Veil, block: Block) -> str:
     """Find the record whose text the veil refuses, such as one with marks that do not pair."""
     first = block.end.record - len(block.records) + 1
@@ -110,6 +154,21 @@ class Done(NamedTuple):
     content: bytes
     tally: Tally
 
+    @classmethod
+    def of(cls, block: Block, rewritten: Rewritten) -> Done:
+        """Return a block with its new texts."""
+        tally = Tally(runs=0)
+        tally.add(rewritten.counts, block.sizes)
+        return cls(block.end, block.render_together(rewritten.texts), tally)
+
+
+class Task(NamedTuple):
+    """A block to veil, of the input of this name, in which it has this number."""
+
+    block: Block
+    name: str
+    number: int
+
 
 class Crew:
     """Veils blocks and gives them back in their order.
@@ -121,36 +180,40 @@ class Crew:
 
     def __init__(self, veils: Veils, workers: int = 1) -> None:
         parallel.check_workers(workers)
-        if workers > 1 and "fork" not in multiprocessing.get_all_start_methods():
+        if workers > 1 and not hasattr(os, "fork"):
             raise OptionError("this system cannot fork processes, which several workers need; set `workers` to 1.")
         self._veils, self._workers = veils, workers
         self._pool: ProcessPoolExecutor | None = None
 
-    def veil(self, blocks: Iterable[Block], name: str, first: int) -> Iterator[Done]:
-        """Veil the blocks of the input of this name, the first of which has this number."""
-        numbered = enumerate(blocks, first)
+    def veil(self, loads: Iterable[list[Task]]) -> Iterator[list[Done]]:
+        """Veil blocks, those of a load by the same worker."""
+        loads = iter(loads)
         if self._workers == 1:
-            for number, block in numbered:
-                yield _veil(self._veils, block, name, number)
+            yield from map(self._veils.veil, loads)
             return
-        under_way: deque[Future[Done]] = deque()
+        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - one process needs none of it
+
+        under_way: deque[Future[list[Done]]] = deque()
         try:
-            for number, block in islice(numbered, 2 * self._workers):
-                under_way.append(self._submit(block, name, number))
+            for load in islice(loads, 2 * self._workers):
+                under_way.append(self._submit(load))
             while under_way:
                 done = under_way.popleft().result()
-                for number, block in islice(numbered, 1):
-                    under_way.append(self._submit(block, name, number))
+                for load in islice(loads, 1):
+                    under_way.append(self._submit(load))
                 yield done
         except BrokenProcessPool:
             raise WordveilError("a worker process was killed; run the job again.") from None
 
-    def _submit(self, block: Block, name: str, number: int) -> Future[Done]:
+    def _submit(self, load: list[Task]) -> Future[list[Done]]:
         if self._pool is None:
+            import multiprocessing  # noqa: PLC0415 - slow
+            from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
             context = multiprocessing.get_context("fork")
             threads = max(1, parallel.cores() // self._workers)
             self._pool = ProcessPoolExecutor(self._workers, context, _begin, (self._veils, threads, os.getpid()))
-        return self._pool.submit(_work, block, name, number)
+        return self._pool.submit(_work, load)
 
     def close(self) -> None:
         """Let the workers go."""
@@ -159,19 +222,14 @@ class Crew:
             self._pool = None
 
 
-def _veil(veils: Veils, block: Block, name: str, number: int) -> Done:
-    releases = veils.veil(block, name, number)
-    tally = Tally(runs=0)
-    tally.add(block, releases)
-    return Done(block.end, block.render(releases), tally)
-
-
 _OURS: list[Veils] = []
 
 
 def _begin(veils: Veils, threads: int, parent: int) -> None:
     """Make a forked process a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the job and lets the workers go
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - of a worker alone
+
     parallel.use(threads)
     threadpool_limits(limits=threads)
     _OURS.append(veils)
@@ -185,5 +243,5 @@ def _leave_with(parent: int) -> None:
     os._exit(1)
 
 
-def _work(block: Block, name: str, number: int) -> Done:
-    return _veil(_OURS[0], block, name, number)
+def _work(load: list[Task]) -> list[Done]:
+    return _OURS[0].veil(load)

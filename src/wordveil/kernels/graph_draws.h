@@ -302,7 +302,7 @@ static int64_t attempt_again(Around *around, const uint32_t *key, uint64_t nonce
     int64_t ball = around->ball, reach = reach_of(around, ball);
     for (uint64_t first = 0;; first += LANES_OF_KEYS) {
         const uint64_t counters[LANES_OF_KEYS] = {first, first + 1, first + 2, first + 3};
-        if (first && first % PATIENCE == 0 && ball < around->graph->words)
+        if (first && first % PATIENCE == 0 && (ball == around->ball || ball < around->graph->words))
             reach = reach_of(around, ball *= LARGER);
         if (!(around->sums[reach + 2] > 0.0))
             return -1;

@@ -1,11 +1,9 @@
 /* The loops that numpy cannot express well. Each function works on buffers that its caller made and checked
    (the Python files beside this one), holds no state, and lets other threads run. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "native.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,49 +110,6 @@ static PyObject *kinds(PyObject *self, PyObject *unused)
             Py_XDECREF(name);
         }
     return found;
-}
-
-static PyObject *answer(int done)
-{
-    return done ? Py_NewRef(Py_None) : PyErr_NoMemory();
-}
-
-enum { MOST = 12 };
-
-typedef struct {
-    Py_buffer held[MOST];
-    int count;
-} Buffers;
-
-static void let_go(Buffers *buffers)
-{
-    for (int place = 0; place < buffers->count; place++)
-        PyBuffer_Release(&buffers->held[place]);
-}
-
-/* The product of two counts, or -1, which no array is long enough for, where it is none or does not fit. */
-static int64_t product(int64_t one, int64_t other)
-{
-    return one < 0 || other < 0 || (other && one > INT64_MAX / other) ? -1 : one * other;
-}
-
-/* The memory of an array, or NULL with an error set where it is not one of at least so many items, each at a place where
-   its kind may lie: a file with an odd header, mapped into memory, has them anywhere. */
-static void *memory(Buffers *buffers, PyObject *array, int64_t items, int64_t size, int writable)
-{
-    Py_buffer *held = &buffers->held[buffers->count];
-    if (PyObject_GetBuffer(array, held, writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO))
-        return NULL;
-    buffers->count++;
-    if (items < 0 || held->len / size < items) {
-        PyErr_SetString(PyExc_ValueError, "an array is too short");
-        return NULL;
-    }
-    if (held->len && (uintptr_t)held->buf % (uintptr_t)size) {
-        PyErr_SetString(PyExc_ValueError, "an array is not aligned");
-        return NULL;
-    }
-    return held->buf;
 }
 
 static int read_cloud(Buffers *buffers, PyObject *tuple, Cloud *cloud)
@@ -471,13 +426,18 @@ static PyMethodDef METHODS[] = {
     {"all_hops", all_hops, METH_VARARGS, "Count the hops from some words to every word."},
     {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},
     {"draw_hops", draw_hops, METH_VARARGS, "Draw words with weights that fall with their hops."},
+    {"index_strings", index_strings, METH_VARARGS, "Put strings into a table."},
+    {"find_hints", find_hints, METH_VARARGS, "Find the texts that may hold more than words."},
+    {"cut_texts", cut_texts, METH_VARARGS, "Find the words of texts that are to be replaced."},
+    {"write_texts", write_texts, METH_VARARGS, "Write texts with new words."},
+    {"first_uses", first_uses, METH_VARARGS, "Find the first of equal numbers of each group."},
     {NULL, NULL, 0, NULL},
 };
 
 /* To be raised with every change of a function above or of what it takes: native.py turns others down. */
 static int add_version(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "VERSION", 2);
+    return PyModule_AddIntConstant(module, "VERSION", 3);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)add_version}, {0, NULL}};

@@ -24,7 +24,7 @@ from wordveil.spaces.listing import Listed, list_similar
 from wordveil.spaces.space import HopSpace, Ids, PointSpace, Rows
 from wordveil.spaces.vocabulary import Vocabulary
 
-__all__ = ["GraphSpace", "build_graph", "join"]
+__all__ = ["GraphSpace", "build_graph", "join", "list_similar"]
 
 Edges = NDArray[np.int64]
 
@@ -236,7 +236,7 @@ def build_graph(space: PointSpace, k: int, listed: Listed | None = None) -> tupl
     return indptr.astype(np.int32), ends.astype(np.int32)
 
 
-def join(space: PointSpace, edges: Edges, neighbours: Edges, likenesses: NDArray[Any]) -> Edges:
+def join(space: PointSpace, edges: Edges, neighbours: NDArray[Any], likenesses: NDArray[Any]) -> Edges:
     """Add the spanning-tree edges that make one component of all words (Borůvka's algorithm).
 
     In each round every component but the largest takes its edge of greatest likeness to a word outside; those are
@@ -255,7 +255,7 @@ def join(space: PointSpace, edges: Edges, neighbours: Edges, likenesses: NDArray
 
 
 def _best_outgoing(
-    space: PointSpace, component: NDArray[np.int64], neighbours: Edges, likenesses: NDArray[Any]
+    space: PointSpace, component: NDArray[np.int64], neighbours: NDArray[Any], likenesses: NDArray[Any]
 ) -> Edges:
     sizes = np.bincount(component)
     active = np.flatnonzero(component != sizes.argmax()) if len(sizes) > 2 else np.flatnonzero(component == 0)

@@ -321,7 +321,7 @@ def _draw_together(around: list[_Around], starts: Ints, keys: NDArray[np.uint32]
     left, number, one_key = np.arange(starts[-1]), 0, keys.ndim == 1
     while left.size:
         whose = np.searchsorted(starts, left, side="right") - 1
-        if number and number % _PATIENCE == 0 and ball < len(around[0]):
+        if number and number % _PATIENCE == 0 and (ball == around[0].ball or ball < len(around[0])):
             ball *= _LARGER
             for one in np.unique(whose).tolist():
                 around[one].reaching(ball)

@@ -1,4 +1,4 @@
-"""The most similar words of every word, for a neighbour graph: exactly, or where that takes hours in parts of the space.
+"""The most similar words of every word, for a graph: exactly, or where that takes hours in parts of the space.
 
 Any connected graph over public words keeps the promise (docs/guarantees.md), so a large embedding may be searched
 approximately: its words are put into cells around centres, each looks at the cells nearest to its own, and then at the
@@ -64,7 +64,7 @@ def is_exact(space: EuclideanSpace) -> bool:
 
 def memory_for(words: int, dimension: int, k: int) -> int:
     """Return about how many bytes building a graph takes: the directions, and lists and edges while they are sorted."""
-    return words * (4 * dimension + 100 * max(k, 10))
+    return words * (4 * dimension + 200 * max(k, 10))
 
 
 def list_similar(space: PointSpace, k: int) -> Listed:
@@ -73,8 +73,8 @@ def list_similar(space: PointSpace, k: int) -> Listed:
     k = min(k, words - 1)
     what = f"{_WHAT} of {words:,} words (about {memory_for(words, space.dimension, k) / 2**30:.1f} GiB of memory)"
     if words <= _PIECE:
-        where, likeness = space.similar(np.arange(words), k)
-        return Listed(where.astype(np.int32), likeness.astype(np.float32), 1.0, [])
+        found, alike = space.similar(np.arange(words), k)
+        return Listed(found.astype(np.int32), alike.astype(np.float32), 1.0, [])
     tell(what, 0.0)
     how, cells = "exact", None
     if isinstance(space, EuclideanSpace) and not is_exact(space):
@@ -87,9 +87,9 @@ def list_similar(space: PointSpace, k: int) -> Listed:
         ids = order[part]
 
         def fill(folder: Path, ids: Ints = ids) -> None:
-            found = space.similar(ids, k) if cells is None else cells.similar(ids, k)
-            np.save(folder / "where.npy", found[0].astype(np.int32))
-            np.save(folder / "likeness.npy", found[1].astype(np.float32))
+            found, alike = space.similar(ids, k) if cells is None else cells.similar(ids, k)
+            np.save(folder / "where.npy", found.astype(np.int32))
+            np.save(folder / "likeness.npy", alike.astype(np.float32))
 
         pieces.append(f"graph-piece-1-{how}-{k}-{part.start}-{space.checksum}")
         where[ids], likeness[ids] = cached_arrays(pieces[-1], fill, "where", "likeness")

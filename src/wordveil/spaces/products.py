@@ -106,10 +106,10 @@ def most(
     """
     where = np.zeros((len(queries), k), dtype=np.int64)
     values = np.full((len(queries), k), -np.inf, dtype=np.float32)
-    own = None if own is None else plain(np.asarray(own), np.int64)
+    itself = None if own is None else plain(np.asarray(own), np.int64)
 
     def search(part: slice) -> None:
-        own_of = None if own is None else own[part]
+        own_of = None if itself is None else itself[part]
         room = np.empty((part.stop - part.start) * _WIDE, dtype=np.float32)
         for tile in blocks(len(vectors), _WIDE):
             scores = room[: (part.stop - part.start) * (tile.stop - tile.start)].reshape(part.stop - part.start, -1)

@@ -14,7 +14,9 @@ from functools import lru_cache
 
 import regex
 
-__all__ = ["INSIDE", "SPELLS", "starts_sentence", "written_plainly"]
+from wordveil.kernels.words import FORM, GAP
+
+__all__ = ["INSIDE", "SPELLS", "form_of", "gap_of", "starts_sentence", "written_plainly"]
 
 #: Everything that can spell, for a class of a regular expression: letters and digits, also turned, combining, outlined,
 #: as radicals, in brackets, circles, squares or Braille, as the halves of flags, letters of private fonts, invisible
@@ -76,15 +78,35 @@ def written_plainly(word: str, before: str, after: str, *, first: bool = False, 
 
 
 def _form(word: str, before: str, after: str, first: bool, last: bool) -> bool:
-    if not word.isascii() and unicodedata.normalize("NFKC", word) != word:
-        return False
-    if len(word) == 1 and after[:1] == ".":
+    form, gap, behind = form_of(word), gap_of(before), gap_of(after)
+    if form & FORM.SINGLE and behind & GAP.DOT:
         return False  # an initial
-    if word != "I" and word != word.lower():
-        starts = first or "\n" in before or starts_sentence(before)
-        if not starts or word[1:] != word[1:].lower() or word.lower() in _NAMES:
-            return False
-    return not (_joins(before, first, before[-1:], _BEFORE) or _joins(after, last, after[:1], _AFTER))
+    if not (form & FORM.PLAIN or (form & FORM.CAPITAL and (first or gap & GAP.STARTS))):
+        return False
+    joins = gap & (GAP.BEFORE_OUT if first else GAP.BEFORE_IN) or behind & (GAP.AFTER_OUT if last else GAP.AFTER_IN)
+    return not joins
+
+
+def form_of(word: str) -> int:
+    """Say what of the spelling of a word decides whether it is written as a function word is."""
+    form = FORM.SINGLE if len(word) == 1 else 0
+    if not word.isascii() and unicodedata.normalize("NFKC", word) != word:
+        return form
+    if word in ("I", word.lower()):
+        return form | FORM.PLAIN
+    return form if word[1:] != word[1:].lower() or word.lower() in _NAMES else form | FORM.CAPITAL
+
+
+def gap_of(gap: str) -> int:
+    """Say what of a gap between two words decides about the words around it."""
+    found = 0 if gap else GAP.EMPTY
+    found |= GAP.SENTENCE if starts_sentence(gap) else 0
+    found |= GAP.STARTS if found & GAP.SENTENCE or "\n" in gap else 0
+    found |= GAP.DOT if gap[:1] == "." else 0
+    for outside, before, after in ((False, GAP.BEFORE_IN, GAP.AFTER_IN), (True, GAP.BEFORE_OUT, GAP.AFTER_OUT)):
+        found |= before if _joins(gap, outside, gap[-1:], _BEFORE) else 0
+        found |= after if _joins(gap, outside, gap[:1], _AFTER) else 0
+    return found
 
 
 _short_form = lru_cache(maxsize=1 << 15)(_form)

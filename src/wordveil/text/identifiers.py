@@ -15,6 +15,7 @@ possessive, and what fails has been read once.
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 import regex
@@ -22,7 +23,7 @@ import regex
 from wordveil.text.forms import INSIDE, SPELLS
 from wordveil.text.markup import MARKS, is_markup
 
-__all__ = ["KINDS", "VALUES", "Identifier", "find_identifiers", "is_placeholder", "placeholder"]
+__all__ = ["HINTS", "KINDS", "VALUES", "Identifier", "find_identifiers", "is_placeholder", "placeholder"]
 
 #: What has a value that can be moved a little: what `numbers` of a veil is about.
 VALUES = ("AMOUNT", "DATE", "NUMBER", "TIME")
@@ -133,18 +134,27 @@ _FORMS: dict[str, str] = {
     "digits": rf"(?:(?<![{INSIDE}+])\(?\+?\(?|{_B})\d(?:{_S}?[().\-/]?{_S}?[().]?\d){{5,22}}{_E}",
     "NUMBER": rf"(?<![{INSIDE}])(?:(?<![^\s(\[{{<=>~≈])[+\-−])?{_NUMBER}(?:(?:st|nd|rd|th)?{_E})",
 }
-_MASTER = regex.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()))
 _VALUE = regex.compile(_FORMS["NUMBER"])
 # Whatever is found here has one of these in it, at most one stretch without spaces after its start. Most texts have
 # few of them, so most places are never tried.
-_HINT = regex.compile(r"[@<&/\\:#_\p{N}]|\.[a-z]|[\[({][ \t]?(?i:at)\b")
+HINTS = r"@<&/\\:#_\p{N}"  # for a class of a regular expression
+_HINT = regex.compile(rf"[{HINTS}]|\.[a-z]|[\[({{][ \t]?(?i:at)\b")
 _BEFORE = regex.compile(r"(?r)(?:\S{0,256}\s{1,3})?\S{0,256}")
 _STRETCH = regex.compile(r"\S*+")
 _START = regex.compile(rf"{_B}[{SPELLS}]|[@<&#/\\~.+(:_%'’\p{{Sc}}\-−]|(?<=\d)T")
+# A word of plain letters with one of these behind it begins nothing: but a month, a currency, two capitals (as in NY
+# 10001) and an address in several words ("ann (at) home") may. Most starts are such words, and this is soon seen.
+_DULL = regex.compile(rf"(?!(?:{_MONTH}|{_CURRENCY}|[A-Z]{{2}}){_E})[A-Za-z]++(?=[\n,;]| (?![\[({{]))")
 _TRAILING = ".,;:!?'’\"”)]}>*_…"
 _GROUP = regex.compile(r"\d+")
 _ALL_HEX = regex.compile(rf"{_HEXA}{{8,}}")
 _PLACEHOLDER = regex.compile(_FORMS["placeholder"])
+
+
+@lru_cache(maxsize=1)
+def _master() -> regex.Pattern[str]:
+    """Return all forms as one; to compile it takes a while, and a text without any hint never needs it."""
+    return regex.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()))
 
 
 def find_identifiers(text: str) -> list[Identifier]:
@@ -175,7 +185,9 @@ def find_identifiers(text: str) -> list[Identifier]:
 def _first(text: str, start: int, end: int) -> Identifier | None:
     """Return what begins first among what begins between two places."""
     for begin in _START.finditer(text, start, end):
-        match = _MASTER.match(text, begin.start())
+        if _DULL.match(text, begin.start()):
+            continue
+        match = _master().match(text, begin.start())
         one = None if match is None else _classified(text, match)
         if one is not None:
             return one

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
 from wordveil.errors import InputError, OptionError
+from wordveil.kernels.words import first_uses
 from wordveil.noise import Entropy, KeyedEntropy
 from wordveil.text.nonwords import Numbering
 from wordveil.text.replacing import OutsideWords, random_digits
@@ -40,7 +41,7 @@ class Shared(NamedTuple):
     """Draws for some words, equal ones of one scope alike."""
 
     ids: NDArray[np.int64]
-    is_first: NDArray[np.bool_]  # whether each is the first of its scope, here, for its word
+    first: NDArray[np.int64]  # which of them are the first of their scope, here, for their word
 
 
 class Once:
@@ -118,13 +119,10 @@ class Once:
         entropy: Entropy,
     ) -> Shared:
         """Draw for words, each of the scope of this number and digest."""
-        _, first, place = np.unique(groups * len(mechanism.space) + ids, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # as they come, so that a seed draws the same as it would without a scope
-        first, place = first[order], np.argsort(order)[place]
-        is_first = np.zeros(len(ids), dtype=np.bool_)
-        is_first[first] = True
+        # As they come, so that a seed draws the same as it would without a scope.
+        first, place = first_uses(groups, ids, len(mechanism.space))
         if not self.is_keyed:
-            return Shared(mechanism.draw(ids[first], entropy)[place], is_first)
+            return Shared(mechanism.draw(ids[first], entropy)[place], first)
         different = zip(groups[first].tolist(), ids[first].tolist(), strict=True)
         keys = [self._hash(b"word" + digests[group], str(word)) for group, word in different]
         known = np.array([self._remembered.get(key[-16:], -1) for key in keys], dtype=np.int64)
@@ -134,7 +132,7 @@ class Once:
             if len(self._remembered) + len(new) > _REMEMBERED:
                 self._remembered.clear()  # it costs time to draw them again, and nothing else
             self._remembered.update((keys[number][-16:], int(known[number])) for number in new[:_REMEMBERED].tolist())
-        return Shared(known[place], is_first)
+        return Shared(known[place], first)
 
     def outside(
         self,

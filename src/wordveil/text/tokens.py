@@ -21,10 +21,13 @@ from typing import NamedTuple
 import regex
 
 from wordveil.text.forms import INSIDE, SPELLS
-from wordveil.text.identifiers import KINDS, find_identifiers, is_placeholder, placeholder
+from wordveil.text.identifiers import KINDS, Identifier, find_identifiers, is_placeholder, placeholder
 
-__all__ = ["Tokens", "apart_as", "is_number", "lookup_key", "tokenise", "visible_key"]
+__all__ = [
+    "APOSTROPHES", "Tokens", "apart_as", "cut_words", "is_number", "lookup_key", "set_apart", "tokenise", "visible_key",
+]  # fmt: skip
 
+APOSTROPHES = "'’"
 _RUN = rf"[{SPELLS}][{INSIDE}]*"
 _WORD = regex.compile(rf"({_RUN}(?:['’]{_RUN})*)")
 _NUMBER = regex.compile(r"[\p{N}\p{M}]+")
@@ -63,24 +66,33 @@ def tokenise(text: str, apart: Collection[str] = KINDS) -> Tokens:
     >>> tokenise("Ask will.may@over.com!").keys
     ['ask', '<EMAIL>']
     """
-    found = find_identifiers(text)
+    found = set_apart(text, apart)
     if not found:
-        return _words(text)
+        return cut_words(text)
     pieces, keys, place = [""], [], 0
     for kind, start, end in found:
-        written = text[start:end]
-        # An address in several words ("ann [at] home [dot] net") would show its function words, were it cut up.
-        if kind in apart or is_placeholder(written) or (kind == "EMAIL" and any(map(str.isspace, written))):
-            some = _words(text[place:start])
-            pieces[-1] += some.pieces[0]
-            pieces += some.pieces[1:]
-            pieces += (written, "")
-            keys += some.keys
-            keys.append(placeholder(kind))
-            place = end
-    some = _words(text[place:])
+        some = cut_words(text[place:start])
+        pieces[-1] += some.pieces[0]
+        pieces += some.pieces[1:]
+        pieces += (text[start:end], "")
+        keys += some.keys
+        keys.append(placeholder(kind))
+        place = end
+    some = cut_words(text[place:])
     pieces[-1] += some.pieces[0]
     return Tokens(pieces + some.pieces[1:], keys + some.keys)
+
+
+def set_apart(text: str, apart: Collection[str]) -> list[Identifier]:
+    """Find what is one word each, of these kinds."""
+    # An address in several words ("ann [at] home [dot] net") would show its function words, were it cut up.
+    return [
+        one
+        for one in find_identifiers(text)
+        if one.kind in apart
+        or is_placeholder(written := text[one.start : one.end])
+        or (one.kind == "EMAIL" and any(map(str.isspace, written)))
+    ]
 
 
 def apart_as(key: str) -> str | None:
@@ -88,7 +100,8 @@ def apart_as(key: str) -> str | None:
     return key[1:-1] if key[:1] == "<" else None
 
 
-def _words(text: str) -> Tokens:
+def cut_words(text: str) -> Tokens:
+    """Cut a text in which nothing is set apart."""
     pieces: list[str] = _WORD.split(text)
     if "'" in text or "’" in text:
         return _cut_apostrophes(pieces)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wordveil._mechanisms import DEFAULT, Mechanism, blocked_words
 from wordveil._mechanisms import block as block_words
@@ -21,18 +20,17 @@ from wordveil.errors import InputError, OptionError, UnprovenError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy
 from wordveil.spaces import Space, load_space
-from wordveil.text.identifiers import VALUES, placeholder
+from wordveil.text.draft import Draft, Wanted, draw
 from wordveil.text.languages import function_words
 from wordveil.text.lookup import Lookup
-from wordveil.text.nonwords import NonWords, Numbering, Numbers, drop
-from wordveil.text.once import Once, Shared
+from wordveil.text.nonwords import NonWords
+from wordveil.text.once import Once
 from wordveil.text.rare_words import RareWords
 from wordveil.text.release import Counts, Release, Shape
 from wordveil.text.remarks import KEEPS_ALL, kept_share
-from wordveil.text.replacing import CASES, POLICIES, WRITERS, OutsideWords, capitals_of, random_digits
+from wordveil.text.replacing import CASES, POLICIES, OutsideWords
 from wordveil.text.report import Report
-from wordveil.text.selection import Document, Selection, Spans, choose_whole
-from wordveil.text.tokens import is_number, lookup_key, tokenise, visible_key
+from wordveil.text.selection import Document, Selection, Spans
 
 __all__ = ["BATCH_WORDS", "Veil"]
 
@@ -40,8 +38,6 @@ __all__ = ["BATCH_WORDS", "Veil"]
 BATCH_WORDS = 1 << 18
 _FIRST_BATCH = 1 << 12
 _DEFAULT_SPACE = "glove-50k"
-_MARKUP = placeholder("MARKUP")
-_STAY = frozenset((_MARKUP, *map(placeholder, VALUES)))  # where they are not selected
 
 _KEYED = (
     "Draws follow from a secret of the job by a keyed hash (BLAKE2b): the promise is for attackers who cannot break it "
@@ -280,11 +276,11 @@ class Veil:
         >>> veil.shape("The ship left.") == veil.shape("Her ship left.")
         False
         """
-        return _Draft(self, Document(text) if isinstance(text, str) else text).shape(self)
+        return Draft(self, Document(text) if isinstance(text, str) else text).shape(self)
 
     def together(self, texts: Iterable[str | Document]) -> list[Release]:
         """Veil some texts all at once: the fastest way if they fit into memory."""
-        return self._finish([_Draft(self, document) for document in _documents(texts)])
+        return self._finish([self._draft(document) for document in _documents(texts)])
 
     def many(self, texts: Iterable[str | Document], *, batch_words: int = BATCH_WORDS) -> Iterator[Release]:
         """Veil a stream of texts, in order, in bounded memory.
@@ -296,11 +292,11 @@ class Veil:
         batch_words : int
             How many words make a batch. The first batches are smaller, so that results come soon.
         """
-        drafts: list[_Draft] = []
+        drafts: list[Draft] = []
         waiting, enough = 0, min(_FIRST_BATCH, batch_words)
         gathers = self.once is not None and not self.once.is_keyed  # texts of one record must stay together
         for document in _documents(texts):
-            draft = _Draft(self, document)
+            draft = self._draft(document)
             has_more = gathers and draft.scope is not None  # perhaps: the next text will tell
             is_new = not drafts or draft.scope != drafts[-1].scope
             is_full = waiting >= enough or len(drafts) >= enough
@@ -326,75 +322,25 @@ class Veil:
         return Report.of(self, counts, max((release.counts.losing for release in releases), default=0))
 
     @cached_property
-    def _outside(self) -> OutsideWords:
+    def outside_words(self) -> OutsideWords:
+        """What words outside the vocabulary are replaced by."""
         return OutsideWords(self.mechanism.space)
 
-    def _finish(self, drafts: list[_Draft]) -> list[Release]:
+    def _draft(self, document: Document) -> Draft:
+        if self.once is not None:
+            self.once.check(document.scope)
+        elif document.scope is not None:
+            raise InputError("a scope would be ignored: set once to draw equal words once, or leave it out.")
+        return Draft(self, document)
+
+    def _finish(self, drafts: list[Draft]) -> list[Release]:
         """Draw for all drafts at once and write the texts."""
-        replaces = self.oov == "replace"
-        ids = np.array([i for draft in drafts for i in draft.ids], dtype=np.int64)
-        strangers = [draft.pieces[place] for draft in drafts for place in draft.outside] if replaces else []
-        numbers = [draft.pieces[place] for draft in drafts for place in draft.numbers] if replaces else []
-        values = [value for draft in drafts for value in draft.values(self)]
-        if self.once is None:
-            taken = np.concatenate([ids, self._outside.draw(len(strangers), self.entropy)]) if strangers else ids
-            both = self.mechanism.draw(taken, self.entropy) if taken.size else taken
-            drawn, outside = both[: len(ids)], both[len(ids) :]
-            digits = random_digits(list(map(len, numbers)), self.entropy) if numbers else []
-            moved = self.nonwords.move(values, self.entropy)
-        else:
-            drawn, outside, digits, moved = self._draw_once(self.once, drafts, ids, strangers, numbers, values)
-        words = (iter(self._vocabulary.take(drawn)), iter(self._vocabulary.take(outside)), iter(digits), iter(moved))
-        return [
-            draft.write(self, *words, number) for draft, number in zip(drafts, self._numbering(drafts), strict=True)
-        ]
-
-    def _numbering(self, drafts: list[_Draft]) -> list[Numbers]:
-        """Return what numbers the identifiers of each draft."""
-        if self.once is None or not self.nonwords.numbered:
-            return [Numbering() for _ in drafts]
-        return self.once.numbering(*self._groups(self.once, drafts))
-
-    def _groups(self, once: Once, drafts: list[_Draft]) -> tuple[list[int], list[bytes]]:
-        """Return the number of each draft's scope, and what stands for each scope."""
         scopes = [draft.scope for draft in drafts]
-        groups = once.groups(scopes)
-        of_group = dict(zip(groups, once.digests(scopes), strict=True))
-        return groups, [of_group[number] for number in range(len(of_group))]
-
-    def _draw_once(
-        self,
-        once: Once,
-        drafts: list[_Draft],
-        ids: NDArray[np.int64],
-        strangers: list[str],
-        numbers: list[str],
-        values: list[tuple[str, str]],
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str], list[str | None]]:
-        """Draw for drafts, equal words of one scope once, and note how many draws were shared in each draft."""
-        groups, digests = self._groups(once, drafts)
-        found = Shared(ids, np.empty(0, dtype=np.bool_))
-        if ids.size:
-            lengths = [len(draft.ids) for draft in drafts]
-            found = once.words(self.mechanism, ids, np.repeat(groups, lengths), digests, self.entropy)
-            ends = np.cumsum(lengths)
-            for draft, end, length in zip(drafts, ends.tolist(), lengths, strict=True):
-                # Of a wider scope only what recurs in the text itself: by itself it has the loss of all its words.
-                draws = len(set(draft.ids)) if once.is_keyed else int(found.is_first[end - length : end].sum())
-                draft.repeated = length - draws
-        of_drafts = list(zip(drafts, groups, strict=True))
-        outside, digits, moved = ids[:0], list[str](), list[str | None]()
-        if strangers:
-            keys = [visible_key(lookup_key(word)) for word in strangers]
-            there = [group for draft, group in of_drafts for _ in draft.outside]
-            outside = once.outside(self.mechanism, self._outside, keys, there, digests, self.entropy)
-        if numbers:
-            there = [group for draft, group in of_drafts for _ in draft.numbers]
-            digits = once.numbers(numbers, there, digests, self.entropy)
-        if values:
-            there = [group for draft, group in of_drafts for _ in draft.values(self)]
-            moved = once.values(self.nonwords.move, values, there, digests, self.entropy)
-        return found.ids, outside, digits, moved
+        groups = list(range(len(drafts))) if self.once is None else self.once.groups(scopes)
+        wanted = Wanted.of(self, dict(enumerate(drafts)))
+        drawn = draw(self, wanted, np.array(groups, dtype=np.int64), dict(zip(groups, scopes, strict=True)))
+        words, named = drawn.words(self._vocabulary), zip(drawn.repeated.tolist(), drawn.numbering(), strict=True)
+        return [draft.write(self, words, *own) for draft, own in zip(drafts, named, strict=True)]
 
 
 def _documents(texts: Iterable[str | Document]) -> Iterator[Document]:
@@ -431,148 +377,3 @@ def _made(
     opened = space if isinstance(space, Space) else load_space(_DEFAULT_SPACE if space is None else space)
     made = make_mechanism(DEFAULT if mechanism is None else mechanism, opened, epsilon=epsilon)
     return block_words(made, blocked_words() if block is None else block)
-
-
-class _Draft:
-    """One text in progress: cut up, with the places that wait for a word."""
-
-    __slots__ = ("apart", "ids", "numbers", "outside", "pieces", "places", "repeated", "scope", "words")
-
-    def __init__(self, veil: Veil, document: Document) -> None:
-        self.scope = document.scope
-        self.repeated = 0
-        if veil.once is not None:
-            veil.once.check(document.scope)
-        elif document.scope is not None:
-            raise InputError("a scope would be ignored: set once to draw equal words once, or leave it out.")
-        document = veil.selection.prepare(document)
-        tokens = tokenise(document.text, veil.nonwords.apart)
-        self.pieces, keys = tokens
-        self.words = len(keys) - keys.count(_MARKUP)
-        self.apart: list[tuple[int, str]] = []
-        self.places: list[int] = []
-        self.ids: list[int] = []
-        self.outside: list[int] = []
-        self.numbers: list[int] = []
-        id_of = veil.lookup.id
-        place = -1
-        selected = veil.selection.choose(tokens, document.spans)
-        if veil.nonwords.identifiers == "veil":
-            selected = choose_whole(document.text, tokens, selected)
-        elif veil.nonwords.identifiers != "selected" and veil.selection.is_narrow:
-            selected = [
-                chosen or (key[:1] == "<" and key not in _STAY) for chosen, key in zip(selected, keys, strict=True)
-            ]
-        for key, chosen in zip(keys, selected, strict=True):
-            place += 2
-            if chosen and key[:1] == "<":
-                self.apart.append((place, key[1:-1]))
-            elif chosen:
-                word = self.pieces[place]
-                known = id_of(word, key)
-                if known is not None:
-                    self.places.append(place)
-                    self.ids.append(known)
-                elif is_number(word):
-                    self.numbers.append(place)
-                else:
-                    self.outside.append(place)
-
-    def values(self, veil: Veil) -> list[tuple[str, str]]:
-        """Return the values that are moved, each with its kind, in their order."""
-        return veil.nonwords.moved([(kind, self.pieces[place]) for place, kind in self.apart])
-
-    def shape(self, veil: Veil) -> Shape:
-        """Return everything that the distribution of the result depends on, except the words to be drawn."""
-        parts = [f"={piece}" for piece in self.pieces]
-        hidden = [("word", self.places)]
-        if veil.oov != "keep":
-            hidden.append(("outside", self.outside))
-            for place in self.numbers:
-                parts[place] = f"number {len(self.pieces[place])}"
-        for place, kind in self.apart:
-            parts[place] = veil.nonwords.shape(kind, self.pieces[place])
-        for kind, places in hidden:
-            for place in places:
-                parts[place] = f"{kind} {capitals_of(self.pieces[place])}" if veil.case == "copy" else kind
-        if veil.once is not None:
-            parts += self._repetitions(veil)
-        return Shape(tuple(parts), len(self.places) if veil.once is None else len(set(self.ids)))
-
-    def _repetitions(self, veil: Veil) -> list[str]:
-        """Say which of the veiled words are equal, by the number of each among those that differ."""
-        kinds: list[Sequence[Hashable]] = [self.ids]
-        if veil.oov != "keep":
-            kinds.append([visible_key(lookup_key(self.pieces[place])) for place in self.outside])
-            kinds.append([self.pieces[place] for place in self.numbers])
-        if veil.nonwords.mover is not None:
-            kinds.append(self.values(veil))
-        said = []
-        for words in kinds:
-            number = {word: place for place, word in enumerate(dict.fromkeys(words))}
-            said.append("equal " + " ".join(str(number[word]) for word in words))
-        return said
-
-    def write(
-        self,
-        veil: Veil,
-        inside: Iterator[str],
-        outside: Iterator[str],
-        numbers: Iterator[str],
-        moved: Iterator[str | None],
-        number: Numbers,
-    ) -> Release:
-        """Put the drawn words in their places."""
-        pieces = self.pieces
-        before = list(map(len, pieces))
-        write = WRITERS[veil.case]
-        dropped = kept = 0
-        for place in self.places:
-            pieces[place] = write(pieces, place, next(inside))
-        strangers = self.outside + self.numbers
-        if veil.oov == "replace":
-            for place in self.outside:
-                pieces[place] = write(pieces, place, next(outside))
-            for place in self.numbers:
-                pieces[place] = next(numbers)
-        elif veil.oov == "drop":
-            dropped = len(strangers)
-            drop(pieces, strangers)
-        else:
-            kept = len(strangers)
-        values, identifiers = self._write_apart(veil, moved, number)
-        replaced = veil.oov == "replace"
-        touched = self.places + (strangers if replaced else []) + values + identifiers
-        touched += strangers if dropped else []
-        counts = Counts(
-            words=self.words,
-            left_alone=self.words
-            - len(self.places)
-            - len(self.outside)
-            - len(self.numbers)
-            - len(values)
-            - len(identifiers),
-            drawn=len(self.places),
-            repeated=self.repeated,
-            outside=len(self.outside) if replaced else 0,
-            numbers=(len(self.numbers) if replaced else 0) + len(values),
-            identifiers=len(identifiers),
-            dropped=dropped,
-            kept_raw=kept,
-        )
-        after = list(map(len, pieces))
-        return Release("".join(pieces), veil.guarantee, counts, touched, (before, after))
-
-    def _write_apart(self, veil: Veil, moved: Iterator[str | None], number: Numbers) -> tuple[list[int], list[int]]:
-        """Replace what is not a word; return where values and where identifiers stood."""
-        if not self.apart:
-            return [], []
-        pieces = self.pieces
-        written = veil.nonwords.write([(kind, pieces[place]) for place, kind in self.apart], moved, number)
-        for (place, _), new in zip(self.apart, written, strict=True):
-            pieces[place] = new
-        drop(pieces, [place for place, _ in self.apart if not pieces[place]])
-        return (
-            [place for place, kind in self.apart if kind in VALUES],
-            [place for place, kind in self.apart if kind not in VALUES and kind != "MARKUP"],
-        )

@@ -69,7 +69,8 @@ class Reading:
         # Given as an array the prior is the caller's own, and no table of an ε that nobody will ask for is cached.
         prior = np.exp(log_prior(mechanism.space, "frequency"))
         kind = "context" if name in NETWORKS else name
-        made = Reader(mechanism, kind=kind, select=select, vectors=vectors, prior=prior, effort=self.effort)
+        once = False  # as texts are veiled here
+        made = Reader(mechanism, kind=kind, select=select, vectors=vectors, prior=prior, effort=self.effort, once=once)
         if kind == "context":
             steps = 0 if name == "shipped" else self.steps
             made.tune(steps=steps, candidates=self.candidates, device=self.device, fresh=name == "release")

@@ -1,0 +1,646 @@
+/* Cuts texts in UTF-8 into words, finds which are to be replaced, and writes them again with new ones.
+
+   Nothing is decided here that Python does not decide: what a run of letters and what a gap between two runs is, comes
+   from tables that wordveil/text/flow.py fills by asking the functions that cut texts in Python, once for each run and
+   each gap that differs. What a table lacks is told to the caller, and a text with anything else is left to Python. */
+
+#include "native.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST = 64, PROBES = 64, KINDS = 0x20000 }; /* bytes of a string, slots tried for it, characters known */
+
+enum { SPELLS = 1, INSIDE = 2, APOSTROPHE = 4, HINT = 8 };                                /* of a character */
+enum { EMPTY = 1, SENTENCE = 2, STARTS = 4, DOT = 8, BEFORE_IN = 16, BEFORE_OUT = 32, AFTER_IN = 64, AFTER_OUT = 128 };
+enum { FUNCTION = 1, PLAIN = 2, CAPITAL = 4, SINGLE = 8, ALNUM = 16 };                    /* of a word */
+enum { AS_CAPITAL = 1, TOUCHES = 2, AFTER_ALNUM = 4, OUTSIDE = 8, SPACE = 16 };           /* of an edit */
+enum { IS_MARKUP = 1, ENDS_ALNUM = 2 };                                                   /* of a span */
+enum { DONE = 0, STRANGE = 1, MISSES = 2 };                                               /* of a text */
+enum { PART = 5 }; /* numbers of a part: bytes of its word and of the gap behind it, what it is, flags of both */
+
+#define NUMBER INT32_MIN
+
+typedef struct {
+    const uint64_t *slots;
+    uint64_t mask, seed;
+    const int32_t *starts;
+    const uint8_t *bytes;
+    int32_t count;
+} Table;
+
+static uint64_t hashed(const uint8_t *at, int64_t length, uint64_t seed)
+{
+    uint64_t hash = seed ^ (uint64_t)length;
+    for (; length > 0; at += 8, length -= 8) {
+        uint64_t some = 0;
+        memcpy(&some, at, length < 8 ? (size_t)length : 8);
+        hash = (hash ^ some) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 32;
+    }
+    hash *= 0xD6E8FEB86659FD93u;
+    return hash ^ hash >> 32;
+}
+
+/* Where a string stands in a table; -1 if it does not. */
+static int32_t found(const Table *table, const uint8_t *at, int64_t length)
+{
+    uint64_t hash = hashed(at, length, table->seed);
+    for (uint64_t probe = 0; probe < PROBES; probe++) {
+        uint64_t slot = table->slots[(hash + probe) & table->mask];
+        if (!slot)
+            return -1;
+        if (slot >> 32 != hash >> 32)
+            continue;
+        int64_t entry = (int64_t)(slot & UINT32_MAX) - 1;
+        if (entry < table->count && table->starts[entry + 1] - table->starts[entry] == length &&
+            !memcmp(table->bytes + table->starts[entry], at, (size_t)length))
+            return (int32_t)entry;
+    }
+    return -1;
+}
+
+/* starts rise from 0 on, none beyond `end` */
+static int rising(const int32_t *starts, int64_t count, int64_t end)
+{
+    for (int64_t place = 0; place < count; place++)
+        if (starts[place] < 0 || starts[place] > starts[place + 1])
+            return 0;
+    return starts[0] >= 0 && starts[count] <= end;
+}
+
+static int read_table(Buffers *buffers, PyObject *tuple, Table *table, int writable)
+{
+    PyObject *slots, *starts, *bytes;
+    long long size, count, length;
+    unsigned long long seed;
+    if (!PyArg_ParseTuple(tuple, "OLKOLOL", &slots, &size, &seed, &starts, &count, &bytes, &length))
+        return 0;
+    if (size < 1 || size & (size - 1) || count < 0 || count >= INT32_MAX || length < 0 || length > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "the sizes of a table are wrong");
+        return 0;
+    }
+    *table = (Table){.mask = (uint64_t)size - 1, .seed = seed, .count = (int32_t)count};
+    if (!(table->slots = memory(buffers, slots, size, 8, writable)) ||
+        !(table->starts = memory(buffers, starts, count + 1, 4, 0)) ||
+        !(table->bytes = memory(buffers, bytes, length, 1, 0)))
+        return 0;
+    if (!rising(table->starts, count, length)) {
+        PyErr_SetString(PyExc_ValueError, "the strings of a table do not follow one another");
+        return 0;
+    }
+    return 1;
+}
+
+/* Put the strings from `begin` on into the table's slots; return how many found no slot. */
+PyObject *index_strings(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *table_of;
+    long long begin, lost = 0;
+    if (!PyArg_ParseTuple(args, "OL", &table_of, &begin))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    Table table;
+    int is_read = read_table(&buffers, table_of, &table, 1);
+    if (is_read) {
+        uint64_t *slots = (uint64_t *)(uintptr_t)table.slots; /* taken as writable */
+        for (int64_t entry = begin < 0 ? 0 : begin; entry < table.count; entry++) {
+            int64_t start = table.starts[entry];
+            uint64_t hash = hashed(table.bytes + start, table.starts[entry + 1] - start, table.seed), probe = 0;
+            while (probe < PROBES && slots[(hash + probe) & table.mask])
+                probe++;
+            if (probe < PROBES)
+                slots[(hash + probe) & table.mask] = (hash >> 32 << 32) | (uint64_t)(entry + 1);
+            else
+                lost++;
+        }
+    }
+    let_go(&buffers);
+    return is_read ? PyLong_FromLongLong(lost) : NULL;
+}
+
+/* The character at a place, and how many bytes it has: 0 if it is none. */
+static inline uint32_t character(const uint8_t *at, int64_t left, int *bytes)
+{
+    uint32_t first = at[0];
+    *bytes = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+    if (*bytes <= 1)
+        return first;
+    if (*bytes > left) {
+        *bytes = 0;
+        return 0;
+    }
+    uint32_t found = first & (0x7Fu >> *bytes);
+    for (int place = 1; place < *bytes; place++) {
+        if ((at[place] & 0xC0) != 0x80) {
+            *bytes = 0;
+            return 0;
+        }
+        found = found << 6 | (at[place] & 0x3F);
+    }
+    return found;
+}
+
+typedef struct {
+    const int64_t *starts, *ends;
+    int64_t count;
+} Texts;
+
+static int read_texts(Buffers *buffers, PyObject *starts, PyObject *ends, int64_t count, int64_t length, Texts *texts)
+{
+    texts->count = count;
+    if (!(texts->starts = memory(buffers, starts, count, 8, 0)) || !(texts->ends = memory(buffers, ends, count, 8, 0)))
+        return 0;
+    int64_t before = 0;
+    for (int64_t text = 0; text < count; text++) {
+        if (texts->starts[text] < before || texts->ends[text] < texts->starts[text] || texts->ends[text] > length) {
+            PyErr_SetString(PyExc_ValueError, "texts must follow one another");
+            return 0;
+        }
+        before = texts->ends[text];
+    }
+    return 1;
+}
+
+static int is_letter(uint8_t byte, char letter)
+{
+    return (byte | 0x20) == letter;
+}
+
+/* Whether something in a text may be more than words: what identifiers.py looks for first, or a little more. */
+static int hints(const uint8_t *data, int64_t start, int64_t end, const uint8_t *classes)
+{
+    for (int64_t at = start; at < end;) {
+        uint8_t byte = data[at];
+        int bytes = 1;
+        if (byte < 0x80) {
+            if (classes[byte] & HINT)
+                return 1;
+            if (byte == '.' && at + 1 < end && data[at + 1] >= 'a' && data[at + 1] <= 'z')
+                return 1;
+            if (byte == '[' || byte == '(' || byte == '{') {
+                int64_t next = at + 1;
+                next += next < end && (data[next] == ' ' || data[next] == '\t');
+                if (next + 1 < end && is_letter(data[next], 'a') && is_letter(data[next + 1], 't'))
+                    return 1;
+            }
+        } else {
+            uint32_t found = character(data + at, end - at, &bytes);
+            if (!bytes || found >= KINDS || classes[found] & HINT)
+                return 1;
+        }
+        at += bytes;
+    }
+    return 0;
+}
+
+PyObject *find_hints(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *data_of, *starts_of, *ends_of, *classes_of, *out_of;
+    long long length, count;
+    if (!PyArg_ParseTuple(args, "OLOOLOO", &data_of, &length, &starts_of, &ends_of, &count, &classes_of, &out_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    Texts texts;
+    const uint8_t *data, *classes;
+    uint8_t *out;
+    PyObject *result = NULL;
+    if ((data = memory(&buffers, data_of, length, 1, 0)) &&
+        read_texts(&buffers, starts_of, ends_of, count, length, &texts) &&
+        (classes = memory(&buffers, classes_of, KINDS, 1, 0)) && (out = memory(&buffers, out_of, count, 1, 1))) {
+        Py_BEGIN_ALLOW_THREADS;
+        for (int64_t text = 0; text < count; text++)
+            out[text] = (uint8_t)hints(data, texts.starts[text], texts.ends[text], classes);
+        Py_END_ALLOW_THREADS;
+        result = answer(1);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+typedef struct {
+    const uint8_t *data, *classes;
+    Texts texts;
+    const int64_t *span_starts, *span_ends, *span_ranges; /* the spans of text t: from span_ranges[t] to [t+1] */
+    const uint8_t *span_flags;
+    int64_t spans;
+    Table words, gaps;
+    const int32_t *first_parts, *parts, *gap_flags;
+    int64_t part_count;
+    int by_position; /* whether a capital goes where a sentence begins */
+    int32_t empty, space;
+    int32_t *starts, *ends, *codes; /* of the edits */
+    uint8_t *flags;
+    int64_t room, edits;
+    int32_t *misses; /* three numbers each: whether it is a word, where it starts and ends */
+    int64_t miss_room, miss_count;
+} Cutter;
+
+/* A word whose fate hangs on the gap behind it. */
+typedef struct {
+    int64_t start, end, place;
+    int32_t code, flags, before;
+    int is_first, after_alnum, waits;
+} Word;
+
+static int add_edit(Cutter *cutter, int64_t start, int64_t end, int32_t code, int flags)
+{
+    if (cutter->edits == cutter->room)
+        return STRANGE;
+    int64_t edit = cutter->edits++;
+    cutter->starts[edit] = (int32_t)start;
+    cutter->ends[edit] = (int32_t)end;
+    cutter->codes[edit] = code;
+    cutter->flags[edit] = (uint8_t)flags;
+    return DONE;
+}
+
+/* As forms.py: whether a word is spelt and written as a function word is, and so left alone. */
+static int is_left_alone(const Word *word, int32_t after, int is_last)
+{
+    return word->flags & FUNCTION && !(word->flags & SINGLE && after & DOT) &&
+           (word->flags & PLAIN || (word->flags & CAPITAL && (word->is_first || word->before & STARTS))) &&
+           !(word->before & (word->is_first ? BEFORE_OUT : BEFORE_IN)) && !(after & (is_last ? AFTER_OUT : AFTER_IN));
+}
+
+static int decide(Cutter *cutter, Word *word, int32_t after, int is_last, int32_t *counts)
+{
+    if (!word->waits)
+        return DONE;
+    word->waits = 0;
+    if (is_left_alone(word, after, is_last))
+        return DONE;
+    if (word->code == NUMBER)
+        return STRANGE;
+    counts[word->code < 0 ? 2 : 1]++;
+    int flags = word->code < 0 ? OUTSIDE : 0;
+    if (cutter->by_position && (word->place == 0 || word->before & SENTENCE))
+        flags |= AS_CAPITAL;
+    else if (word->before & EMPTY && word->place > 0)
+        flags |= TOUCHES | (word->after_alnum ? AFTER_ALNUM : 0);
+    return add_edit(cutter, word->start, word->end, word->code, flags);
+}
+
+static int miss(Cutter *cutter, int is_word, int64_t start, int64_t end)
+{
+    if (end - start > LONGEST)
+        return STRANGE;
+    if (cutter->miss_count < cutter->miss_room) {
+        int32_t *one = cutter->misses + 3 * cutter->miss_count++;
+        one[0] = is_word;
+        one[1] = (int32_t)start;
+        one[2] = (int32_t)end;
+    }
+    return MISSES;
+}
+
+static int gap_between(Cutter *cutter, int64_t start, int64_t end, int32_t *flags)
+{
+    *flags = 0;
+    if (start == end)
+        *flags = cutter->empty;
+    else if (end - start == 1 && cutter->data[start] == ' ')
+        *flags = cutter->space;
+    else {
+        int32_t entry = end - start > LONGEST ? -1 : found(&cutter->gaps, cutter->data + start, end - start);
+        if (entry < 0)
+            return miss(cutter, 0, start, end);
+        *flags = cutter->gap_flags[entry];
+    }
+    return DONE;
+}
+
+/* Where the next run of letters begins and ends; both at `end` if there is none. 0 for a character not known here. */
+static int next_run(const Cutter *cutter, int64_t *start, int64_t *stop, int64_t end)
+{
+    const uint8_t *data = cutter->data, *classes = cutter->classes;
+    int64_t at = *start;
+    int in_run = 0, bytes;
+    while (at < end) {
+        uint32_t one = data[at] < 0x80 ? (bytes = 1, data[at]) : character(data + at, end - at, &bytes);
+        if (!bytes || one >= KINDS)
+            return 0;
+        uint8_t class = classes[one];
+        if (!in_run) {
+            if (class & SPELLS) {
+                in_run = 1;
+                *start = at;
+            }
+        } else if (!(class & INSIDE)) {
+            if (!(class & APOSTROPHE) || at + bytes >= end)
+                break;
+            int next;
+            uint32_t other = character(data + at + bytes, end - at - bytes, &next);
+            if (!next || other >= KINDS)
+                return 0;
+            if (!(classes[other] & SPELLS))
+                break;
+        }
+        at += bytes;
+    }
+    if (!in_run)
+        *start = at;
+    *stop = at;
+    return 1;
+}
+
+static int cut_one(Cutter *cutter, int64_t text, int32_t *counts)
+{
+    int64_t at = cutter->texts.starts[text], end = cutter->texts.ends[text], place = 0;
+    int64_t span = cutter->span_ranges[text], last_span = cutter->span_ranges[text + 1];
+    int after_markup = 0, after_alnum = 0, state = DONE;
+    Word word = {.waits = 0};
+    while (!(state & STRANGE)) {
+        int64_t limit = span < last_span ? cutter->span_starts[span] : end, start = at, stop;
+        if (limit < at || limit > end)
+            return STRANGE;
+        if (!next_run(cutter, &start, &stop, limit))
+            return STRANGE;
+        int32_t gap;
+        state |= gap_between(cutter, at, start, &gap);
+        int is_over = start == limit && span == last_span;
+        state |= decide(cutter, &word, gap, is_over, counts);
+        if (is_over || state & STRANGE)
+            break;
+        if (start == limit) { /* a span is one word */
+            if (cutter->span_ends[span] <= limit || cutter->span_ends[span] > end)
+                return STRANGE;
+            state |= add_edit(cutter, limit, cutter->span_ends[span], -1 - (int32_t)span, 0);
+            after_markup = (cutter->span_flags[span] & IS_MARKUP) != 0;
+            after_alnum = (cutter->span_flags[span] & ENDS_ALNUM) != 0;
+            at = cutter->span_ends[span++];
+            place++;
+            continue;
+        }
+        int32_t entry = stop - start > LONGEST ? -1 : found(&cutter->words, cutter->data + start, stop - start);
+        at = stop;
+        if (entry < 0) {
+            state |= miss(cutter, 1, start, stop);
+            place++;
+            continue;
+        }
+        for (int32_t part = cutter->first_parts[entry]; part < cutter->first_parts[entry + 1]; part++) {
+            const int32_t *one = cutter->parts + (int64_t)PART * part;
+            if (one[0] < 0 || one[1] < 0 || start + one[0] + one[1] > stop)
+                return STRANGE;
+            word = (Word){start, start + one[0], place, one[2], one[3], gap, !place || after_markup, after_alnum, 1};
+            after_markup = 0;
+            after_alnum = (one[3] & ALNUM) != 0;
+            counts[0]++;
+            place++;
+            start += one[0] + one[1];
+            if (part + 1 < cutter->first_parts[entry + 1]) {
+                gap = one[4];
+                state |= decide(cutter, &word, gap, 0, counts);
+            }
+        }
+    }
+    return state & STRANGE ? STRANGE : state;
+}
+
+/* Cut the texts from `begin` on, until there is no room for more that is missing; return how many were looked at, and
+   how many edits and misses there are now. */
+PyObject *cut_texts(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *data_of, *starts_of, *ends_of, *classes_of, *spans_of, *words_of, *gaps_of, *edits_of, *out_of;
+    PyObject *span_starts, *span_ends, *span_flags, *span_ranges, *table, *first_parts, *parts, *gap_flags;
+    PyObject *edit_starts, *edit_ends, *codes, *flags, *states_of, *counts_of, *stops_of, *misses_of;
+    long long length, count, begin, spans, part_count, room, edits, miss_room;
+    Cutter cutter = {.miss_count = 0};
+    if (!PyArg_ParseTuple(args, "OLOOLLOOOOiiiOO", &data_of, &length, &starts_of, &ends_of, &count, &begin, &classes_of,
+                          &spans_of, &words_of, &gaps_of, &cutter.by_position, &cutter.empty, &cutter.space, &edits_of,
+                          &out_of) ||
+        !PyArg_ParseTuple(spans_of, "OOOOL", &span_starts, &span_ends, &span_flags, &span_ranges, &spans) ||
+        !PyArg_ParseTuple(edits_of, "OOOOLL", &edit_starts, &edit_ends, &codes, &flags, &room, &edits) ||
+        !PyArg_ParseTuple(out_of, "OOOOL", &states_of, &counts_of, &stops_of, &misses_of, &miss_room))
+        return NULL;
+    if (length < 0 || length >= INT32_MAX || begin < 0 || begin > count || edits < 0 || edits > room || spans < 0 ||
+        spans >= INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "there is too much at once, or no such text");
+        return NULL;
+    }
+    Buffers buffers = {.count = 0};
+    uint8_t *states;
+    int32_t *counts;
+    int64_t *stops;
+    PyObject *result = NULL;
+    cutter.spans = spans;
+    cutter.room = room;
+    cutter.edits = edits;
+    cutter.miss_room = miss_room;
+    if (!(cutter.data = memory(&buffers, data_of, length, 1, 0)) ||
+        !read_texts(&buffers, starts_of, ends_of, count, length, &cutter.texts) ||
+        !(cutter.classes = memory(&buffers, classes_of, KINDS, 1, 0)) ||
+        !(cutter.span_starts = memory(&buffers, span_starts, spans, 8, 0)) ||
+        !(cutter.span_ends = memory(&buffers, span_ends, spans, 8, 0)) ||
+        !(cutter.span_flags = memory(&buffers, span_flags, spans, 1, 0)) ||
+        !(cutter.span_ranges = memory(&buffers, span_ranges, count + 1, 8, 0)) ||
+        !(cutter.starts = memory(&buffers, edit_starts, room, 4, 1)) ||
+        !(cutter.ends = memory(&buffers, edit_ends, room, 4, 1)) || !(cutter.codes = memory(&buffers, codes, room, 4, 1)) ||
+        !(cutter.flags = memory(&buffers, flags, room, 1, 1)) || !(states = memory(&buffers, states_of, count, 1, 1)) ||
+        !(counts = memory(&buffers, counts_of, product(count, 3), 4, 1)) ||
+        !(stops = memory(&buffers, stops_of, count, 8, 1)) ||
+        !(cutter.misses = memory(&buffers, misses_of, product(miss_room, 3), 4, 1)))
+        goto over;
+    if (!PyArg_ParseTuple(words_of, "OOOL", &table, &first_parts, &parts, &part_count) ||
+        !read_table(&buffers, table, &cutter.words, 0) ||
+        !(cutter.first_parts = memory(&buffers, first_parts, cutter.words.count + 1, 4, 0)) ||
+        !(cutter.parts = memory(&buffers, parts, product(part_count, PART), 4, 0)) ||
+        !PyArg_ParseTuple(gaps_of, "OO", &table, &gap_flags) || !read_table(&buffers, table, &cutter.gaps, 0) ||
+        !(cutter.gap_flags = memory(&buffers, gap_flags, cutter.gaps.count, 4, 0)))
+        goto over;
+    int is_sound = rising(cutter.first_parts, cutter.words.count, part_count) && cutter.span_ranges[0] == 0 &&
+                   cutter.span_ranges[count] == spans;
+    for (int64_t text = 0; text < count; text++)
+        is_sound &= cutter.span_ranges[text] <= cutter.span_ranges[text + 1];
+    if (!is_sound) {
+        PyErr_SetString(PyExc_ValueError, "the parts of words or the spans of texts do not follow one another");
+        goto over;
+    }
+    int64_t text = begin;
+    Py_BEGIN_ALLOW_THREADS;
+    for (; text < count && cutter.miss_count < miss_room; text++) {
+        int64_t before = cutter.edits;
+        if (states[text] != STRANGE) {
+            memset(counts + 3 * text, 0, 3 * sizeof *counts);
+            states[text] = (uint8_t)cut_one(&cutter, text, counts + 3 * text);
+        }
+        if (states[text] != DONE)
+            cutter.edits = before;
+        stops[text] = cutter.edits;
+    }
+    Py_END_ALLOW_THREADS;
+    result = Py_BuildValue("LLL", (long long)text, (long long)cutter.edits, (long long)cutter.miss_count);
+over:
+    let_go(&buffers);
+    return result;
+}
+
+typedef struct {
+    const int64_t *starts; /* one more than there are strings */
+    const uint8_t *bytes;
+    int64_t count;
+} Strings;
+
+static int read_strings(Buffers *buffers, PyObject *tuple, Strings *strings)
+{
+    PyObject *starts, *bytes;
+    long long count, length;
+    if (!PyArg_ParseTuple(tuple, "OLOL", &starts, &count, &bytes, &length))
+        return 0;
+    strings->count = count;
+    if (count < 0 || !(strings->starts = memory(buffers, starts, count + 1, 8, 0)) ||
+        !(strings->bytes = memory(buffers, bytes, length, 1, 0)))
+        return 0;
+    int is_sound = strings->starts[0] >= 0 && strings->starts[count] <= length;
+    for (int64_t place = 0; place < count; place++)
+        is_sound &= strings->starts[place] <= strings->starts[place + 1];
+    if (!is_sound)
+        PyErr_SetString(PyExc_ValueError, "strings must follow one another");
+    return is_sound;
+}
+
+/* Write the texts with their edits: of each the number of a word, or -1-n for the string n beside the vocabulary. Says
+   where the texts stand then; what lies between texts stays. */
+PyObject *write_texts(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *data_of, *starts_of, *ends_of, *edits_of, *plain_of, *capital_of, *alnum_of, *beside_of, *bounds_of;
+    PyObject *edit_starts, *edit_ends, *codes_of, *flags_of, *new_starts_of, *new_ends_of;
+    long long length, count, edits;
+    if (!PyArg_ParseTuple(args, "OLOOLOOOOOO", &data_of, &length, &starts_of, &ends_of, &count, &edits_of, &plain_of,
+                          &capital_of, &alnum_of, &beside_of, &bounds_of) ||
+        !PyArg_ParseTuple(edits_of, "OOOOL", &edit_starts, &edit_ends, &codes_of, &flags_of, &edits) ||
+        !PyArg_ParseTuple(bounds_of, "OO", &new_starts_of, &new_ends_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    Texts texts;
+    Strings plain, capital, beside;
+    const uint8_t *data, *alnum;
+    const int32_t *starts, *ends, *codes;
+    uint8_t *flags;
+    int64_t *new_starts, *new_ends;
+    PyObject *result = NULL;
+    if (!(data = memory(&buffers, data_of, length, 1, 0)) ||
+        !read_texts(&buffers, starts_of, ends_of, count, length, &texts) ||
+        !(starts = memory(&buffers, edit_starts, edits, 4, 0)) || !(ends = memory(&buffers, edit_ends, edits, 4, 0)) ||
+        !(codes = memory(&buffers, codes_of, edits, 4, 0)) || !(flags = memory(&buffers, flags_of, edits, 1, 1)) ||
+        !read_strings(&buffers, plain_of, &plain) || !read_strings(&buffers, capital_of, &capital) ||
+        !read_strings(&buffers, beside_of, &beside) || !(alnum = memory(&buffers, alnum_of, 2 * plain.count, 1, 0)) ||
+        !(new_starts = memory(&buffers, new_starts_of, count, 8, 1)) ||
+        !(new_ends = memory(&buffers, new_ends_of, count, 8, 1)))
+        goto over;
+    int64_t size = length, before = 0;
+    int is_sound = plain.count == capital.count;
+    for (int64_t edit = 0; edit < edits && is_sound; edit++) {
+        int64_t code = codes[edit];
+        is_sound = before <= starts[edit] && starts[edit] < ends[edit] && ends[edit] <= length &&
+                   (code < 0 ? -1 - code < beside.count : code < plain.count);
+        if (!is_sound)
+            break;
+        if (flags[edit] & TOUCHES) {
+            /* A word that touches the one before it, as this is written by now: words of the vocabulary come first,
+               those for unknown words next, then all else, so that nothing but what is drawn is looked at. */
+            int is_new = edit > 0 && ends[edit - 1] == starts[edit] && codes[edit - 1] >= 0 &&
+                         (flags[edit] & OUTSIDE || !(flags[edit - 1] & OUTSIDE));
+            int touches = is_new ? alnum[2 * codes[edit - 1] + (flags[edit - 1] & AS_CAPITAL)]
+                                 : (flags[edit] & AFTER_ALNUM) != 0;
+            flags[edit] = (uint8_t)((flags[edit] & ~SPACE) | (touches ? SPACE : 0));
+            size += touches;
+        }
+        const Strings *from = code < 0 ? &beside : flags[edit] & AS_CAPITAL ? &capital : &plain;
+        code = code < 0 ? -1 - code : code;
+        size += from->starts[code + 1] - from->starts[code] - (ends[edit] - starts[edit]);
+        before = ends[edit];
+    }
+    if (!is_sound) {
+        PyErr_SetString(PyExc_ValueError, "edits must follow one another, with words that there are");
+        goto over;
+    }
+    result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
+    if (!result)
+        goto over;
+    char *out = PyBytes_AsString(result);
+    Py_BEGIN_ALLOW_THREADS;
+    int64_t at = 0, text = 0, bound = 0; /* what was read of the data; bounds of texts that were passed, two for each */
+    char *to = out;
+    for (int64_t edit = 0; edit <= edits; edit++) {
+        int64_t until = edit < edits ? starts[edit] : length;
+        for (; text < count; bound ^= 1) {
+            int64_t mark = bound ? texts.ends[text] : texts.starts[text];
+            if (mark > until)
+                break;
+            memcpy(to, data + at, (size_t)(mark - at));
+            to += mark - at;
+            at = mark;
+            if (bound)
+                new_ends[text++] = to - out;
+            else
+                new_starts[text] = to - out;
+        }
+        memcpy(to, data + at, (size_t)(until - at));
+        to += until - at;
+        at = until;
+        if (edit == edits)
+            break;
+        int64_t code = codes[edit] < 0 ? -1 - (int64_t)codes[edit] : codes[edit];
+        const Strings *from = codes[edit] < 0 ? &beside : flags[edit] & AS_CAPITAL ? &capital : &plain;
+        if (flags[edit] & TOUCHES && flags[edit] & SPACE)
+            *to++ = ' ';
+        size_t bytes = (size_t)(from->starts[code + 1] - from->starts[code]);
+        memcpy(to, from->bytes + from->starts[code], bytes);
+        to += bytes;
+        at = ends[edit];
+    }
+    Py_END_ALLOW_THREADS;
+over:
+    let_go(&buffers);
+    return result;
+}
+
+/* For numbers below `width`, in groups that rise: which come first in their group, and for each which of those it is. */
+PyObject *first_uses(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *groups_of, *numbers_of, *first_of, *place_of;
+    long long count, width, uses = 0;
+    if (!PyArg_ParseTuple(args, "OOLLOO", &groups_of, &numbers_of, &count, &width, &first_of, &place_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    const int64_t *groups, *numbers;
+    int64_t *first, *place;
+    PyObject *result = NULL;
+    int64_t *latest = width < 1 || width > INT32_MAX ? NULL : malloc(sizeof *latest * (size_t)width);
+    if (!latest)
+        PyErr_NoMemory();
+    else if ((groups = memory(&buffers, groups_of, count, 8, 0)) &&
+             (numbers = memory(&buffers, numbers_of, count, 8, 0)) &&
+             (first = memory(&buffers, first_of, count, 8, 1)) && (place = memory(&buffers, place_of, count, 8, 1))) {
+        int is_sound = 1;
+        Py_BEGIN_ALLOW_THREADS;
+        for (int64_t number = 0; number < width; number++)
+            latest[number] = -1; /* the latest of the first uses that is one of this number */
+        for (int64_t at = 0; at < count && is_sound; at++) {
+            int64_t number = numbers[at];
+            is_sound = number >= 0 && number < width && (!at || groups[at - 1] <= groups[at]);
+            if (!is_sound)
+                break;
+            if (latest[number] < 0 || groups[first[latest[number]]] != groups[at]) {
+                first[uses] = at;
+                latest[number] = uses++;
+            }
+            place[at] = latest[number];
+        }
+        Py_END_ALLOW_THREADS;
+        if (is_sound)
+            result = PyLong_FromLongLong(uses);
+        else
+            PyErr_SetString(PyExc_ValueError, "groups must rise, and numbers be below the width");
+    }
+    free(latest);
+    let_go(&buffers);
+    return result;
+}

@@ -1,0 +1,276 @@
+"""Texts in progress: cut up, with the places that wait for a word; and the draws for many of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.kernels.words import first_uses
+from wordveil.spaces import Vocabulary
+from wordveil.text.identifiers import VALUES, placeholder
+from wordveil.text.nonwords import Numbering, Numbers, drop
+from wordveil.text.release import Counts, Release, Shape
+from wordveil.text.replacing import WRITERS, capitals_of, random_digits
+from wordveil.text.selection import Document, choose_whole
+from wordveil.text.tokens import is_number, lookup_key, tokenise, visible_key
+
+if TYPE_CHECKING:
+    from wordveil.text.veil import Veil
+
+__all__ = ["Draft", "Drawn", "Wanted", "draw"]
+
+_MARKUP = placeholder("MARKUP")
+_STAY = frozenset((_MARKUP, *map(placeholder, VALUES)))  # where they are not selected
+
+
+class Words(NamedTuple):
+    """What is written for the words of some texts, in their order."""
+
+    inside: Iterator[str]
+    outside: Iterator[str]
+    numbers: Iterator[str]
+    moved: Iterator[str | None]
+
+
+class Wanted(NamedTuple):
+    """What is to be drawn, and behind each the numbers of the texts that it is for, in their order."""
+
+    ids: NDArray[np.int64]
+    ids_of: NDArray[np.int64]
+    outside: list[str]  # keys of words outside the vocabulary
+    outside_of: list[int]
+    numbers: list[str]
+    numbers_of: list[int]
+    values: list[tuple[str, str]]  # to move, with their kinds
+    values_of: list[int]
+
+    @classmethod
+    def of(cls, veil: Veil, drafts: Mapping[int, Draft]) -> Wanted:
+        """Gather what is to be drawn for drafts, given by the numbers of their texts."""
+        replaces = veil.oov == "replace"
+        ids = np.array([i for draft in drafts.values() for i in draft.ids], dtype=np.int64)
+        lengths = [len(draft.ids) for draft in drafts.values()]
+        outside = (
+            [(number, key) for number, draft in drafts.items() for key in draft.outside_keys()] if replaces else []
+        )
+        numbers = [
+            (number, draft.pieces[place]) for number, draft in drafts.items() if replaces for place in draft.numbers
+        ]
+        values = [(number, value) for number, draft in drafts.items() for value in draft.values(veil)]
+        return cls(
+            ids,
+            np.repeat(np.fromiter(drafts, np.int64, len(drafts)), lengths),
+            [key for _, key in outside],
+            [number for number, _ in outside],
+            [word for _, word in numbers],
+            [number for number, _ in numbers],
+            [value for _, value in values],
+            [number for number, _ in values],
+        )
+
+
+class Drawn(NamedTuple):
+    """The draws for what was wanted, and of how many words of each text the draw was another's."""
+
+    ids: NDArray[np.int64]
+    outside: NDArray[np.int64]
+    digits: list[str]
+    moved: list[str | None]
+    repeated: NDArray[np.int64]
+    #: Returns for each text what numbers its identifiers.
+    numbering: Callable[[], list[Numbers]]
+
+    def words(self, vocabulary: Vocabulary) -> Words:
+        """Return what is to be written."""
+        inside, outside = vocabulary.take(self.ids), vocabulary.take(self.outside)
+        return Words(iter(inside), iter(outside), iter(self.digits), iter(self.moved))
+
+
+def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[int, Hashable]) -> Drawn:
+    """Draw for texts, all at once; where equal words are drawn once, for those of one group.
+
+    Parameters
+    ----------
+    veil : Veil
+        What draws.
+    wanted : Wanted
+        What is to be drawn.
+    groups : ndarray of int
+        The group of each text, from 0 on.
+    scopes : mapping of int to hashable
+        What each group is the scope of.
+    """
+    ids, once = wanted.ids, veil.once
+    repeated = np.zeros(len(groups), dtype=np.int64)
+
+    def numbering() -> list[Numbers]:
+        if once is None or not veil.nonwords.numbered:
+            return [Numbering() for _ in groups]
+        return list(once.numbering(groups.tolist(), digests))
+
+    digests: list[bytes] = []
+    if once is None:
+        count = len(wanted.outside)
+        taken = np.concatenate([ids, veil.outside_words.draw(count, veil.entropy)]) if count else ids
+        both = veil.mechanism.draw(taken, veil.entropy) if taken.size else taken
+        digits = random_digits(list(map(len, wanted.numbers)), veil.entropy) if wanted.numbers else []
+        moved = veil.nonwords.move(wanted.values, veil.entropy)
+        return Drawn(both[: len(ids)], both[len(ids) :], digits, moved, repeated, numbering)
+    digests = once.digests([scopes[number] for number in range(len(scopes))])
+    drawn, outside, digits, moved = ids, ids[:0], list[str](), list[str | None]()
+    if ids.size:
+        found = once.words(veil.mechanism, ids, groups[wanted.ids_of], digests, veil.entropy)
+        drawn = found.ids
+        # Of a wider scope only what recurs in the text itself: by itself it has the loss of all its words.
+        first = first_uses(wanted.ids_of, ids, len(veil.mechanism.space))[0] if once.is_keyed else found.first
+        repeated = np.bincount(wanted.ids_of, minlength=len(groups)) - np.bincount(
+            wanted.ids_of[first], minlength=len(groups)
+        )
+    if wanted.outside:
+        there = groups[wanted.outside_of].tolist()
+        outside = once.outside(veil.mechanism, veil.outside_words, wanted.outside, there, digests, veil.entropy)
+    if wanted.numbers:
+        digits = once.numbers(wanted.numbers, groups[wanted.numbers_of].tolist(), digests, veil.entropy)
+    if wanted.values:
+        there = groups[wanted.values_of].tolist()
+        moved = once.values(veil.nonwords.move, wanted.values, there, digests, veil.entropy)
+    return Drawn(drawn, outside, digits, moved, repeated, numbering)
+
+
+class Draft:
+    """One text in progress: cut up, with the places that wait for a word."""
+
+    __slots__ = ("apart", "ids", "numbers", "outside", "pieces", "places", "scope", "words")
+
+    def __init__(self, veil: Veil, document: Document) -> None:
+        self.scope = document.scope
+        document = veil.selection.prepare(document)
+        tokens = tokenise(document.text, veil.nonwords.apart)
+        self.pieces, keys = tokens
+        self.words = len(keys) - keys.count(_MARKUP)
+        self.apart: list[tuple[int, str]] = []
+        self.places: list[int] = []
+        self.ids: list[int] = []
+        self.outside: list[int] = []
+        self.numbers: list[int] = []
+        id_of = veil.lookup.id
+        place = -1
+        selected = veil.selection.choose(tokens, document.spans)
+        if veil.nonwords.identifiers == "veil":
+            selected = choose_whole(document.text, tokens, selected)
+        elif veil.nonwords.identifiers != "selected" and veil.selection.is_narrow:
+            selected = [
+                chosen or (key[:1] == "<" and key not in _STAY) for chosen, key in zip(selected, keys, strict=True)
+            ]
+        for key, chosen in zip(keys, selected, strict=True):
+            place += 2
+            if chosen and key[:1] == "<":
+                self.apart.append((place, key[1:-1]))
+            elif chosen:
+                word = self.pieces[place]
+                known = id_of(word, key)
+                if known is not None:
+                    self.places.append(place)
+                    self.ids.append(known)
+                elif is_number(word):
+                    self.numbers.append(place)
+                else:
+                    self.outside.append(place)
+
+    def outside_keys(self) -> list[str]:
+        """Return what words outside the vocabulary are known by."""
+        return [visible_key(lookup_key(self.pieces[place])) for place in self.outside]
+
+    def values(self, veil: Veil) -> list[tuple[str, str]]:
+        """Return the values that are moved, each with its kind, in their order."""
+        return veil.nonwords.moved([(kind, self.pieces[place]) for place, kind in self.apart])
+
+    def shape(self, veil: Veil) -> Shape:
+        """Return everything that the distribution of the result depends on, except the words to be drawn."""
+        parts = [f"={piece}" for piece in self.pieces]
+        hidden = [("word", self.places)]
+        if veil.oov != "keep":
+            hidden.append(("outside", self.outside))
+            for place in self.numbers:
+                parts[place] = f"number {len(self.pieces[place])}"
+        for place, kind in self.apart:
+            parts[place] = veil.nonwords.shape(kind, self.pieces[place])
+        for kind, places in hidden:
+            for place in places:
+                parts[place] = f"{kind} {capitals_of(self.pieces[place])}" if veil.case == "copy" else kind
+        if veil.once is not None:
+            parts += self._repetitions(veil)
+        return Shape(tuple(parts), len(self.places) if veil.once is None else len(set(self.ids)))
+
+    def _repetitions(self, veil: Veil) -> list[str]:
+        """Say which of the veiled words are equal, by the number of each among those that differ."""
+        kinds: list[Sequence[Hashable]] = [self.ids]
+        if veil.oov != "keep":
+            kinds.append(self.outside_keys())
+            kinds.append([self.pieces[place] for place in self.numbers])
+        if veil.nonwords.mover is not None:
+            kinds.append(self.values(veil))
+        said = []
+        for words in kinds:
+            number = {word: place for place, word in enumerate(dict.fromkeys(words))}
+            said.append("equal " + " ".join(str(number[word]) for word in words))
+        return said
+
+    def write(self, veil: Veil, words: Words, repeated: int, number: Numbers) -> Release:
+        """Put the drawn words in their places, of which so many took the draw of another."""
+        pieces = self.pieces
+        before = list(map(len, pieces))
+        write = WRITERS[veil.case]
+        dropped = kept = 0
+        for place in self.places:
+            pieces[place] = write(pieces, place, next(words.inside))
+        strangers = self.outside + self.numbers
+        if veil.oov == "replace":
+            for place in self.outside:
+                pieces[place] = write(pieces, place, next(words.outside))
+            for place in self.numbers:
+                pieces[place] = next(words.numbers)
+        elif veil.oov == "drop":
+            dropped = len(strangers)
+            drop(pieces, strangers)
+        else:
+            kept = len(strangers)
+        values, identifiers = self._write_apart(veil, words.moved, number)
+        replaced = veil.oov == "replace"
+        touched = self.places + (strangers if replaced else []) + values + identifiers
+        touched += strangers if dropped else []
+        counts = Counts(
+            words=self.words,
+            left_alone=self.words
+            - len(self.places)
+            - len(self.outside)
+            - len(self.numbers)
+            - len(values)
+            - len(identifiers),
+            drawn=len(self.places),
+            repeated=repeated,
+            outside=len(self.outside) if replaced else 0,
+            numbers=(len(self.numbers) if replaced else 0) + len(values),
+            identifiers=len(identifiers),
+            dropped=dropped,
+            kept_raw=kept,
+        )
+        after = list(map(len, pieces))
+        return Release("".join(pieces), veil.guarantee, counts, touched, (before, after))
+
+    def _write_apart(self, veil: Veil, moved: Iterator[str | None], number: Numbers) -> tuple[list[int], list[int]]:
+        """Replace what is not a word; return where values and where identifiers stood."""
+        if not self.apart:
+            return [], []
+        pieces = self.pieces
+        written = veil.nonwords.write([(kind, pieces[place]) for place, kind in self.apart], moved, number)
+        for (place, _), new in zip(self.apart, written, strict=True):
+            pieces[place] = new
+        drop(pieces, [place for place, _ in self.apart if not pieces[place]])
+        return (
+            [place for place, kind in self.apart if kind in VALUES],
+            [place for place, kind in self.apart if kind not in VALUES and kind != "MARKUP"],
+        )

@@ -1,0 +1,417 @@
+"""Many texts at once, over bytes: what `Veil.together` does, without an object for each text or word.
+
+Compiled code finds the words that are to be replaced and writes the texts again. What it knows of words and of gaps
+between them it has from the functions that cut texts in Python, each asked once for every spelling that differs; what
+may be more than words is found in Python; and a text with anything else, such as a character of a rare script, is
+veiled in Python as a whole. So the same seed gives the same bytes either way, and without a compiler.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from wordveil.kernels.native import compiled
+from wordveil.kernels.words import (
+    CHARACTERS,
+    EDIT,
+    FORM,
+    KIND,
+    NUMBER,
+    SPAN,
+    STRANGE,
+    Cut,
+    Spans,
+    Strings,
+    StringTable,
+    cut_texts,
+    find_hints,
+    write_texts,
+)
+from wordveil.spaces import Vocabulary
+from wordveil.text.draft import Draft, Wanted, draw
+from wordveil.text.forms import INSIDE, SPELLS, form_of, gap_of
+from wordveil.text.identifiers import HINTS, VALUES
+from wordveil.text.nonwords import Numbering
+from wordveil.text.release import Counts, Release
+from wordveil.text.selection import Document
+from wordveil.text.tokens import APOSTROPHES, Tokens, cut_words, is_number, lookup_key, set_apart, visible_key
+from wordveil.text.veil import Veil
+
+__all__ = ["Flow", "Rewritten", "Texts", "counts_of"]
+
+_COUNTED = [one.name for one in fields(Counts)]
+_REMEMBERED = 1 << 18  # spellings of words, then all are forgotten
+_SMALL = 1 << 14  # bytes for which the tables are not worth their making
+_LARGE = 1 << 28  # bytes that compiled code takes at once
+_KINDS = {SPELLS: KIND.SPELLS, INSIDE: KIND.INSIDE, APOSTROPHES: KIND.APOSTROPHE, HINTS: KIND.HINT}
+
+Int64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts in UTF-8, and where each starts and ends; what lies between them is nobody's."""
+
+    data: bytes
+    starts: Int64
+    ends: Int64
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Texts:
+        """Put texts one behind the other."""
+        encoded = [_encoded(text) for text in texts]
+        ends = np.cumsum([len(one) for one in encoded], dtype=np.int64)
+        return cls(b"".join(encoded), np.concatenate([[0], ends])[:-1], ends)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Texts]) -> Texts:
+        """Put some texts, with what lies between them, behind others."""
+        before = np.concatenate([[0], np.cumsum([len(part.data) for part in parts], dtype=np.int64)]).tolist()
+        starts = np.concatenate([part.starts + at for part, at in zip(parts, before, strict=False)])
+        ends = np.concatenate([part.ends + at for part, at in zip(parts, before, strict=False)])
+        return cls(b"".join(part.data for part in parts), starts, ends)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[str]:
+        bounds = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        if self.data.isascii():
+            whole = self.data.decode("ascii")
+            return (whole[start:end] for start, end in bounds)
+        return (self.data[start:end].decode("utf-8", "surrogatepass") for start, end in bounds)
+
+    @property
+    def parts(self) -> tuple[bytes, Int64, Int64]:
+        """The bytes, and where texts start and end."""
+        return self.data, self.starts, self.ends
+
+    def text(self, number: int) -> str:
+        """Return one of the texts."""
+        return self.data[self.starts[number] : self.ends[number]].decode("utf-8", "surrogatepass")
+
+
+class Rewritten(NamedTuple):
+    """Veiled texts, with what lay between them, and what was counted in each: a column for every field of `Counts`."""
+
+    texts: Texts
+    counts: Int64
+
+    def split(self, parts: Sequence[Texts]) -> list[Rewritten]:
+        """Take apart what was made of texts that were `joined`."""
+        found, first, at = [], 0, 0
+        for part in parts:
+            last = first + len(part)
+            # What lies behind the last text of a part has the length that it had.
+            if last > first:
+                end = int(self.texts.ends[last - 1] + len(part.data) - part.ends[-1])
+            else:
+                end = at + len(part.data)
+            bounds = (self.texts.starts[first:last] - at, self.texts.ends[first:last] - at)
+            found.append(Rewritten(Texts(self.texts.data[at:end], *bounds), self.counts[first:last]))
+            first, at = last, end
+        return found
+
+
+def counts_of(releases: Sequence[Release]) -> Int64:
+    """Return what was counted in releases: a row for each, a column for every field of `Counts`."""
+    rows = [[getattr(release.counts, name) for name in _COUNTED] for release in releases]
+    return np.array(rows, dtype=np.int64).reshape(-1, len(_COUNTED))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+class Flow:
+    """Veils many texts at once with veils of the same settings; for one thread at a time.
+
+    Parameters
+    ----------
+    veil : Veil
+        What veils; `rewrite` may be given another with the same settings.
+    small : int
+        How many bytes are so few that they are veiled in Python.
+    """
+
+    def __init__(self, veil: Veil, *, small: int = _SMALL) -> None:
+        self._veil, self._small = veil, small
+        self._known = _Known(veil)
+        self._is_plain = (
+            veil.selection.kind in ("content", "all")
+            and veil.oov == "replace"
+            and veil.case in ("sentence", "lower")
+            and veil.nonwords.mover is None
+        )
+
+    def rewrite(self, veil: Veil, texts: Texts, groups: Int64, scopes: Mapping[int, Hashable]) -> Rewritten:
+        """Veil texts.
+
+        Parameters
+        ----------
+        veil : Veil
+            What veils.
+        texts : Texts
+            The texts.
+        groups : ndarray of int
+            The group of each text, from 0 on, in which equal words are drawn once.
+        scopes : mapping of int to hashable
+            What each group is the scope of.
+        """
+        native = compiled()
+        is_plain = native is not None and self._is_plain and self._small <= len(texts.data) < _LARGE
+        found = self._find(native, texts) if native is not None and is_plain else _all_strange(len(texts))
+        cut = found.cut
+        strange = np.flatnonzero(cut.states == STRANGE).tolist()
+        drafts = {number: Draft(veil, Document(texts.text(number))) for number in strange}
+        of_edit = np.repeat(np.arange(len(cut.stops)), np.diff(cut.stops, prepend=0))
+        is_outside = (cut.flags & EDIT.OUTSIDE) != 0
+        is_inside = cut.codes >= 0
+        wanted, order = _merged(
+            Wanted.of(veil, drafts),
+            (cut.codes[is_inside].astype(np.int64), of_edit[is_inside]),
+            ([self._known.keys[-1 - code] for code in cut.codes[is_outside].tolist()], of_edit[is_outside]),
+        )
+        drawn = draw(veil, wanted, groups, scopes)
+        codes = cut.codes.copy()
+        inside, outside = drawn.ids[order[0]], drawn.outside[order[1]]
+        codes[is_inside] = inside[: is_inside.sum()]
+        codes[is_outside] = outside[: is_outside.sum()]
+        left = drawn._replace(ids=inside[is_inside.sum() :], outside=outside[is_outside.sum() :])
+        words = left.words(veil.mechanism.space.vocabulary)
+        named = drawn.numbering() if drafts else []
+        releases = [
+            draft.write(veil, words, int(drawn.repeated[number]), named[number]) for number, draft in drafts.items()
+        ]
+        counts = found.counts()
+        counts[:, _COUNTED.index("repeated")] = drawn.repeated
+        counts[strange] = counts_of(releases)
+        beside = [_encoded(release.text) for release in releases]
+        if native is None or not is_plain:
+            return Rewritten(_between(texts, beside), counts)
+        cut = _with_whole(cut._replace(codes=codes), strange, texts, len(found.written))
+        spelt = self._known.spelt
+        written = write_texts(native, *texts.parts, cut, spelt, Strings.of(found.written + beside))
+        return Rewritten(Texts(*written), counts)
+
+    def _find(self, native: ModuleType, texts: Texts) -> _Found:
+        """Cut texts by compiled code, after what may be more than words is found."""
+        if self._known.is_full:
+            self._known = _Known(self._veil)
+        kinds = _kinds()
+        hinted = np.flatnonzero(find_hints(native, *texts.parts, kinds))
+        spans: list[tuple[int, int, int]] = []
+        of_text = np.zeros(len(texts) + 1, dtype=np.int64)
+        kinds_of: list[tuple[int, str]] = []
+        written: list[bytes] = []
+        strange: list[int] = []
+        for number in hinted.tolist():
+            apart = self._apart(texts, number)
+            if apart is None:
+                strange.append(number)
+                continue
+            of_text[number + 1] = len(apart)
+            for kind, span, new in apart:
+                spans.append(span)
+                kinds_of.append((number, kind))
+                written.append(new)
+        columns = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+        apart_at = Spans(
+            np.ascontiguousarray(columns[0]), np.ascontiguousarray(columns[1]), columns[2].astype(np.uint8),
+            np.cumsum(of_text),
+        )  # fmt: skip
+        cut = cut_texts(
+            native, *texts.parts, kinds, apart_at, self._known, by_position=self._veil.case == "sentence",
+            strange=strange,
+        )  # fmt: skip
+        return _Found(cut, kinds_of, written)
+
+    def _apart(self, texts: Texts, number: int) -> list[tuple[str, tuple[int, int, int], bytes]] | None:
+        """Return what is set apart in a text: its kind, its span, and what is written there; None if Python must."""
+        text, start = texts.text(number), int(texts.starts[number])
+        nonwords = self._veil.nonwords
+        found = set_apart(text, nonwords.apart)
+        if nonwords.identifiers == "veil":
+            return None  # more words are chosen than by their own spelling
+        if not found:
+            return []
+        if nonwords.numbered:
+            return None  # texts of one scope count theirs together
+        new = nonwords.write([(one.kind, text[one.start : one.end]) for one in found], iter(()), Numbering())
+        if not all(new):
+            return None  # what is left out takes the space before it along
+        is_ascii = text.isascii()
+        apart = []
+        for (kind, begin, end), put in zip(found, new, strict=True):
+            flags = (SPAN.MARKUP if kind == "MARKUP" else 0) | (SPAN.ALNUM if text[end - 1].isalnum() else 0)
+            first, last = (begin, end) if is_ascii else (len(_encoded(text[:begin])), len(_encoded(text[:end])))
+            apart.append((kind, (start + first, start + last, flags), put.encode()))
+        return apart
+
+
+class _Found(NamedTuple):
+    """Texts that were cut: what is set apart in them, by text and kind, and what is written in its place."""
+
+    cut: Cut
+    kinds: list[tuple[int, str]]
+    written: list[bytes]
+
+    def counts(self) -> Int64:
+        """Return what was counted, but for what is repeated and for texts that are strange."""
+        words, inside, outside = self.cut.counts.T.astype(np.int64)
+        texts = len(words)
+        values, identifiers = (
+            np.bincount(np.array([text for text, kind in self.kinds if of(kind)], dtype=np.int64), minlength=texts)
+            for of in (VALUES.__contains__, lambda kind: kind not in (*VALUES, "MARKUP"))
+        )
+        counts = np.zeros((texts, len(_COUNTED)), dtype=np.int64)
+        told = {"left_alone": words - inside - outside, "words": words + values + identifiers, "drawn": inside}
+        for name, column in {**told, "outside": outside, "numbers": values, "identifiers": identifiers}.items():
+            counts[:, _COUNTED.index(name)] = column
+        return counts
+
+
+def _all_strange(texts: int) -> _Found:
+    nothing = np.empty(0, dtype=np.int32)
+    counts, stops = np.zeros((texts, 3), dtype=np.int32), np.zeros(texts, dtype=np.int64)
+    states = np.full(texts, STRANGE, dtype=np.uint8)
+    return _Found(Cut(nothing, nothing, nothing, nothing.astype(np.uint8), counts, stops, states), [], [])
+
+
+def _merged(
+    wanted: Wanted, inside: tuple[Int64, Int64], outside: tuple[list[str], Int64]
+) -> tuple[Wanted, tuple[Int64, Int64]]:
+    """Add what is wanted for other texts, all in the order of the texts; return also where it is: first the others."""
+    ids_of = np.concatenate([inside[1], wanted.ids_of])
+    outside_of = np.concatenate([outside[1], np.array(wanted.outside_of, dtype=np.int64)])
+    keys = outside[0] + wanted.outside
+    by_text = [np.argsort(numbers, kind="stable") for numbers in (ids_of, outside_of)]
+    places = [np.empty_like(order) for order in by_text]
+    for order, place in zip(by_text, places, strict=True):
+        place[order] = np.arange(len(order))
+    merged = wanted._replace(
+        ids=np.concatenate([inside[0], wanted.ids])[by_text[0]],
+        ids_of=ids_of[by_text[0]],
+        outside=[keys[place] for place in by_text[1].tolist()],
+        outside_of=outside_of[by_text[1]].tolist(),
+    )
+    return merged, (places[0], places[1])
+
+
+def _with_whole(cut: Cut, strange: list[int], texts: Texts, first: int) -> Cut:
+    """Add an edit for each text that was veiled as a whole, with the strings from `first` on."""
+    numbers = np.array(strange, dtype=np.int64)
+    there = texts.ends[numbers] > texts.starts[numbers]
+    numbers, place = numbers[there], cut.stops[numbers[there]]
+    codes = -1 - first - np.flatnonzero(there)
+    return cut._replace(
+        starts=np.insert(cut.starts, place, texts.starts[numbers]),
+        ends=np.insert(cut.ends, place, texts.ends[numbers]),
+        codes=np.insert(cut.codes, place, codes),
+        flags=np.insert(cut.flags, place, 0),
+    )
+
+
+def _between(texts: Texts, new: list[bytes]) -> Texts:
+    """Put new texts in the place of all texts."""
+    before = np.concatenate([[0], texts.ends]).tolist()
+    starts = texts.starts.tolist()
+    parts, at = list[bytes](), 0
+    bounds = np.empty((2, len(new)), dtype=np.int64)
+    for number, text in enumerate(new):
+        gap = texts.data[before[number] : starts[number]]
+        parts += (gap, text)
+        bounds[:, number] = at + len(gap), at + len(gap) + len(text)
+        at += len(gap) + len(text)
+    parts.append(texts.data[before[len(new)] :])
+    return Texts(b"".join(parts), bounds[0], bounds[1])
+
+
+class _Known:
+    """What compiled code knows of words and gaps, as a veil sees them."""
+
+    def __init__(self, veil: Veil) -> None:
+        self._lookup, self._vocabulary = veil.lookup, veil.mechanism.space.vocabulary
+        self._left_alone = veil.selection.left_alone if veil.selection.kind == "content" else frozenset()
+        self._words, self._gaps = StringTable(), StringTable()
+        self._first_parts, self._parts, self._gap_flags = array("i", [0]), array("i"), array("i")
+        self.empty, self.space = gap_of(""), gap_of(" ")
+        self.keys: list[str] = []  # of words outside the vocabulary
+        self._number_of: dict[str, int] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is known that it is time to forget it."""
+        return self._words.count + self._gaps.count > _REMEMBERED
+
+    @cached_property
+    def spelt(self) -> tuple[Strings, Strings, NDArray[np.uint8]]:
+        """The words of the vocabulary, plain and with a capital, and whether each ends in a letter or digit."""
+        return _spelt(self._vocabulary)
+
+    @property
+    def words(self) -> tuple[Any, ...]:
+        """What is known of words, as compiled code takes it."""
+        return (self._words.native, self._first_parts, self._parts, len(self._parts) // 5)
+
+    @property
+    def gaps(self) -> tuple[Any, ...]:
+        """What is known of gaps, as compiled code takes it."""
+        return (self._gaps.native, self._gap_flags)
+
+    def learn(self, data: bytes, missing: NDArray[np.int32]) -> bool:
+        """Learn words and gaps that are missing; return whether all of them will be found."""
+        # A slice of bytes is cheap, and most are the same.
+        words = dict.fromkeys(data[start:end] for is_word, start, end in missing.tolist() if is_word)
+        gaps = dict.fromkeys(data[start:end] for is_word, start, end in missing.tolist() if not is_word)
+        for word in words:
+            self._learn_word(word.decode("utf-8", "surrogatepass"))
+        self._gap_flags.extend(gap_of(gap.decode("utf-8", "surrogatepass")) for gap in gaps)
+        return self._words.add(list(words)) & self._gaps.add(list(gaps))
+
+    def _learn_word(self, run: str) -> None:
+        pieces, keys = Tokens(["", run, ""], [lookup_key(run)]) if run.isascii() and run.isalnum() else cut_words(run)
+        for word, gap, key in zip(pieces[1::2], pieces[2::2], keys, strict=True):
+            form = form_of(word) | (FORM.FUNCTION if key in self._left_alone else 0)
+            form |= FORM.ALNUM if word[-1:].isalnum() else 0
+            code = self._lookup.id(word, key)
+            if code is None:
+                code = NUMBER if is_number(word) else self._outside(visible_key(lookup_key(word)))
+            behind = gap_of(gap) if gap else self.empty
+            self._parts.extend((len(_encoded(word)), len(_encoded(gap)), code, form, behind))
+        self._first_parts.append(len(self._parts) // 5)
+
+    def _outside(self, key: str) -> int:
+        number = self._number_of.setdefault(key, len(self.keys))
+        if number == len(self.keys):
+            self.keys.append(key)
+        return -1 - number
+
+
+@lru_cache(maxsize=2)
+def _spelt(vocabulary: Vocabulary) -> tuple[Strings, Strings, NDArray[np.uint8]]:
+    words = list(vocabulary)
+    capital = [word[:1].upper() + word[1:] for word in words]
+    alnum = np.array([[one[-1:].isalnum() for one in both] for both in (words, capital)], dtype=np.uint8)
+    as_listed, as_capital = (Strings.of(list(map(_encoded, spelt))) for spelt in (words, capital))
+    return as_listed, as_capital, np.ascontiguousarray(alnum.T)
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> NDArray[np.uint8]:
+    """Return the `KIND` of every character that compiled code knows, as the expressions that cut texts have it."""
+    every = "".join(map(chr, range(CHARACTERS)))
+    kinds = np.zeros(CHARACTERS, dtype=np.uint8)
+    for members, kind in _KINDS.items():
+        for run in regex.finditer(rf"[{members}]+", every):
+            kinds[run.start() : run.end()] |= kind
+    return kinds
