@@ -19,7 +19,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "page.png": ("#m=graph", {"viewport": {"width": 1280, "height": 1160}}),
     "page-compare.png": (
-        "#m=graph&vs=laplace&ve=7",
+        "#m=graph&e=5&vs=laplace",
         {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
     ),
     "page-disk.png": ("#s=wordnet-poincare&m=graph", {"viewport": {"width": 1280, "height": 1190}}),
@@ -47,9 +47,9 @@ def main() -> None:
             for name, (fragment, how) in PICTURES.items():
                 page = browser.new_context(**how).new_page()
                 page.goto(f"{address}/{fragment}")
-                if "&vs=" in fragment:
-                    page.wait_for_selector("#out-b [role=button]", timeout=120_000)
-                page.click("#out-a [role=button] >> nth=0")
+                while page.get_attribute("body", "data-state") not in ("done", "failed"):
+                    page.wait_for_timeout(100)
+                page.click("#out [role=button] >> nth=0")
                 page.wait_for_selector("#map svg")
                 page.evaluate("document.activeElement.blur()")
                 page.wait_for_timeout(800)

@@ -575,3 +575,32 @@ def test_a_mechanism_that_is_registered_later_is_served_everywhere(
         assert one.post("/v1/calibrate", {"mechanism": "coin"}).status == 202
         described = one.get("/openapi.json").json["components"]["schemas"]["WordRequest"]
         assert "coin" in described["properties"]["mechanism"]["enum"]
+
+
+def test_exploring_is_told_with_its_attacker_and_without_a_text(service: Service) -> None:
+    asked = {"text": "The committee met in Paris. Zqxjv wrote to a@b.org.", "epsilon": 4.0, "draw": "one"}
+    while (told := service.post("/v1/explore", asked).json)["preparing"]:
+        pass  # each answer waits for the reader for a while
+    assert told["attacker"]["reader"] in ("context", "table")
+    places = [piece for piece in told["pieces"] if piece.get("kind")]
+    assert [piece["kind"] for piece in places] == ["drawn", "drawn", "drawn", "outside", "drawn", "identifiers"]
+    words = [piece for piece in places if piece["kind"] == "drawn"]
+    assert told["guessed"] == sum(piece["right"] for piece in words)
+    assert all(piece["right"] == (piece["guess"] == piece["was"].lower()) for piece in words)
+    assert told["loss"] == pytest.approx(
+        service.post("/v1/price", {"text": asked["text"], "epsilon": 4.0}).json["price"]
+    )
+    assert "text" not in told
+
+    def drawn(draw: str) -> list[str]:
+        return [piece.get("drawn") for piece in service.post("/v1/explore", {**asked, "draw": draw}).json["pieces"]]
+
+    assert drawn("one") == drawn("one")
+    assert len({tuple(drawn(str(number))) for number in range(5)}) > 1
+
+
+def test_a_mechanism_that_cannot_be_read_is_told(service: Service) -> None:
+    asked = {"text": "w1 w2", "epsilon": 9.0, "draw": "1", "mechanism": "laplace", "space": "toy.txt"}
+    while (told := service.post("/v1/explore", asked).json)["preparing"]:
+        pass
+    assert (told["attacker"], told["guessed"]) == (None, None)

@@ -30,6 +30,8 @@ OPERATIONS = [
     ("GET", "/v1/spaces"),
     ("GET", "/v1/words/{word}"),
     ("POST", "/v1/words"),
+    ("GET", "/v1/explore"),
+    ("POST", "/v1/explore"),
     ("POST", "/v1/calibrate"),
     ("GET", "/v1/calibrate/{id}"),
     ("GET", "/v1/tradeoffs"),

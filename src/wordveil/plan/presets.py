@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from wordveil.calibration import Maker, meter_for, span_of
 from wordveil.errors import OptionError
@@ -12,7 +15,7 @@ from wordveil.progress import Watch, ignore, within
 from wordveil.rounding import round_down
 from wordveil.spaces import Space
 
-__all__ = ["PROTECTION", "Protection", "bound_of", "choose", "usual_epsilons"]
+__all__ = ["PROTECTION", "USUAL", "Protection", "bound_of", "choose", "usual_epsilons", "usual_presets"]
 
 
 class Protection(NamedTuple):
@@ -39,6 +42,9 @@ PROTECTION = {
     "strong": Protection(0.10, 0.05), "balanced": Protection(0.20, 0.10), "light": Protection(0.40, 0.20),
 }  # fmt: skip
 
+#: What the presets come to on public prose; ``tools/build_presets.py`` measures it again.
+USUAL = Path(__file__).parent.parent / "data" / "presets.json"
+
 _AROUND = (0.5, 0.75, 1.1, 1.6)  # times the ε at which 2% of all words stay
 _LOWER = (0.5, 0.25)  # times the least of these, where even that gives too much away
 _BACK = 0.8  # from one try to the next, where the network finds more than the others
@@ -51,6 +57,13 @@ def bound_of(protect: str) -> Protection:
     if protect not in PROTECTION:
         raise OptionError(f"there is no protection {protect!r}; choose one of {', '.join(PROTECTION)}.")
     return PROTECTION[protect]
+
+
+@lru_cache(maxsize=1)
+def usual_presets() -> dict[str, Any]:
+    """Return the ε of each preset on public prose, by space and mechanism, and which prose it was."""
+    told: dict[str, Any] = json.loads(USUAL.read_text(encoding="utf-8"))
+    return told
 
 
 def usual_epsilons(make: Maker, space: Space, watch: Watch = ignore) -> list[float]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
@@ -12,6 +14,8 @@ from wordveil._mechanisms import DEFAULT
 from wordveil._mechanisms.attackers import named_curve
 from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
+from wordveil.plan.presets import PROTECTION, usual_presets
+from wordveil.service.attacker import EXAMPLES, Explored, ExploreFacts, ExploreRequest, explored
 from wordveil.service.budgets import check_end_user, named_in_header
 from wordveil.service.metrics import exposition
 from wordveil.service.problems import PROBLEMS, Problem, header
@@ -24,18 +28,22 @@ from wordveil.service.schemas import (
     MechanismName,
     SpaceFacts,
     Tradeoff,
+    Way,
     WordFacts,
     WordRequest,
 )
 from wordveil.service.settings import traits_of
 from wordveil.service.state import caller, json_response, state_of
+from wordveil.service.veiling import check_texts
 from wordveil.service.words import word_facts
+from wordveil.text import Document
 
 __all__ = ["operations", "router"]
 
 router = APIRouter()
 operations = APIRouter(tags=["operations"], default_response_class=PlainTextResponse)
 
+_PREPARED = 1.5  # seconds that somebody waits for an attacker before they are told to ask again
 _SpaceQuery = Annotated[str | None, Query(max_length=100)]
 
 
@@ -111,6 +119,53 @@ async def word_by_body(asked: WordRequest, request: Request) -> Response:
     state = state_of(request)
     made, space = await state.mechanism(asked), await state.space(asked.space)
     return await asyncio.to_thread(lambda: json_response(word_facts(made, space, asked.word, asked.top)))
+
+
+@router.get("/v1/explore", name="get_exploring", **_route("explore", "What may be explored", ExploreFacts, 422))
+async def exploring(request: Request) -> Response:
+    """Give the example texts, whether texts of one's own may be explored, and the ε of the presets."""
+    key, presets = caller(request), usual_presets()
+    return json_response(
+        {
+            "examples": [{"name": name, "text": text} for name, text in EXAMPLES.items()],
+            "own_texts": key is None or not key.is_charged,
+            "protection": {name: preset._asdict() for name, preset in PROTECTION.items()},
+            "presets_on": presets["on"],
+            "presets": presets["epsilons"],
+        }
+    )
+
+
+@router.post(
+    "/v1/explore",
+    name="explore_text",
+    **_route("explore", "Would someone guess this text?", Explored, 400, 403, 409, 413, 422),
+)
+async def explore(asked: ExploreRequest, request: Request) -> Response:
+    """Draw for a text, to look at, and let the strongest reader at hand guess its words. This is no release.
+
+    The draw is one of many, so nothing of it may be published: release a text once, with /v1/privatize. It costs
+    nothing, so a key with a budget can explore the examples of GET /v1/explore and nothing else.
+    """
+    state, key = state_of(request), caller(request)
+    if key is not None and key.is_charged and asked.text not in EXAMPLES.values():
+        raise Problem(
+            403,
+            "this key has a budget, so only the examples can be explored; release your own text once, with "
+            "/v1/privatize.",
+            "examples-only",
+        )
+    check_texts([asked.text], state.settings)
+    how = asked.model_dump(include=set(Way.model_fields))
+    # The draws of a name follow from a secret: words stay as they are while somebody types.
+    sketch, once = [await state.batcher(Way(**how, once=scope)) for scope in ("file", "record")]
+    whose = state.sticky.digest("explore", key.name if key else "", asked.draw).hex()
+    release = (await sketch([Document(asked.text, scope=whose)]))[0]
+    attacker = await state.attacker(asked, asked.select, once.veil, _PREPARED)
+    space = await state.space(asked.space)
+    told = await state.read(explored, asked.text, release, once.veil, space, attacker)
+    loss = once.veil.largest_loss * release.counts.draws if math.isfinite(once.veil.largest_loss) else None
+    return json_response({**told, "loss": loss, "guarantee": orjson.Fragment(once.guarantee_json)})
 
 
 @router.post(

@@ -70,6 +70,7 @@ CODES: dict[str, tuple[int, str]] = {
     "key-required": (401, "A key is required, or the key is unknown."),
     "over-budget": (403, "A budget does not suffice: `needs`, `has` and, where one is known, `epsilon_that_fits`."),
     "no-price": (403, "The key has a budget, and what was asked for has no price."),
+    "examples-only": (403, "The key has a budget, so only the examples can be explored."),
     "unproven": (403, "The mechanism does not protect every word."),
     "not-found": (404, "There is nothing at this address."),
     "method-not-allowed": (405, "The address does not support the method; see Allow."),

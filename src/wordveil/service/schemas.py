@@ -20,9 +20,13 @@ __all__ = [
     "FIELDS",
     "BudgetDetails",
     "CalibrationRequest",
+    "CaseName",
+    "CountDetails",
     "GuaranteeDetails",
     "Job",
+    "MechanismChoice",
     "MechanismFacts",
+    "PolicyName",
     "PriceDetails",
     "PrivatizeRequest",
     "PrivatizeResponse",
@@ -492,4 +496,4 @@ class ProblemDetails(BaseModel):
 _REQUESTS: tuple[type[BaseModel], ...] = (PrivatizeRequest, WordRequest, CalibrationRequest, TargetRequest)
 
 #: The names that a message may repeat: those of our own fields.
-FIELDS = {name for model in _REQUESTS for name in model.model_fields} | {"top", "id"}
+FIELDS = {name for model in _REQUESTS for name in model.model_fields} | {"top", "id", "draw"}

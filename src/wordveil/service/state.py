@@ -17,6 +17,7 @@ from fastapi import Request, Response
 
 from wordveil._mechanisms import MECHANISMS, Mechanism, block, blocked_words, mechanism, option_names
 from wordveil.errors import UnprovenError, WordveilError
+from wordveil.service.attacker import Attacker, make_attacker
 from wordveil.service.budgets import Budgets
 from wordveil.service.jobs import Jobs
 from wordveil.service.keys import Keys
@@ -38,6 +39,8 @@ _LOG = logging.getLogger("wordveil.service")
 _THREADS = 2
 _TEXTS = 256  # drawn for together: more save little, and make the first wait for the last
 _CHARACTERS = 1 << 18
+_READINGS = 16  # that wait for their turn; more get 503
+_ATTACKERS = 4  # kept ready: a reader holds columns of a law
 _FIRST_EPSILON = 4.0  # what the first request will most likely ask for
 
 
@@ -186,6 +189,8 @@ class State:
         self._spaces: _Kept[EuclideanSpace | PoincareSpace] = _Kept(len(self._paths))
         self._mechanisms: _Kept[Mechanism[Any]] = _Kept(settings.veils)
         self._batchers: _Kept[Batcher] = _Kept(settings.veils)
+        self._reading, self._reading_waits = asyncio.Semaphore(1), 0
+        self._attackers: _Kept[Attacker] = _Kept(_ATTACKERS)
 
     @property
     def space_names(self) -> list[str]:
@@ -273,6 +278,24 @@ class State:
         if words is not None:
             return await asyncio.to_thread(make)
         return await self._batchers.get(key, make)
+
+    async def attacker(self, choice: MechanismChoice, select: str, veil: Veil, seconds: float) -> Attacker | None:
+        """Return who reads what a veil draws; None if that takes longer to prepare, which then goes on."""
+        key = (*_key_of(choice), select)
+        making = asyncio.ensure_future(self._attackers.get(key, partial(make_attacker, veil.mechanism, select)))
+        await asyncio.wait({making}, timeout=seconds)
+        return making.result() if making.done() else None
+
+    async def read(self, work: Callable[..., Thing], *given: Any) -> Thing:
+        """Have an attacker read, one text at a time: that is work, and draws must not wait for it."""
+        if self._reading_waits >= _READINGS:
+            raise busy()
+        self._reading_waits += 1
+        try:
+            async with self._reading:
+                return await asyncio.to_thread(work, *given)
+        finally:
+            self._reading_waits -= 1
 
     def pricer(self, way: Way) -> Callable[[float], float]:
         """Return what says the price of a draw at another ε; it raises a `Problem` where that is not allowed."""

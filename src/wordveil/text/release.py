@@ -141,6 +141,17 @@ class Release:
         old, new = list(accumulate(self._old_lengths)), list(accumulate(self._new_lengths))
         return [Replacement(old[p - 1], old[p], new[p - 1], new[p]) for p in sorted(self._places)]
 
+    @property
+    def kinds(self) -> list[str]:
+        """What each of the replacements was: drawn, outside, numbers, identifiers or dropped."""
+        kind_of = self._kind_of
+        return [kind_of.get(place, "dropped") for place in sorted(self._places)]
+
+    @property
+    def _kind_of(self) -> dict[int, str]:
+        kinds = [kind for kind in _MARKS for _ in range(getattr(self.counts, kind))]
+        return dict(zip(self._places, kinds, strict=False))  # places beyond those counts are of dropped words
+
     def __str__(self) -> str:
         return self.text
 
@@ -149,8 +160,7 @@ class Release:
         return f"<Release: {self.counts.veiled:,} of {self.counts.words:,} words veiled, {shown!r}>"
 
     def _repr_html_(self) -> str:
-        kinds = [kind for kind in _MARKS for _ in range(getattr(self.counts, kind))]
-        kind_of = dict(zip(self._places, kinds, strict=False))  # places beyond those counts are of dropped words
+        kind_of = self._kind_of
         start, parts = 0, []
         for place, length in enumerate(self._new_lengths):
             piece = escape(self.text[start : start + length])

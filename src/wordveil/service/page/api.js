@@ -1,9 +1,10 @@
 // Calls to the service. Nothing here asks any other host for anything.
 
 export class Problem extends Error {
-  constructor(status, sentence) {
+  constructor(status, sentence, code = "") {
     super(sentence);
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -18,11 +19,10 @@ export function useKey(key) {
   sessionStorage.setItem(KEY, key);
 }
 
-let heard = () => {};
-// Who hears what is left of a key's budget with every answer that says it; null where there is no budget.
-export const onBudget = (listener) => (heard = listener);
+export const hasKey = () => Boolean(sessionStorage.getItem(KEY));
+export const dropKey = () => sessionStorage.removeItem(KEY);
 
-const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export async function call(method, path, body, signal) {
   const headers = {};
@@ -42,8 +42,7 @@ export async function call(method, path, body, signal) {
     await pause(1000 * wait);
   }
   const told = await answer.json().catch(() => ({ detail: "the answer of the service could not be read." }));
-  if (!answer.ok) throw new Problem(answer.status, told.detail);
-  if (told.budget_left !== undefined) heard(told.budget_left);
+  if (!answer.ok) throw new Problem(answer.status, told.detail, told.code);
   return told;
 }
 

@@ -23,5 +23,20 @@ export const percent = (share) => {
 
 export const short = (number) => String(Number(number.toPrecision(3)));
 
+export function say(told, ms = 3500) {
+  $("toast").textContent = told;
+  setTimeout(() => ($("toast").textContent === told ? ($("toast").textContent = "") : null), ms);
+}
+
+// Browsers let a page copy only over HTTPS or on this machine, and only where it is allowed.
+export async function copy(text, done, refused) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(done);
+  } catch {
+    say(refused, 12_000);
+  }
+}
+
 // What went wrong, as a sentence.
 export const sentence = ({ message }) => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}`;

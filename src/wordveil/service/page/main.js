@@ -1,33 +1,43 @@
 // Puts the page together.
 
-import { get, onBudget, post, useKey } from "./api.js";
-import { $, make, sentence, short } from "./dom.js";
-import { at, attackers, curveOf, drawPlot, loadCurve, matching } from "./plot.js";
-import { choice, hasSettings, readAddress, settings, way, writeAddress } from "./settings.js";
+import { dropKey, get, hasKey, post, useKey } from "./api.js";
+import { $, copy, make, percent, sentence, short } from "./dom.js";
+import { drawAnew, explore, prepareWords, stop } from "./explore.js";
+import { at, attackers, curveOf, drawPlot, equal, loadCurve, matching, measure } from "./plot.js";
+import { prepareRelease, price, release, stopPrice } from "./release.js";
+import { choice, hasSettings, readAddress, settings, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
-import { Veiled } from "./veiled.js";
 import { showNoWord, showWord } from "./word.js";
 
-const SAMPLE =
-  "The committee met in Paris on Tuesday. Its chair, a doctor from Lyon, asked the hospital for more nurses and cheaper medicine. " +
-  "Nobody in the room knew that her brother had lost his job at the bank.";
 const STEPS = 1000;
-const SIDES = ["a", "b"];
 const METRIC = "metric differential privacy";
+const FIRST_PRESET = "balanced";
+const PLAIN = ["space", "select", "oov", "case"];
 
 let mechanisms = [];
 let spaces = [];
-let picked = null; // the word that is looked at, and on which side
-let looking = null; // what stops the request for it
-const promises = {}; // what is promised on each side, and what it was asked with
-let spends = false; // whether the key has a budget: then nothing is drawn but by Draw again
-const veiled = {};
+let facts = null; // the examples, the presets, and whether one's own text may be explored
+let [picked, looking] = [null, null]; // the word that is looked at, and what stops the request for it
+let turn = 0; // counts the mechanisms chosen: a curve that comes late is not of the last one
+
+const isReleasing = () => document.body.dataset.mode === "release";
 
 function fail(error) {
   if (error?.name === "AbortError") return;
+  if (error?.status === 401) return askForKey();
   $("problem").hidden = !error;
   $("problem").textContent = error ? sentence(error) : "";
-  if (error?.status === 401) $("key-form").hidden = false;
+}
+
+// A person without a key has done nothing wrong; one with a wrong key is told so, beside the field.
+function askForKey() {
+  $("key-told").textContent = hasKey() ? "This key was not accepted. Check that it was copied whole." : "";
+  dropKey();
+  $("key-form").hidden = false;
+  $("main").hidden = true;
+  $("problem").hidden = true;
+  document.body.dataset.state = "locked";
+  $("key").focus();
 }
 
 const soon = (work, ms) => {
@@ -38,56 +48,89 @@ const soon = (work, ms) => {
   };
 };
 
-// ---- ε
+// ---- ε and the presets
 
 const limits = () => mechanisms[0] ?? { smallest_epsilon: 0.01, largest_epsilon: 1000 };
 
-function span(side) {
-  const points = curveOf(settings[side].mechanism);
+function span() {
+  const points = curveOf(settings.a.mechanism);
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
   if (!points) return [Math.max(0.1, least), Math.min(100, most)];
   // A curve that begins with more is one of a mechanism that takes no smaller ε.
   const low = points[0].adversary < 0.1 ? points[0].epsilon / 2 : points[0].epsilon;
-  const high = points[points.length - 1].epsilon * 1.25;
-  return [Math.max(low, least), Math.min(high, most)];
+  const lowest = Math.min(low, 0.8 * (presetEpsilon("strong") ?? low));
+  return [Math.max(lowest, least), Math.min(points[points.length - 1].epsilon * 1.25, most)];
 }
 
-function showEpsilon(side) {
-  const { epsilon } = settings[side];
-  const [low, high] = span(side);
-  $(`epsilon-${side}`).value = Math.round((STEPS * Math.log(epsilon / low)) / Math.log(high / low));
-  $(`epsilon-${side}`).setAttribute("aria-valuetext", `ε ${epsilon}`);
-  const number = $(`number-${side}`);
-  if (document.activeElement !== number) number.value = epsilon; // else somebody is typing
-  const { smallest_epsilon: least, largest_epsilon: most } = limits();
-  const differs = Number(number.value) !== epsilon;
-  $(`used-${side}`).textContent = differs ? `Using ε = ${epsilon}: it must be between ${least} and ${most.toLocaleString("en")}.` : "";
+// The mechanism that is recommended: the service's default, where it fits the space.
+const recommended = () => (mechanisms.filter(fits).find((one) => one.default) ?? mechanisms.filter(fits)[0]).name;
+
+// The ε of a preset: as measured, or that of another mechanism which is guessed as often; null where neither is known.
+function presetEpsilon(preset) {
+  const measured = facts.presets[settings.space] ?? {};
+  const { mechanism } = settings.a;
+  const best = recommended();
+  return measured[mechanism]?.[preset] ?? (measured[best] ? equal(best, measured[best][preset], mechanism) : null);
 }
 
-function setEpsilon(side, epsilon) {
+function showEpsilon(isTyped = false) {
+  const { epsilon } = settings.a;
+  const [low, high] = span();
+  if (epsilon) $("epsilon").value = Math.round((STEPS * Math.log(epsilon / low)) / Math.log(high / low));
+  $("epsilon").setAttribute("aria-valuetext", epsilon ? `ε ${epsilon}` : "none chosen");
+  const number = $("number");
+  if (!isTyped) number.value = epsilon ?? ""; // else somebody is in the middle of it
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
-  settings[side].epsilon = Math.min(Math.max(epsilon, least), most);
-  showEpsilon(side);
+  const differs = epsilon && Number(number.value) !== epsilon;
+  $("used").textContent = differs ? `Using ε = ${epsilon}: it must be between ${least} and ${most.toLocaleString("en")}.` : "";
+  const values = Object.keys(facts.protection).map((preset) => [preset, presetEpsilon(preset)]);
+  const chosen = values.find(([, value]) => value !== null && value === epsilon)?.[0] ?? "";
+  for (const one of document.getElementsByName("preset")) {
+    one.checked = one.value === chosen;
+    one.disabled = Boolean(one.value) && !values.find(([preset]) => preset === one.value)?.[1];
+  }
+  const bound = facts.protection[chosen];
+  const known = chosen
+    ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: an attacker guesses at most ${percent(bound.attacker)} of the words, and at most ${percent(bound.gain)} of those that nobody could guess anyway, as measured on ${facts.presets_on}. Your texts may differ: wordveil plan measures yours.`
+    : values.some(([, value]) => value)
+      ? ""
+      : `There are no presets for ${settings.a.mechanism} on this space: nobody has measured which ε protects as much.`;
+  const points = curveOf(settings.a.mechanism);
+  $("preset-told").textContent = `${known} ${points && epsilon && !chosen ? attackers(points, epsilon) : ""}`.trim();
+}
+
+function setEpsilon(epsilon, isTyped = false) {
+  const { smallest_epsilon: least, largest_epsilon: most } = limits();
+  settings.a.epsilon = epsilon && Math.min(Math.max(epsilon, least), most);
+  followEpsilon();
+  showEpsilon(isTyped);
+}
+
+// What is compared has the ε that protects as much, or is not shown.
+function followEpsilon() {
+  const { a, b } = settings;
+  b.epsilon = b.mechanism ? equal(a.mechanism, a.epsilon, b.mechanism) : null;
+  const points = curveOf(a.mechanism);
+  const range = points ? ` It was measured from ε = ${short(points[0].epsilon)} to ${short(points[points.length - 1].epsilon)}.` : "";
+  $("compare-told").textContent = b.mechanism && !b.epsilon ? `Which ε of ${b.mechanism} protects as much as ${a.mechanism} does here was not measured, so they are not compared.${range}` : "";
 }
 
 // ---- what is shown
 
-function showPromises() {
-  const shown = settings.comparing ? SIDES : ["a"];
-  const parts = shown.filter((side) => promises[side]).map((side) => {
-    const promise = promises[side];
-    const { mechanism, epsilon } = promise.asked;
-    const facts = mechanisms.find(({ name }) => name === mechanism);
-    const none = promise.notion === "none";
-    return make(
+function showPromise(promise) {
+  const { mechanism } = settings.a;
+  const none = promise.notion === "none";
+  const audit = mechanisms.find(({ name }) => name === mechanism)?.audit ?? "none";
+  $("unit").textContent = promise.notion === METRIC ? `per ${promise.unit}` : "";
+  $("promise").replaceChildren(
+    make(
       "div",
-      { class: `promise ${side}${none ? " none" : ""}` },
-      settings.comparing ? make("p", { class: "who" }, `${mechanism}, ε = ${epsilon}`) : null,
+      { class: `promise${none ? " none" : ""}` },
       make("p", { class: "sentence" }, promise.sentence),
       make("p", { class: "formula" }, promise.formula),
       make(
         "details",
-        { open: !settings.comparing },
+        {},
         make("summary", {}, "Limits"),
         make(
           "ul",
@@ -95,246 +138,216 @@ function showPromises() {
           none ? null : make("li", {}, "The guarantee is for one word. Over a text of n words the losses add up."),
           ...promise.caveats.map((caveat) => make("li", {}, caveat)),
           promise.claim ? make("li", {}, `The paper claims: ${promise.claim}`) : null,
-          make("li", {}, `Audit of this version: ${facts?.audit ?? "none"}.`),
+          make("li", {}, `Audit of this version: ${audit}.`),
         ),
       ),
-    );
-  });
-  $("promise").replaceChildren(...parts);
-  for (const side of shown) {
-    const promise = promises[side];
-    if (!promise) continue;
-    $(`unit-${side}`).textContent = promise.notion === METRIC ? `per ${promise.unit}` : "";
-    $(`told-${side}`).classList.toggle("none", promise.notion === "none");
-    $(`told-${side}`).textContent = promise.sentence;
-    const { mechanism, epsilon } = promise.asked;
-    const points = curveOf(mechanism);
-    if (points) $(`told-${side}`).append(make("br"), attackers(points, epsilon));
-  }
+    ),
+  );
 }
 
-const shownSides = () => (settings.comparing ? SIDES : ["a"]);
+const isExample = (text) => facts.examples.some((example) => example.text === text);
 
-// Dims what is promised for other settings than those chosen now.
-function markPromises() {
-  const isOld = (side) => JSON.stringify(promises[side]?.asked) !== JSON.stringify(way(side));
-  for (const side of SIDES) $(`told-${side}`).classList.toggle("waiting", isOld(side));
-  $("promise").classList.toggle("waiting", shownSides().some(isOld));
-}
-
-async function showVeiled() {
-  if (spends) return showPrice();
+// Asks for what the page should show now; whatever was asked before is never shown.
+async function show() {
   fail(null);
   writeAddress();
-  markPromises();
-  drawPlot(fail);
-  return draw();
-}
-
-const draw = () => Promise.all(shownSides().map((side) => veiled[side].show($("text").value)));
-
-// With a key that has a budget: what would be promised, which costs nothing.
-async function showPrice() {
-  fail(null);
-  writeAddress();
-  markPromises();
-  drawPlot(fail);
-  for (const side of SIDES) veiled[side].mark($("text").value);
-  await Promise.all(shownSides().map((side) => veiled[side].look()));
-}
-
-function hearBudget(left) {
-  spends = left !== null;
-  const sum = left?.toLocaleString("en", { maximumFractionDigits: 2, roundingMode: "floor" });
-  const told = "This key has a budget: every draw costs the most that it can lose, and nothing is drawn until you press Draw again.";
-  $("budget").textContent = spends ? `${told}${sum ? ` ${sum} is left.` : ""}` : "";
-}
-
-// Draws at once what was asked for by hand. What is being paid for is waited for, not given up.
-async function drawAgain() {
   const text = $("text").value;
-  if (!spends) {
-    shownSides().forEach((side) => veiled[side].forget());
-    return showVeiled();
+  const { mechanism, epsilon } = settings.a;
+  if (!epsilon) {
+    stop("done");
+    stopPrice();
+    $("answer").textContent = `No ε is chosen for ${mechanism}.`;
+    $("answer-more").textContent = "Its unit is its own, and nobody has measured which ε protects as much as the one before. Measure it below, which takes a minute, or set ε yourself.";
+    for (const id of ["loss", "price"]) $(id).textContent = "";
+    for (const id of ["out", "attacker"]) $(id).replaceChildren();
+    drawPlot(measureNow);
+    return undefined;
   }
-  fail(null);
-  const isNew = shownSides().some((side) => veiled[side].isStale(text));
-  if (!isNew) shownSides().forEach((side) => veiled[side].forget()); // else what stands there already is not paid for again
-  $("again").disabled = true;
-  try {
-    await draw();
-  } finally {
-    $("again").disabled = false;
-    for (const side of SIDES) veiled[side].mark($("text").value); // it may have been typed on
+  if (isReleasing()) {
+    stop("waiting");
+    return price(text, showPromise);
   }
+  stopPrice();
+  drawPlot(measureNow);
+  if (facts.own_texts || isExample(text)) return explore(text, showPromise);
+  stop("done");
+  $("answer").textContent = "Your own text can be released, and not explored.";
+  $("answer-more").textContent = "Your key has a budget, and drawing to look would be a way around it. Explore the examples; when you have chosen an ε, release your text once.";
+  for (const id of ["loss", "count"]) $(id).textContent = "";
+  for (const id of ["out", "attacker", "treatment", "warnings"]) $(id).replaceChildren();
   return undefined;
 }
 
-// Asks for no text, so that nothing is drawn before it is known whether drawing has a price.
-async function learnBudget() {
-  try {
-    await post("v1/privatize", { ...way("a"), text: [] });
-  } catch (error) {
-    if (error.status !== 403) throw error;
-    hearBudget(undefined); // a budget, and settings that have no price
-  }
-}
+const showSoon = soon(show, 120);
 
 async function showPicked() {
-  if (!picked) return;
+  if (!picked || !settings.a.epsilon || isReleasing()) return;
   looking?.abort();
   looking = new AbortController();
-  const waiting = (on) => ["word", "map"].forEach((id) => $(id).classList.toggle("waiting", on));
-  waiting(true);
+  const { signal } = looking;
   try {
-    showWord(await post("v1/words", { ...choice(picked.side), word: picked.word }, looking.signal), (word) => pick(picked.side, word));
+    const told = await post("v1/words", { ...choice("a"), word: picked }, signal);
+    if (!signal.aborted) showWord(told, pick);
   } catch (error) {
+    if (signal.aborted) return;
     if (error.status !== 404) throw error;
     showNoWord(sentence(error));
   }
-  waiting(false);
 }
 
-function pick(side, word) {
-  picked = { side, word };
+function pick(word) {
+  picked = word;
   showPicked().catch(fail);
 }
 
-const veilSoon = soon(showVeiled, 120);
 const pickSoon = soon(showPicked, 250);
 
 function changed() {
-  veilSoon();
+  if (document.body.dataset.state !== "releasing") document.body.dataset.state = "waiting";
+  $("release").disabled = true;
+  showSoon();
   pickSoon();
 }
 
 // ---- choices
 
-const turns = { a: 0, b: 0 }; // counts the choices on each side: a curve that comes late is not of the last one
-const rates = {}; // how often a guess was right before the choices whose curves are not here yet
-
-async function chooseMechanism(side, name) {
-  turns[side] += 1;
-  const turn = turns[side];
-  const before = curveOf(settings[side].mechanism);
-  rates[side] ??= before && at(before, settings[side].epsilon, (point) => point.adversary);
-  settings[side].mechanism = name;
-  const rate = rates[side];
-  try {
-    await loadCurve(name);
-  } finally {
-    if (turn === turns[side]) delete rates[side];
-  }
-  if (turn !== turns[side]) return;
-  const points = curveOf(name);
-  const other = side === "b" ? curveOf(settings.a.mechanism) : null;
-  const wanted = other ? at(other, settings.a.epsilon, (point) => point.adversary) : rate;
-  // the same chance of being guessed is what makes two mechanisms comparable
-  if (points && wanted) setEpsilon(side, Number(short(matching(points, wanted))));
-  showEpsilon(side);
+async function chooseMechanism(name) {
+  turn += 1;
+  const mine = turn;
+  const before = { ...settings.a };
+  const preset = document.querySelector("[name=preset]:checked")?.value;
+  stop("waiting");
+  stopPrice();
+  await Promise.all([loadCurve(name), loadCurve(recommended())]);
+  if (mine !== turn) return;
+  settings.a.mechanism = name;
+  // a raw ε is of another unit: the same protection is carried over, or nothing
+  setEpsilon((preset && presetEpsilon(preset)) || equal(before.mechanism, before.epsilon, name) || null);
   changed();
 }
 
-function compare(on) {
-  settings.comparing = on;
-  for (const id of ["side-b", "card-b"]) $(id).hidden = !on;
-  $("compare").setAttribute("aria-pressed", on);
-  document.querySelector(".controls").classList.toggle("two", on);
-  showPromises();
+async function measureNow(mechanism) {
+  try {
+    await measure(mechanism, () => drawPlot(measureNow));
+    if (settings.a.mechanism !== mechanism || settings.a.epsilon) return;
+    const best = curveOf(recommended());
+    const rate = best && facts.presets[settings.space]?.[recommended()] ? at(best, facts.presets[settings.space][recommended()][FIRST_PRESET], (point) => point.adversary) : 0.05;
+    setEpsilon(Number(short(matching(curveOf(mechanism), rate))));
+    changed();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+async function chooseCompared(name) {
+  settings.b.mechanism = name;
+  if (name) await loadCurve(name);
+  if (settings.b.mechanism !== name) return;
+  followEpsilon();
+  changed();
 }
 
 const fits = ({ kinds }) => kinds.includes(spaces.find(({ name }) => name === settings.space).kind);
 
-function listMechanisms() {
-  const usable = mechanisms.filter(fits);
-  for (const side of SIDES) {
-    const options = usable.map(({ name, promises: promised, audit, unproven }) => make("option", { value: name }, `${name} – ${unproven ? "unproven" : audit === "broken" ? "broken by the audit" : promised}`));
-    $(`mechanism-${side}`).replaceChildren(...options);
-    if (!usable.some(({ name }) => name === settings[side].mechanism)) settings[side].mechanism = usable[side === "a" ? 0 : usable.length > 1 ? 1 : 0].name;
-    $(`mechanism-${side}`).value = settings[side].mechanism;
-  }
-}
-
 async function chooseSpace(name) {
   settings.space = name;
-  listMechanisms();
-  await Promise.all(SIDES.map((side) => loadCurve(settings[side].mechanism)));
-  SIDES.forEach(showEpsilon);
+  const usable = mechanisms.filter(fits);
+  const has = (wanted) => usable.some((one) => one.name === wanted);
+  if (!has(settings.a.mechanism)) settings.a = { mechanism: recommended(), epsilon: null };
+  if (!has(settings.b.mechanism)) settings.b.mechanism = "";
+  const label = ({ name: one, promises, audit, unproven }) => `${one} – ${unproven ? "unproven" : audit === "broken" ? "broken by the audit" : promises}`;
+  $("mechanism").replaceChildren(...usable.map((one) => make("option", { value: one.name }, label(one))));
+  $("mechanism").value = settings.a.mechanism;
+  $("compare").replaceChildren(make("option", { value: "" }, "nothing"), ...usable.map((one) => make("option", { value: one.name }, one.name)));
+  $("compare").value = settings.b.mechanism;
+  $("recommended").textContent = `Recommended: ${recommended()}. The others are there to be compared.`;
+  await Promise.all([recommended(), settings.a.mechanism, settings.b.mechanism].filter(Boolean).map(loadCurve));
+}
+
+function chooseMode(mode) {
+  document.body.dataset.mode = mode;
+  for (const one of document.getElementsByName("mode")) one.checked = one.value === mode;
+  changed();
 }
 
 async function begin() {
-  [mechanisms, spaces] = await Promise.all([get("v1/mechanisms"), get("v1/spaces")]);
+  [mechanisms, spaces, facts] = await Promise.all([get("v1/mechanisms"), get("v1/spaces"), get("v1/explore")]);
   spaces = spaces.filter(({ kind }) => mechanisms.some(({ kinds }) => kinds.includes(kind)));
   $("key-form").hidden = true;
+  $("main").hidden = false;
   readAddress();
-  for (const side of SIDES) {
-    turns[side] += 1;
-    delete rates[side];
-  }
+  turn += 1;
   if (!spaces.some(({ name }) => name === settings.space)) settings.space = spaces[0].name;
   $("space").replaceChildren(...spaces.map(({ name, words }) => make("option", { value: name }, `${name} (${words.toLocaleString("en")} words)`)));
-  for (const name of ["space", "select", "oov", "case"]) {
+  $("examples").replaceChildren(
+    make("span", { class: "note" }, "Try:"),
+    ...facts.examples.map(({ name, text }) => make("button", { type: "button", class: "quiet", onclick: () => useText(text) }, name)),
+  );
+  for (const name of PLAIN) {
     $(name).value = settings[name];
     if (!$(name).value) $(name).selectedIndex = 0; // an address may name what does not exist
     settings[name] = $(name).value;
   }
   await chooseSpace(settings.space);
-  SIDES.forEach((side) => setEpsilon(side, settings[side].epsilon));
-  compare(settings.comparing);
-  await learnBudget();
-  await showVeiled();
-  if (picked) pickSoon();
-  else veiled.a.chooseFirst(); // so that there is something to see
+  const { smallest_epsilon: least, largest_epsilon: most } = limits();
+  setEpsilon(settings.a.epsilon ?? presetEpsilon(FIRST_PRESET) ?? (curveOf(settings.a.mechanism) ? curveOf(settings.a.mechanism)[0].epsilon : Math.min(Math.max(4, least), most)));
+  if (!$("text").value) $("text").value = facts.examples[0].text;
+  await show();
+  pickSoon();
 }
 
-// Both sides are made of one template: what its ids end in says which side it is.
-function unfold(template, side) {
-  const part = $(template).content.firstElementChild.cloneNode(true);
-  part.dataset.side = side;
-  for (const one of [part, ...part.querySelectorAll("[id], [for]")])
-    for (const name of ["id", "for", "aria-describedby", "aria-labelledby"])
-      if (one.getAttribute(name)?.endsWith("-")) one.setAttribute(name, one.getAttribute(name) + side);
-  $(template).before(part);
+function useText(text) {
+  $("text").value = text;
+  picked = null;
+  changed();
 }
 
 function listen() {
-  for (const side of SIDES) {
-    unfold("side", side);
-    unfold("card", side);
-    document.querySelector(`label[for="mechanism-${side}"]`).textContent = side === "a" ? "Mechanism" : "Compared with";
-    $(`whose-${side}`).textContent = side === "a" ? "" : "of the second mechanism";
-    $(`number-${side}`).setAttribute("aria-label", side === "a" ? "ε as a number" : "ε of the second mechanism as a number");
-  }
-  compare(false);
-  for (const side of SIDES) {
-    veiled[side] = new Veiled(side, pick, (which, guarantee, asked) => {
-      promises[which] = { ...guarantee, asked };
-      showPromises();
-      markPromises();
-    });
-    $(`mechanism-${side}`).addEventListener("change", (event) => chooseMechanism(side, event.target.value).catch(fail));
-    $(`epsilon-${side}`).addEventListener("input", (event) => {
-      const [low, high] = span(side);
-      setEpsilon(side, Number(short(low * (high / low) ** (event.target.value / STEPS))));
-      changed();
-    });
-    $(`number-${side}`).addEventListener("input", (event) => {
-      if (Number(event.target.value) > 0) {
-        setEpsilon(side, Number(event.target.value));
-        changed();
-      } else showEpsilon(side);
-    });
-    $(`number-${side}`).addEventListener("blur", () => showEpsilon(side));
-  }
-  $("text").addEventListener("input", veilSoon);
-  $("again").addEventListener("click", () => drawAgain().catch(fail));
-  $("compare").addEventListener("click", () => {
-    compare(!settings.comparing);
-    if (settings.comparing) chooseMechanism("b", settings.b.mechanism).catch(fail);
-    else changed();
+  prepareWords(pick);
+  prepareRelease();
+  prepareTable(fail);
+  $("epsilon").addEventListener("input", (event) => {
+    const [low, high] = span();
+    setEpsilon(Number(short(low * (high / low) ** (event.target.value / STEPS))));
+    changed();
   });
-  $("space").addEventListener("change", (event) => chooseSpace(event.target.value).then(changed).catch(fail));
-  for (const name of ["select", "oov", "case"])
+  $("number").addEventListener("input", (event) => {
+    if (Number(event.target.value) > 0) {
+      setEpsilon(Number(event.target.value), true);
+      changed();
+    } else showEpsilon(true);
+  });
+  $("number").addEventListener("blur", () => showEpsilon());
+  for (const one of document.getElementsByName("preset"))
+    one.addEventListener("change", () => {
+      if (!one.value) return $("number").focus();
+      setEpsilon(presetEpsilon(one.value));
+      return changed();
+    });
+  for (const one of document.getElementsByName("mode")) one.addEventListener("change", () => chooseMode(one.value));
+  $("to-release").addEventListener("click", () => {
+    chooseMode("release");
+    document.querySelector("[name=mode]:checked").focus();
+  });
+  $("text").addEventListener("input", changed);
+  $("user").addEventListener("input", changed);
+  $("again").addEventListener("click", () => {
+    drawAnew();
+    changed();
+  });
+  $("release").addEventListener("click", () => release($("text").value, showPromise).catch(fail));
+  $("mechanism").addEventListener("change", (event) => chooseMechanism(event.target.value).catch(fail));
+  $("compare").addEventListener("change", (event) => chooseCompared(event.target.value).catch(fail));
+  $("space").addEventListener("change", (event) => {
+    settings.a.epsilon = null; // of the other space
+    chooseSpace(event.target.value)
+      .then(() => {
+        setEpsilon(presetEpsilon(FIRST_PRESET) ?? curveOf(settings.a.mechanism)?.[0].epsilon ?? null);
+        changed();
+      })
+      .catch(fail);
+  });
+  for (const name of PLAIN.slice(1))
     $(name).addEventListener("change", (event) => {
       settings[name] = event.target.value;
       changed();
@@ -347,7 +360,10 @@ function listen() {
     event.preventDefault(); // the address holds the settings
     $("text").focus();
   });
-  $("share").addEventListener("click", () => share());
+  $("share").addEventListener("click", () => {
+    writeAddress();
+    copy(location.href, "Copied. The link contains the settings, not the text.", "Your browser does not let this page copy. Copy the link from the address bar instead.");
+  });
   $("key-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const key = $("key").value.trim();
@@ -355,32 +371,12 @@ function listen() {
     try {
       useKey(key);
     } catch (error) {
-      fail(error);
+      $("key-told").textContent = sentence(error);
       return;
     }
-    fail(null);
     begin().catch(fail);
   });
-  onBudget(hearBudget);
-  prepareTable(fail);
 }
 
-async function share() {
-  writeAddress();
-  try {
-    await navigator.clipboard.writeText(location.href);
-    say("Copied. The link contains the settings, not the text.", 3500);
-  } catch {
-    // browsers let a page copy only over HTTPS or on this machine, and only where it is allowed
-    say("Your browser does not let this page copy. Copy the link from the address bar instead.", 12_000);
-  }
-}
-
-function say(told, ms) {
-  $("toast").textContent = told;
-  setTimeout(() => ($("toast").textContent === told ? ($("toast").textContent = "") : null), ms);
-}
-
-$("text").value = SAMPLE;
 listen();
 begin().catch(fail);

@@ -25,7 +25,7 @@ export async function loadCurve(mechanism) {
 }
 
 // Measures a curve, and tells how far it is in a line that drawing again does not lose.
-async function measure(mechanism, redraw) {
+export async function measure(mechanism, redraw) {
   const key = name(mechanism);
   const line = make("p", { class: "note" }, `${mechanism} is being measured.`);
   measuring.set(key, line);
@@ -73,7 +73,20 @@ export function attackers(points, epsilon) {
   return `${strongest} ${usesContext ? "" : "Context raises that. "}Texts that are alike, and repeated words, give away more.`;
 }
 
-// The ε at which a mechanism is guessed as often as this.
+const ends = (points) => [points[0], points[points.length - 1]];
+
+// The ε at which another mechanism is guessed as often as this one at its ε; null where that was not measured.
+export function equal(from, epsilon, to) {
+  const [p, q] = [curveOf(from), curveOf(to)];
+  if (from === to) return epsilon;
+  if (!p || !q || !epsilon || p.suspects !== q.suspects) return null; // among fewer words guessing is easier
+  const [[least, most], [low, high]] = [ends(p), ends(q)];
+  const rate = at(p, epsilon, (point) => point.adversary);
+  const isMeasured = epsilon >= least.epsilon && epsilon <= most.epsilon && rate >= low.adversary && rate <= high.adversary;
+  return isMeasured ? Number(short(matching(q, rate))) : null;
+}
+
+// The ε at which a mechanism is guessed as often as this, or the nearest that was measured.
 export function matching(points, adversary) {
   const next = points.findIndex((point) => point.adversary >= adversary);
   if (next <= 0) return next < 0 ? points[points.length - 1].epsilon : points[0].epsilon;
@@ -84,8 +97,8 @@ export function matching(points, adversary) {
 
 const y = (share) => BOTTOM - share * (BOTTOM - TOP);
 
-export function drawPlot(fail) {
-  const sides = settings.comparing ? ["a", "b"] : ["a"];
+export function drawPlot(measured) {
+  const sides = settings.b.mechanism && settings.b.epsilon ? ["a", "b"] : ["a"];
   const width = Math.min(Math.max($("plot").clientWidth, 280), 560); // as it is shown: words stay readable on a phone
   const right = width - 16;
   const x = (share) => LEFT + share * (right - LEFT);
@@ -111,15 +124,18 @@ export function drawPlot(fail) {
       continue;
     }
     if (!points) {
-      const again = () => drawPlot(fail);
-      const button = make("button", { type: "button", class: "quiet", onclick: () => measure(mechanism, again).catch(fail) }, `Measure ${mechanism}`);
+      const button = make("button", { type: "button", class: "quiet", onclick: () => measured(mechanism) }, `Measure ${mechanism}`);
       below.push(make("p", { class: "note" }, `There is no ready-made curve for ${mechanism}. `, button));
       continue;
     }
     const line = points.map((point) => `${x(point.adversary).toFixed(1)},${y(similar(point)).toFixed(1)}`).join(" ");
     svg.append(draw("polyline", { class: `curve ${side}`, points: line }));
     for (const point of points)
-      svg.append(draw("circle", { class: `dot ${side}`, cx: x(point.adversary), cy: y(similar(point)), r: 3.2 }, draw("title", {}, `ε = ${short(point.epsilon)}`)));
+      svg.append(
+        draw("circle", { class: `dot ${side}`, cx: x(point.adversary), cy: y(similar(point)), r: 3.2 }, draw("title", {}, `ε = ${short(point.epsilon)}`)),
+        draw("text", { class: "tick", x: x(point.adversary) - 6, y: y(similar(point)) - 6, "text-anchor": "end" }, short(point.epsilon)),
+      );
+    if (!epsilon) continue;
     const now = { x: x(at(points, epsilon, (point) => point.adversary)), y: y(at(points, epsilon, similar)) };
     // a rising curve leaves room below to the right; two labels must not lie on each other
     const label = { x: now.x + 11, y: now.y + 17, "text-anchor": "start" };
@@ -133,5 +149,5 @@ export function drawPlot(fail) {
     const where = `${mechanism} at ε = ${epsilon}: an attacker who looks at one word at a time guesses it ${told(points, epsilon, (point) => point.adversary)} of the time, and the output is the word or one of its 50 most similar ${told(points, epsilon, similar)} of the time. They choose from ${points.suspects.toLocaleString("en")} words.`;
     below.push(make("p", { class: "note" }, where));
   }
-  $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "Higher and further left is better. The attacker of this plot knows the mechanism, takes all words to be equally likely and ignores context, which would help them; with fewer words to choose from, guessing is easier."));
+  $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "The numbers at the dots are ε. Higher and further left is better. The attacker of this plot knows the mechanism, takes all words to be equally likely and ignores context, which would help them; with fewer words to choose from, guessing is easier."));
 }

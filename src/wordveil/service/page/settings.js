@@ -1,12 +1,10 @@
 // The settings, and their place in the address. The text is never part of either.
 
-const SIDES = { a: ["m", "e"], b: ["vs", "ve"] };
 const PLAIN = { space: "s", select: "w", oov: "o", case: "c" };
 
 const usual = () => ({
-  a: { mechanism: "", epsilon: 4 },
-  b: { mechanism: "laplace", epsilon: 7 },
-  comparing: false,
+  a: { mechanism: "", epsilon: null }, // null: not chosen yet, or not known for this mechanism
+  b: { mechanism: "", epsilon: null }, // what it is compared with: its ε follows from the first
   space: "",
   select: "content",
   oov: "replace",
@@ -15,25 +13,21 @@ const usual = () => ({
 
 export const settings = usual();
 
-export const hasSettings = () => new URLSearchParams(location.hash.slice(1)).has(SIDES.a[0]);
+export const hasSettings = () => new URLSearchParams(location.hash.slice(1)).has("m");
 
 export function readAddress() {
   Object.assign(settings, usual());
   const told = new URLSearchParams(location.hash.slice(1));
-  for (const [side, [mechanism, epsilon]] of Object.entries(SIDES)) {
-    if (told.has(mechanism)) settings[side].mechanism = told.get(mechanism);
-    if (Number(told.get(epsilon)) > 0) settings[side].epsilon = Number(told.get(epsilon));
-  }
-  settings.comparing = told.has("vs");
+  settings.a.mechanism = told.get("m") ?? "";
+  if (Number(told.get("e")) > 0) settings.a.epsilon = Number(told.get("e"));
+  settings.b.mechanism = told.get("vs") ?? "";
   for (const [name, letter] of Object.entries(PLAIN)) if (told.has(letter)) settings[name] = told.get(letter);
 }
 
 export function writeAddress() {
-  const told = new URLSearchParams({ m: settings.a.mechanism, e: settings.a.epsilon });
-  if (settings.comparing) {
-    told.set("vs", settings.b.mechanism);
-    told.set("ve", settings.b.epsilon);
-  }
+  const told = new URLSearchParams({ m: settings.a.mechanism });
+  if (settings.a.epsilon) told.set("e", settings.a.epsilon);
+  if (settings.b.mechanism) told.set("vs", settings.b.mechanism);
   for (const [name, letter] of Object.entries(PLAIN)) told.set(letter, settings[name]);
   history.replaceState(null, "", `#${told}`);
 }

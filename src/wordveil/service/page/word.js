@@ -39,7 +39,7 @@ function describe({ map, word }) {
   if (map.kind === "disk")
     return `${word} and its nearest words in the Poincaré disk, seen from their centre: distances from it are exact, directions approximate. Lines lead to broader terms; larger dots are likelier outputs.`;
   const hops = Math.max(...map.nodes.map((node) => node.ring));
-  return `Words ${hops === 1 ? "one hop" : `up to ${hops} hops`} from ${word} on the neighbour graph. Larger dots are likelier outputs.`;
+  return `Words ${hops === 1 ? "one hop" : `up to ${hops} hops`} from ${word} on the neighbour graph. Larger dots are likelier outputs; words without room for their name are left out.`;
 }
 
 export function showNoWord(sentence) {
@@ -73,15 +73,19 @@ function drawMap({ map, word, outputs }, choose) {
     const own = node.word === word;
     const radius = radii[number];
     const go = { onclick: () => choose(node.word) };
+    // beside the dot, above or below it; a dot without a label would say nothing, and is left out
+    const beside = (anchor) => ({ x: x + { end: -radius - 3, start: radius + 3 }[anchor], y: y + 4, "text-anchor": anchor });
+    const over = (shift) => ({ x, y: y + shift, "text-anchor": "middle" });
+    const tried = [...(own ? [] : x < -4 ? [beside("end"), beside("start")] : [beside("start"), beside("end")]), over(-radius - 5), over(radius + 13)];
+    const label = tried.find((one) => free(taken, node.word, one)) ?? (own ? tried[0] : null);
+    if (!label) return;
     svg.append(draw("circle", { class: own ? "node own" : "node", cx: x, cy: y, r: radius, ...go }, draw("title", {}, `${node.word}: ${(100 * node.probability).toPrecision(3)}%`)));
-    const anchor = own ? "middle" : x < -4 ? "end" : "start";
-    const label = { x: x + { middle: 0, end: -radius - 3, start: radius + 3 }[anchor], y: own ? y - radius - 5 : y + 4, "text-anchor": anchor };
-    if (free(taken, node.word, label)) svg.append(draw("text", { class: own ? "label own" : "label", ...label, ...go }, node.word));
+    svg.append(draw("text", { class: own ? "label own" : "label", ...label, ...go }, node.word));
   });
   return svg;
 }
 
-// Whether a label has room; those that have none are left to the dot's tooltip.
+// Whether a label has room, which it then takes.
 function free(taken, word, { x, y, "text-anchor": anchor }) {
   const width = 6.2 * word.length;
   const left = x - { middle: width / 2, end: width, start: 0 }[anchor];

@@ -1,0 +1,241 @@
+"""What somebody would guess of this very text: a draw to look at, and what the strongest reader at hand makes of it.
+
+Nothing here is a release. A draw that is looked at is one of many, and whoever picks the one that they like releases
+more than ε says; so what is answered are pieces and no text, and keys with a budget explore the examples alone, or
+they would have a way around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms.attackers import ALONE
+from wordveil.errors import InputError, WordveilError
+from wordveil.reading import Place, Reader
+from wordveil.service.schemas import (
+    CaseName,
+    CountDetails,
+    GuaranteeDetails,
+    MechanismChoice,
+    PolicyName,
+    can_be_written,
+)
+from wordveil.spaces import EuclideanSpace, PoincareSpace
+from wordveil.text import Document, Release, Veil, language_name, language_of, language_of_words
+from wordveil.text.tokens import lookup_key
+
+__all__ = [
+    "EXAMPLES",
+    "Attacker",
+    "ExploreFacts",
+    "ExploreRequest",
+    "Explored",
+    "explored",
+    "make_attacker",
+]
+
+#: Texts that anyone may explore: they are nobody's.
+EXAMPLES: dict[str, str] = {
+    "A committee": "The committee met in Paris on Tuesday. Its chair, a doctor from Lyon, asked the hospital for more "
+    "nurses and cheaper medicine. Nobody in the room knew that her brother had lost his job at the bank.",
+    "A ticket": "My order 4471-9920 arrived on 3 May without the charger. I wrote to support@example.com twice, called "
+    "+44 20 7946 0958, and nobody answered. Please refund the 49.90 to my card; my husband paid it.",
+    "A clinic note": "The patient, a teacher of 46, has had chest pain since Monday and sleeps badly. She smokes, "
+    "takes pills for her blood pressure, and fears that she will lose her licence.",
+    "Another language": "Das Paket war nicht da, als ich nach Hause kam, und niemand konnte mir sagen, wo es ist. "
+    "Ich habe dann bei der Post angerufen, aber auch dort wusste man nichts von dem Brief meiner Schwester.",
+}
+
+_KINDS = {
+    "context": "an attacker who reads words in context with a small network",
+    "table": ALONE,
+}
+_FIRST = "Some first words at the station."
+_NEAR = 50  # words, as for the curves
+
+
+class ExploreRequest(MechanismChoice):
+    """A text to try settings on; nothing that comes back is a release."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "The committee met in Paris.", "epsilon": 4.0, "draw": "1"}]}
+    )
+
+    text: str = Field(max_length=8000)
+    select: Literal["content", "all", "marked"] = "content"
+    oov: PolicyName = "replace"
+    case: CaseName = "sentence"
+    draw: str = Field(
+        min_length=1,
+        max_length=100,
+        description="Names a draw: under one name and the same settings a word comes out as it did.",
+    )
+
+    @model_validator(mode="after")
+    def _make_sense(self) -> ExploreRequest:
+        if not can_be_written(self.text) or not can_be_written(self.draw):
+            raise InputError("a text contains half of a surrogate pair, which is not a character; remove it.")
+        return self
+
+
+class AttackerDetails(BaseModel):
+    """Who guessed."""
+
+    reader: Literal["context", "table"]
+    name: str
+
+
+class Piece(BaseModel):
+    """What stands between veiled words (text), or a veiled word."""
+
+    text: str | None = None
+    kind: Literal["drawn", "outside", "numbers", "identifiers", "dropped"] | None = None
+    was: str | None = None
+    drawn: str | None = None
+    guess: str | None = Field(default=None, description="The attacker's first guess; null where they saw no veil.")
+    chance: float | None = Field(default=None, description="How sure they are.")
+    right: bool | None = None
+    near: bool | None = Field(default=None, description="Whether it is the word or one of its 50 most similar.")
+
+
+class Explored(BaseModel):
+    """A draw to look at, and what an attacker guesses from it. It is no release."""
+
+    pieces: list[Piece]
+    counts: CountDetails
+    attacker: AttackerDetails | None = Field(
+        description="The strongest reader at hand; null while it is prepared, and where the mechanism cannot be read."
+    )
+    preparing: bool = Field(description="Whether the attacker is still being prepared: ask again for the same draw.")
+    words: int = Field(description="Words that were drawn.")
+    guessed: int | None
+    alike: int
+    draws: int = Field(description="Draws that a release would make; equal words are drawn once.")
+    loss: float | None = Field(description="What a release of this text could lose at most; null without a bound.")
+    language: str | None = Field(description="The language of the text, where it is another than the space's.")
+    guarantee: GuaranteeDetails
+
+
+class Example(BaseModel):
+    """A text that anyone may explore."""
+
+    name: str
+    text: str
+
+
+class ExploreFacts(BaseModel):
+    """What may be explored with this key, and what the presets come to."""
+
+    examples: list[Example]
+    own_texts: bool = Field(description="Whether texts of one's own may be explored: not with a budget.")
+    protection: dict[str, dict[str, float]] = Field(
+        description="What each preset allows: the share of all veiled words that an attacker guesses (attacker), and "
+        "of the words that cannot be guessed without the draws (gain)."
+    )
+    presets_on: str = Field(description="The texts that the presets were measured on.")
+    presets: dict[str, dict[str, dict[str, float]]] = Field(description="The ε of each preset, by space and mechanism.")
+
+
+class Attacker(NamedTuple):
+    """Who reads the draws of a mechanism; nobody where its probabilities are known by drawing alone."""
+
+    reader: Reader | None
+    select: str
+
+    @property
+    def told(self) -> dict[str, str] | None:
+        """Which reader it is, and who that is in words."""
+        return None if self.reader is None else {"reader": self.reader.kind, "name": _KINDS[self.reader.kind]}
+
+
+def make_attacker(mechanism: Mechanism[Any], select: str) -> Attacker:
+    """Make the strongest reader at hand: in context where PyTorch and weights for the space are there, else a table."""
+    select = select if select in ("content", "all") else "spans"
+    if mechanism.law().exact:
+        for kind in _KINDS:
+            try:
+                reader = Reader(mechanism, kind=kind, select=select)
+                reader.posterior(Document(_FIRST, ((0, 4),) if select == "spans" else None), 1)
+            except WordveilError:  # no PyTorch, no weights for this space, or nothing that could be read
+                continue
+            return Attacker(reader, select)
+    return Attacker(None, select)
+
+
+@lru_cache(maxsize=8)
+def _language(space: EuclideanSpace | PoincareSpace) -> str:
+    return language_of_words(space.vocabulary)
+
+
+def explored(
+    text: str, release: Release, veil: Veil, space: EuclideanSpace | PoincareSpace, attacker: Attacker | None
+) -> dict[str, Any]:
+    """Say what a draw of a text shows to an analyst and to an attacker, as plain values; no attacker is not ready."""
+    old = veil.selection.prepare(Document(text)).text  # without marks
+    reader = None if attacker is None else attacker.reader
+    guesses = {} if reader is None or attacker is None else _guesses(release, reader, attacker.select)
+    pieces = list(_pieces(old, release, veil, guesses))
+    drawn = [piece for piece in pieces if piece.get("kind") == "drawn"]
+    _mark_near(drawn, veil, space)
+    found, wanted = language_of([old]).name, _language(space)
+    return {
+        "pieces": pieces,
+        "counts": release.counts.to_dict(),
+        "attacker": None if attacker is None else attacker.told,
+        "preparing": attacker is None,
+        "words": len(drawn),
+        "guessed": None if reader is None else sum(piece["right"] for piece in drawn),
+        "alike": sum(piece["near"] for piece in drawn),
+        "draws": release.counts.draws,
+        "language": language_name(found) if found and wanted and found != wanted else None,
+    }
+
+
+def _guesses(release: Release, reader: Reader, select: str) -> dict[int, Place]:
+    """Return the reader's first guess by where it stands in the draw."""
+    spans = None
+    if select == "spans":
+        places = zip(release.replacements, release.kinds, strict=True)
+        spans = tuple((one.new_start, one.new_end) for one, kind in places if kind in ("drawn", "outside"))
+    return {place.start: place for place in reader.posterior(Document(release.text, spans), 1)}
+
+
+def _pieces(old: str, release: Release, veil: Veil, guesses: dict[int, Place]) -> Iterator[dict[str, Any]]:
+    at = 0
+    vocabulary = veil.mechanism.space.vocabulary
+    for place, kind in zip(release.replacements, release.kinds, strict=True):
+        was, word = old[place.start : place.end], release.text[place.new_start : place.new_end]
+        gap = len(word) - len(word.lstrip())
+        if release.text[at : place.new_start + gap]:
+            yield {"text": release.text[at : place.new_start + gap]}
+        at = place.new_end
+        piece: dict[str, Any] = {"kind": kind, "was": was, "drawn": word.strip()}
+        if kind == "drawn":
+            guess = guesses.get(place.new_start + gap)  # none where a function word came out, which looks left alone
+            known = veil.lookup.id(was, lookup_key(was))
+            piece |= {
+                "guess": None if guess is None else guess.words[0],
+                "chance": None if guess is None else guess.probabilities[0],
+                "right": guess is not None and known is not None and guess.words[0] == vocabulary[known],
+            }
+        yield piece
+    if release.text[at:]:
+        yield {"text": release.text[at:]}
+
+
+def _mark_near(drawn: list[dict[str, Any]], veil: Veil, space: EuclideanSpace | PoincareSpace) -> None:
+    """Say of each draw whether it is the word or one of those most similar to it."""
+    pairs = [[veil.lookup.id(piece[name], lookup_key(piece[name])) for name in ("was", "drawn")] for piece in drawn]
+    if not drawn:
+        return
+    ids = np.array([was or 0 for was, _ in pairs], dtype=np.int64)
+    distinct, which = np.unique(ids, return_inverse=True)
+    around = space.neighbours(distinct, min(_NEAR, len(space) - 1))[0][which.ravel()]
+    for piece, (was, is_now), near in zip(drawn, pairs, around, strict=True):
+        piece["near"] = is_now is not None and (is_now == was or is_now in near)

@@ -1,0 +1,143 @@
+// Releasing: the price, one draw, and what is done with it. There is no drawing again.
+
+import { hasKey, post } from "./api.js";
+import { $, copy, sentence } from "./dom.js";
+import { settings, way } from "./settings.js";
+
+const NAME = "wordveil-release"; // the conversation of this tab: a text that is sent twice comes out as it did, and costs nothing
+
+function conversation() {
+  let name = sessionStorage.getItem(NAME);
+  if (!name) {
+    name = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    sessionStorage.setItem(NAME, name);
+  }
+  return name;
+}
+
+let [turn, abort] = [0, null];
+let [shown, priced, total, count] = ["", 0, 0, 0]; // what the text that stands there was made of, the last price; what was released in this tab
+let snippet = "curl";
+
+const number = (value) => value.toLocaleString("en", { maximumFractionDigits: 1 });
+
+function request(text) {
+  const user = $("user").value.trim();
+  return { ...way("a"), text, conversation: conversation(), ...(user ? { user } : {}) };
+}
+
+// Stops what is asked; what is being paid for is never given up.
+export function stopPrice() {
+  turn += 1;
+  abort?.abort();
+  $("release").disabled = true;
+}
+
+// Says what a release would cost; nothing is drawn.
+export async function price(text, heard) {
+  stopPrice();
+  const mine = turn;
+  abort = new AbortController();
+  document.body.dataset.state = "waiting";
+  $("release-told").textContent = "";
+  showSnippet();
+  const asked = request(text);
+  const isShown = shown === JSON.stringify(asked);
+  $("released-part").classList.toggle("past", !isShown);
+  try {
+    const [told, { guarantee }] = await Promise.all([
+      post("v1/price", asked, abort.signal),
+      post("v1/privatize", { ...asked, text: [] }, abort.signal),
+    ]);
+    if (mine !== turn) return;
+    heard(guarantee);
+    priced = told.price ?? 0;
+    const cost = told.price === null ? "its loss has no bound" : `it loses at most ${number(told.price)}`;
+    $("price").textContent = isShown
+      ? "This text is released. Drawn again it would be another release, whose loss adds up, so there is no such button."
+      : `${number(told.draws)} draws: ${cost}.${count ? ` ${count === 1 ? "A text was" : `${count} texts were`} released in this tab before; if this is about the same people, the losses add up, to ${number(total + priced)}.` : ""}`;
+    $("budget").textContent = told.budget_left === null ? "" : `Your budget has ${number(Math.max(0, told.budget_left))} left${told.fits ? "" : ", which is too little: choose a smaller ε or a shorter text"}.`;
+    $("release").disabled = isShown || !told.fits || !text.trim();
+    document.body.dataset.state = "done";
+  } catch (error) {
+    if (mine !== turn || error.name === "AbortError") return;
+    document.body.dataset.state = "failed";
+    $("price").textContent = "";
+    refused(error);
+  }
+}
+
+function refused(error) {
+  if (error.code === "user-required") $("user-field").hidden = false;
+  else $("release-told").textContent = sentence(error);
+  if (error.status === 401) throw error;
+}
+
+export async function release(text, heard) {
+  stopPrice();
+  document.body.dataset.state = "releasing";
+  $("release-told").textContent = "";
+  const asked = request(text);
+  const fields = ["text", "number", "epsilon", "user"].map($);
+  fields.forEach((field) => (field.disabled = true)); // what comes back is what the page says
+  try {
+    const told = await post("v1/privatize", asked);
+    shown = JSON.stringify(asked);
+    const veiled = told.results[0].text;
+    $("released").value = veiled;
+    URL.revokeObjectURL($("download").href);
+    $("download").href = URL.createObjectURL(new Blob([veiled], { type: "text/plain" }));
+    $("receipt").textContent = `Drawn once by ${asked.mechanism}, ε = ${asked.epsilon}. ${told.guarantee.sentence}`;
+    $("released-part").hidden = false;
+    if (!told.reused) {
+      count += 1;
+      total += priced;
+    }
+    heard(told.guarantee);
+  } catch (error) {
+    document.body.dataset.state = "failed";
+    refused(error);
+    return;
+  } finally {
+    fields.forEach((field) => (field.disabled = false));
+  }
+  await price(text, heard);
+  $("released").focus();
+}
+
+// ---- the same without this page
+
+const quote = (value) => `'${String(value).replaceAll("'", "'\\''")}'`;
+
+const SNIPPETS = {
+  curl: (asked, address) =>
+    [
+      `curl -s ${address}v1/privatize \\`,
+      ...(hasKey() ? ['  -H "Authorization: Bearer $WORDVEIL_KEY" \\'] : []),
+      "  -H 'Content-Type: application/json' \\",
+      `  -d ${quote(JSON.stringify({ text: "Your text.", ...asked }))}`,
+    ].join("\n"),
+  python: (asked, address) => {
+    const how = Object.entries(asked).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+    const key = hasKey() ? ', key=os.environ["WORDVEIL_KEY"]' : "";
+    return `${key ? "import os\n\n" : ""}from wordveil.client import Client\n\nclient = Client(${JSON.stringify(address)}${key})\nprint(client.privatize("Your text.", ${how.join(", ")}).text)`;
+  },
+  command: (asked) =>
+    `wordveil privatize text.txt -o veiled.txt --mechanism ${asked.mechanism} --epsilon ${asked.epsilon} \\\n  --space ${quote(asked.space)} --select ${asked.select} --oov ${asked.oov} --case ${asked.case}`,
+};
+
+function showSnippet() {
+  if (settings.a.epsilon) $("snippet").textContent = SNIPPETS[snippet](way("a"), new URL(".", location.href.split("#")[0]).href);
+}
+
+export function prepareRelease() {
+  $("copy").addEventListener("click", () => copy($("released").value, "Copied.", "Your browser does not let this page copy. Select the text instead."));
+  $("copy-snippet").addEventListener("click", () => copy($("snippet").textContent, "Copied.", "Your browser does not let this page copy. Select the lines instead."));
+  const buttons = [...document.querySelectorAll("[data-snippet]")];
+  for (const button of buttons)
+    button.addEventListener("click", () => {
+      snippet = button.dataset.snippet;
+      buttons.forEach((one) => one.setAttribute("aria-pressed", one === button));
+      showSnippet();
+    });
+}
