@@ -7,6 +7,7 @@ first, and shows the strongest attacker that was tried.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -240,6 +241,15 @@ def named_curve(space: str, mechanism: str) -> AttackCurve | None:
     """Return the curve of a mechanism with its usual options on a bundled space; None if it was not measured."""
     curve = _shipped()["curves"].get(space, {}).get(mechanism)
     return None if curve is None else AttackCurve(curve, _shipped()["attackers"])
+
+
+def shipped_curves() -> Iterator[tuple[str, str, AttackCurve]]:
+    """Yield every curve with its space and its mechanism."""
+    for space, curves in _shipped()["curves"].items():
+        for name in curves:
+            curve = named_curve(space, name)
+            if curve is not None:
+                yield space, name, curve
 
 
 def attack_curve(mechanism: Mechanism[Any]) -> AttackCurve | None:

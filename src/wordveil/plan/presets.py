@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from wordveil._mechanisms.attackers import shipped_curves
 from wordveil.calibration import Maker, meter_for, span_of
 from wordveil.errors import OptionError
 from wordveil.plan.trial import Bench, Trial
@@ -15,7 +13,7 @@ from wordveil.progress import Watch, ignore, within
 from wordveil.rounding import round_down
 from wordveil.spaces import Space
 
-__all__ = ["PROTECTION", "USUAL", "Protection", "bound_of", "choose", "usual_epsilons", "usual_presets"]
+__all__ = ["PROTECTION", "Protection", "bound_of", "choose", "usual_epsilons", "usual_presets"]
 
 
 class Protection(NamedTuple):
@@ -42,9 +40,6 @@ PROTECTION = {
     "strong": Protection(0.10, 0.05), "balanced": Protection(0.20, 0.10), "light": Protection(0.40, 0.20),
 }  # fmt: skip
 
-#: What the presets come to on public prose; ``tools/build_presets.py`` measures it again.
-USUAL = Path(__file__).parent.parent / "data" / "presets.json"
-
 _AROUND = (0.5, 0.75, 1.1, 1.6)  # times the ε at which 2% of all words stay
 _LOWER = (0.5, 0.25)  # times the least of these, where even that gives too much away
 _BACK = 0.8  # from one try to the next, where the network finds more than the others
@@ -59,11 +54,17 @@ def bound_of(protect: str) -> Protection:
     return PROTECTION[protect]
 
 
-@lru_cache(maxsize=1)
-def usual_presets() -> dict[str, Any]:
-    """Return the ε of each preset on public prose, by space and mechanism, and which prose it was."""
-    told: dict[str, Any] = json.loads(USUAL.read_text(encoding="utf-8"))
-    return told
+def usual_presets() -> dict[str, dict[str, dict[str, float]]]:
+    """Return the ε of each preset on public prose, by space and mechanism.
+
+    There no attacker guesses more than the preset allows. What they would guess without the draws was not measured, so
+    the bound on the gain has no part in it.
+    """
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for space, name, curve in shipped_curves():
+        epsilons = {preset: curve.largest(bound.attacker) for preset, bound in PROTECTION.items()}
+        found.setdefault(space, {})[name] = {preset: epsilon for preset, epsilon in epsilons.items() if epsilon}
+    return found
 
 
 def usual_epsilons(make: Maker, space: Space, watch: Watch = ignore) -> list[float]:

@@ -138,7 +138,6 @@ class ExploreFacts(BaseModel):
         description="What each preset allows: the share of all veiled words that an attacker guesses (attacker), and "
         "of the words that cannot be guessed without the draws (gain)."
     )
-    presets_on: str = Field(description="The texts that the presets were measured on.")
     presets: dict[str, dict[str, dict[str, float]]] = Field(description="The ε of each preset, by space and mechanism.")
 
 

@@ -124,14 +124,13 @@ async def word_by_body(asked: WordRequest, request: Request) -> Response:
 @router.get("/v1/explore", name="get_exploring", **_route("explore", "What may be explored", ExploreFacts, 422))
 async def exploring(request: Request) -> Response:
     """Give the example texts, whether texts of one's own may be explored, and the ε of the presets."""
-    key, presets = caller(request), usual_presets()
+    key = caller(request)
     return json_response(
         {
             "examples": [{"name": name, "text": text} for name, text in EXAMPLES.items()],
             "own_texts": key is None or not key.is_charged,
             "protection": {name: preset._asdict() for name, preset in PROTECTION.items()},
-            "presets_on": presets["on"],
-            "presets": presets["epsilons"],
+            "presets": usual_presets(),
         }
     )
 

@@ -91,7 +91,7 @@ function showEpsilon(isTyped = false) {
   }
   const bound = facts.protection[chosen];
   const known = chosen
-    ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: an attacker guesses at most ${percent(bound.attacker)} of the words, and at most ${percent(bound.gain)} of those that nobody could guess anyway, as measured on ${facts.presets_on}. Your texts may differ: wordveil plan measures yours.`
+    ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: the strongest attacker we have guesses at most ${percent(bound.attacker)} of the words of public speeches. Your texts may differ: wordveil plan measures yours.`
     : values.some(([, value]) => value)
       ? ""
       : `There are no presets for ${settings.a.mechanism} on this space: nobody has measured which ε protects as much.`;
