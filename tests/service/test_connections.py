@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import re
-import resource
 import signal
 import socket
 import subprocess
@@ -154,12 +153,9 @@ def served(
     (folder / "service.toml").write_text(f'spaces = ["{toy_file}"]\nport = {port}\n' + "\n".join(settings) + "\n")
     command = [sys.executable, "-m", "wordveil", "serve", "--config", str(folder / "service.toml")]
     log = folder / "log"
-
-    def limit() -> None:
-        if files is not None:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-
-    with log.open("wb") as told, subprocess.Popen(command, stderr=told, preexec_fn=limit) as process:  # noqa: PLW1509 - the limit is the child's
+    if files is not None:  # by a shell: code of ours between fork and exec may hang in a process that has threads
+        command = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', str(files), *command]
+    with log.open("wb") as told, subprocess.Popen(command, stderr=told) as process:
         one = Service(f"http://127.0.0.1:{port}")
 
         def is_ready() -> bool:
@@ -169,7 +165,10 @@ def served(
             return False
 
         try:
-            until(is_ready)
+            try:
+                until(is_ready)
+            except AssertionError:
+                pytest.fail(f"the service was never ready; its log: {log.read_text()}")
             yield one, process, log
         finally:
             process.kill()
