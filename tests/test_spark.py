@@ -329,7 +329,8 @@ def test_the_options_of_a_veil_reach_every_task(local: SparkSession, tmp_path: P
     assert all("<DATE>" not in told for told in veiled("metric", numbers="metric", numbers_epsilon=0.01))
     listed = veiled("words", select="words", words=["river"])
     assert listed == {"<EMAIL>, <EMAIL> or <EMAIL> on 3 May 2021"}
-    for wrong in ({"colour": "red"}, {"numbers": "metric"}, {"language": "xx"}):
+    mistakes: list[dict[str, Any]] = [{"colour": "red"}, {"numbers": "metric"}, {"language": "xx"}]
+    for wrong in mistakes:
         with pytest.raises(OptionError):
             engine.privatize(data, ["text"], epsilon=1.0, store=str(tmp_path / "never"), **wrong)
     assert not (tmp_path / "never").exists()
