@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -21,6 +22,18 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end, "it never came true"
         time.sleep(0.01)
+
+
+def free_port() -> int:
+    """Choose a port from below the range out of which the system serves others, who might take it in between.
+
+    Out of that range somebody who knocks before a service listens may be given the same port, and talk to themselves.
+    """
+    while True:
+        port = secrets.choice(range(20_000, 32_000))
+        with suppress(OSError):
+            socket.create_server(("127.0.0.1", port)).close()
+            return port
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +20,7 @@ pytest.importorskip("fastapi", reason="the service's tests need the extra serve"
 import yaml
 
 from tests.service.conftest import write_space
-from tests.serving import PATIENCE, until
+from tests.serving import PATIENCE, free_port, until
 from wordveil.service import Settings
 from wordveil.service.keys import hash_key
 
@@ -104,8 +103,7 @@ main()
 
 
 def test_the_command_writes_only_where_the_image_may_and_the_health_check_passes(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     config = settings_file(tmp_path, port)
     (entry,), (last,) = (list(map(json.loads, instructions(name))) for name in ("ENTRYPOINT", "CMD"))
     arguments = [*entry[1:], *last]

@@ -7,7 +7,6 @@ import os
 import re
 import runpy
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import pytest
 import typer
 
 import wordveil
+from tests.serving import free_port
 from wordveil._mechanisms import MECHANISMS
 from wordveil.cli.commands import app
 
@@ -126,12 +126,6 @@ def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pyte
                 run_script(body, where)
             elif block.kind == "console":
                 run_console(body, where)
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @contextmanager

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.serving import serving, until
+from tests.serving import free_port, serving, until
 from tests.test_leaks import Place
 from wordveil.cli import main
 
@@ -25,8 +24,7 @@ CANARY = "zyqxcanary"
 def test_a_word_goes_nowhere(tmp_path: Path) -> None:
     place, model = Place(tmp_path), Model()
     model.reply = lambda _: as_json(completion(content="To <EMAIL_1>."))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with serving(model) as upstream:
         command = [
             sys.executable, "-m", "wordveil", "proxy", "--upstream", f"{upstream}/v1", "--epsilon", "1", "--restore",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the service's tests need the extra serve")
 
 from tests.service.streaming import streamed
-from tests.serving import until
+from tests.serving import free_port, until
 from wordveil import load_space, mechanism
 from wordveil.cli import main
 from wordveil.client import Client
@@ -87,15 +86,6 @@ def test_what_is_unproven_is_said_on_the_terminal(capsys: pytest.CaptureFixture[
     assert lacks in err
     assert {line.split()[1] for line in err.splitlines()} == {"nadp", "jaccard", "remapped", "hyperbolic-icdm19"}
     assert run(capsys, "--check")[2] == ""
-
-
-def free_port() -> int:
-    """Choose a port from below the range out of which the system serves others, who might take it in between."""
-    while True:
-        port = secrets.choice(range(20_000, 32_000))
-        with suppress(OSError):
-            socket.create_server(("127.0.0.1", port)).close()
-            return port
 
 
 def answers(address: str) -> bool:

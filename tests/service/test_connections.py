@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.service.conftest import Service, running
-from tests.serving import PATIENCE, until
+from tests.serving import PATIENCE, free_port, until
 from wordveil.service import Settings
 from wordveil.service.keys import hash_key, new_key
 
@@ -143,24 +143,12 @@ def test_an_answer_that_nobody_takes_does_not_keep_its_connection(toy_file: Path
 # A service of its own: signals, descriptors and its log.
 
 
-def _free_port() -> int:
-    """Return a free port below those that outgoing connections get.
-
-    Whoever knocks at one of those before the service listens may be given the same port as their own, and then talks to
-    themselves for ever.
-    """
-    for port in range(20_000 + os.getpid() % 10_000, 32_000):
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
-    pytest.fail("there is no free port")
-
-
 @contextmanager
 def served(
     folder: Path, toy_file: Path, *settings: str, files: int | None = None
 ) -> Iterator[tuple[Service, Any, Path]]:
     """Run `wordveil serve`; give it, its process and its log."""
-    port = _free_port()
+    port = free_port()
     (folder / "service.toml").write_text(f'spaces = ["{toy_file}"]\nport = {port}\n' + "\n".join(settings) + "\n")
     command = [sys.executable, "-m", "wordveil", "serve", "--config", str(folder / "service.toml")]
     log = folder / "log"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.service.conftest import Answer, Service, write_space
+from tests.serving import free_port
 from tests.test_leaks import Place
 
 OUT = "zyqxcanary"
@@ -62,9 +62,7 @@ def sent(service: Service) -> dict[str, Answer]:
 def test_canaries_come_back_only_where_the_policy_lets_them(tmp_path: Path) -> None:
     place = Place(tmp_path)
     space = write_space(place.job)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     settings = {"WORDVEIL_SERVE_SPACES": str(space), "WORDVEIL_SERVE_ACCESS_LOG": "1", "WORDVEIL_SERVE_OPTIONS": "1"}
     server = subprocess.Popen(
         [sys.executable, "-m", "wordveil", "serve", "--port", str(port)],
