@@ -1,4 +1,4 @@
-/* Blocks of ChaCha20 for one kind of processor. Included by graph_draws.h once for each, with LANES, TARGET and NAME. */
+/* Blocks of ChaCha20 for one kind of processor. Included by random_bits.h once for each, with LANES, TARGET and NAME. */
 
 typedef uint32_t NAME(words) __attribute__((vector_size(4 * LANES)));
 
