@@ -55,7 +55,7 @@ _FILES_FOOT = """
 A program in C that does nothing but split at white space and write back remains far ahead. Most of what is left is
 Python: values and identifiers are found by regular expressions in every line that has digits or signs, and how a word
 is treated is asked once for each spelling. At a small ε most words drawn are far, and those cost more; what was
-listed around words is kept for their next draws, in at most 96 MiB. Small files are opened, checked, written and named
+listed around words is kept for their next draws, in at most 160 MiB. Small files are opened, checked, written and named
 one by one.
 """
 

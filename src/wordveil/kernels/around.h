@@ -200,13 +200,21 @@ static const void *part_of(char **at, const void *from, int64_t bytes)
     return begin;
 }
 
+/* Say where something is kept, after it was written: a process that is forked meanwhile has all of it, or nothing. */
+static inline void publish(Around *around, int which, int64_t place)
+{
+    __atomic_store_n(&entry_of(around)[which], place, __ATOMIC_RELEASE);
+}
+
 /* Keep what is listed for the first attempts. */
 static void keep_near(Around *around)
 {
     const Near *near = &around->near;
     const int64_t reach = near->reach, count = near->levels[reach + 1], allowed = near->allowed_levels[reach + 1];
     int64_t place;
-    uint64_t *room = room_for(around->kept, 8 * (11 + 3 * reach) + 4 * (2 * count + allowed + 4) + (int64_t)sizeof *near, &place);
+    const int is_same = allowed == count;
+    const int64_t numbers = 2 * count + (is_same ? 0 : allowed), bytes = 8 * (12 + 3 * reach) + 4 * numbers;
+    uint64_t *room = room_for(around->kept, bytes + (int64_t)sizeof *near, &place);
     if (!room)
         return;
     (void)edges_of(around, reach);
@@ -215,11 +223,11 @@ static void keep_near(Around *around)
     kept.levels = part_of(&at, near->levels, 8 * (reach + 2));
     kept.allowed_levels = part_of(&at, near->allowed_levels, 8 * (reach + 2));
     kept.sums = part_of(&at, near->sums, 8 * (reach + 3));
-    kept.allowed = part_of(&at, near->allowed, 4 * allowed);
     kept.queue = part_of(&at, near->queue, 4 * count);
+    kept.allowed = is_same ? kept.queue : part_of(&at, near->allowed, 4 * allowed);
     kept.edges = part_of(&at, near->edges, 4 * (count + 1));
     memcpy(room, &kept, sizeof kept);
-    entry_of(around)[NEAR] = place;
+    publish(around, NEAR, place);
 }
 
 /* Begin with a source: with what is kept of it, else with what is listed now. */
@@ -263,14 +271,13 @@ static void list_near(Around *around)
 static void list_farther(Around *around)
 {
     const int64_t groups = groups_of(around), level = around->near.reach + around->farther + 1;
-    int64_t place, *entry = entry_of(around);
-    uint64_t *room = around->kept ? room_for(around->kept, 8 * (groups + 1), &place) : NULL;
+    int64_t place = 0;
+    uint64_t *room = entry_of(around)[NEAR] ? room_for(around->kept, 8 * (groups + 1), &place) : NULL;
     list_near(around);
     while (around->radius < level)
         grow_around(around);
-    if (room)
-        entry[around->farther] = place;
-    else
+    const int is_kept = room != NULL;
+    if (!is_kept)
         room = around->bits[around->farther];
     room[0] = (uint64_t)edges_of(around, level);
     if (around->radius == level)
@@ -280,5 +287,7 @@ static void list_farther(Around *around)
         for (int64_t one = 0; one < around->levels[level + 1]; one++)
             put_in(room + 1, around->queue[one]);
     }
+    if (is_kept)
+        publish(around, (int)around->farther, place);
     around->far[around->farther++] = room;
 }

@@ -18,7 +18,7 @@ from wordveil.parallel import blocks, cores, renew_after_fork, run
 
 __all__ = ["HopDraws"]
 
-_REMEMBERED = 96 << 20  # bytes, taken as they are needed
+_REMEMBERED = 160 << 20  # bytes, taken as they are needed
 _ENTRIES = 4  # of a word, as in around.h
 _MOST = 512  # sources that a thread draws for one after the other
 
