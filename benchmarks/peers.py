@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +49,12 @@ _SPEED = 10.0
 _SPAN = (0.01, 400.0)
 
 
-class Same(NamedTuple):
+@dataclass(frozen=True)
+class Same:
     """A mechanism of ours that a peer's should be the same as."""
 
     name: str
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = field(default_factory=dict)
     claims: str = "euclidean"  # how its claim counts distance
 
 
@@ -174,12 +175,14 @@ def audited(
         return
     finally:
         target.close()
-    row.verdict = report.verdict if not report.reasons or report.verdict == "broken" else "; ".join(report.reasons)
+    row.verdict = report.verdict
+    if report.reasons:
+        row.remarks.append("; ".join(report.reasons))
     broken = [one for one in report.findings if one.breaks]
     own = [one for one in broken if one.case is None or one.case.kind != "raw"]
-    row.own_words = "broken" if own else "" if row.verdict.startswith("most calls") else "holds as far as seen"
-    row.shown = list(dict.fromkeys(one.about for one in (*own, *broken)))[:3]
-    row.remarks = report.remarks
+    row.own_words = "broken" if own else "cannot tell" if report.reasons else "holds as far as seen"
+    row.shown = list(dict.fromkeys(one.about for one in (*own, *broken)))
+    row.remarks += [*report.remarks, *(f"{what} was not looked at: {why}" for what, why in report.unchecked.items())]
 
 
 def _claim(row: Row, plane: EuclideanSpace, epsilon: float, listed: Callable[[], Space]) -> Claim:
@@ -274,7 +277,7 @@ def main() -> None:
     """Run the peers and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peers", nargs="*", help=f"which of {', '.join(PEERS)}; all if none is named")
-    parser.add_argument("--seconds", type=float, default=40.0, help="how long each audit may take")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each audit may take")
     parser.add_argument("--markdown", type=Path, help="write a page of the documentation here")
     asked = parser.parse_args()
     if unknown := [name for name in asked.peers if name not in PEERS]:

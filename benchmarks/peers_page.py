@@ -58,6 +58,7 @@ Success and reader's share are means over 4,000 draws, weighted by word frequenc
 
 - Where the package's attacker is right much more often than ours at the same ε, words come through that should not.
 - dp-diffractor draws from a fixed seed (42) unless given another. The audit sees that; the attacker here is given fresh seeds.
+- We have nothing like dp-diffractor's tem; `diffractor` stands beside it.
 - One list is given to dp-diffractor, ours, where it would download five. Its stop words are replaced too, and NLTK's tables, which it would
   download, are empty.
 
@@ -73,11 +74,11 @@ def page(rows: Sequence[Row], about: dict[str, Any], date: str, seconds: float) 
     """Return the page."""
     head = _HEAD.format(**about, date=date, seconds=seconds)
     verdicts = [
-        (f"{row.package} {row.version}", _called(row), row.verdict, row.own_words or "-", "; ".join(row.shown) or "-")
+        (f"{row.package} {row.version}", _called(row), row.verdict, row.own_words or "-", _some(row.shown) or "-")
         for row in rows
     ]
     first = _table(("package", "mechanism", "any word", "its own words", "shown by"), verdicts)
-    noted = [f"- {row.package}, {_called(row)}: {remark}." for row in rows for remark in row.remarks]
+    noted = [f"- {row.package}, {_called(row)}: {_short(remark)}." for row in rows for remark in row.remarks]
     figures = [
         (
             f"{row.package}, {_called(row)}", row.ours, f"{row.theirs.epsilon:.3g}", *_told(row.theirs), *_told(row.same),
@@ -102,6 +103,17 @@ def page(rows: Sequence[Row], about: dict[str, Any], date: str, seconds: float) 
 def _called(row: Row) -> str:
     """Return what the package's mechanism is called."""
     return row.call.removeprefix("mldp_text_").removeprefix("pypantera_").removeprefix("diffractor_")
+
+
+def _some(things: Sequence[str]) -> str:
+    """Name the first three of some things."""
+    more = f" and {len(things) - 3} more" if len(things) > 3 else ""
+    return ", ".join(things[:3]) + more
+
+
+def _short(remark: str) -> str:
+    about, _, listed = remark.partition(": ")
+    return f"{about}: {_some(listed.split(', '))}" if listed else remark
 
 
 def _told(seen: Seen) -> tuple[str, str, str]:
