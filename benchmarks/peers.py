@@ -40,7 +40,7 @@ from wordveil.text import tokenise
 from wordveil.text.selection import stop_words
 
 _WORDS = 200  # that are attacked and read
-_LEARNT, _TESTED = 40, 20  # draws of each
+_LEARNT, _TESTED = 20, 10  # draws of each
 _AUDITED = 6.0  # ε, on the plane
 _LOCAL = 2.0
 _STEP = 0.5  # ε per step of a list
@@ -75,6 +75,15 @@ _SAME = {
 }
 
 
+#: How each is claimed, in brief.
+_CLAIMS = {
+    "euclidean": "ε per unit of distance",
+    "mahalanobis": "ε per unit of its own distance",
+    "local": "ε for any two words",
+    "list": "ε per step of its list",
+}
+
+
 @dataclass
 class Seen:
     """What an attacker and a reader get from what a mechanism gives for words."""
@@ -95,8 +104,9 @@ class Row:
     ours: str
     claim: str = ""
     verdict: str = "does not run"
-    own_words: str = ""  # the verdict but for words that it does not know
-    shown: list[str] = field(default_factory=list)
+    unknown: str = "-"  # what becomes of words that it does not know
+    fresh: str = "-"  # whether its random numbers come again
+    draw: str = "-"  # the verdict but for these two
     rate: float | str = ""
     our_rate: float = 0.0
     theirs: Seen | None = None
@@ -111,7 +121,7 @@ Draw = Callable[[Sequence[str]], Sequence[str]]
 def seen_by(draw: Draw, space: EuclideanSpace, epsilon: float) -> Seen:
     """Let an attacker and a reader learn from draws, and see what they get from others.
 
-    Both know how often each word is used (the Zipf-Mandelbrot law of its rank), and have seen 40 draws of each word.
+    Both know how often each word is used (the Zipf-Mandelbrot law of its rank), and have seen 20 draws of each word.
     The attacker guesses the likeliest word; the reader takes the mean vector of what may stand behind an output.
     """
     words, count = space.vocabulary.words, len(space)
@@ -122,9 +132,10 @@ def seen_by(draw: Draw, space: EuclideanSpace, epsilon: float) -> Seen:
     where = where.reshape(drawn.shape)
     table = np.zeros((count, len(outputs)))
     np.add.at(table, (np.arange(count)[:, None], where[:, :_LEARNT]), 1.0)
-    # What was not seen in forty draws may still be: half a draw, spread over the outputs of all words.
+    # What was not seen in twenty draws may still be: half a draw, spread over the outputs of all words.
     table += 0.5 * (prior @ table / _LEARNT)
     behind = prior[:, None] * table / table.sum(axis=1, keepdims=True)
+    behind = np.where(behind.any(axis=0), behind, prior[:, None])  # what was never seen says nothing
     behind /= behind.sum(axis=0)
     fresh = where[:, _LEARNT:]
     right = behind.argmax(axis=0)[fresh] == np.arange(count)[:, None]
@@ -168,7 +179,6 @@ def audited(
     target = spoken(plane, epsilon)
     try:
         claim = _claim(row, plane, epsilon, lambda: spoken_list(row.package, plane, epsilon))
-        row.claim = claim.sentence()
         report = audit_callable(target, claim, seconds=seconds)
     except WordveilError as error:
         row.verdict = f"does not run ({error})"
@@ -176,13 +186,22 @@ def audited(
     finally:
         target.close()
     row.verdict = report.verdict
-    if report.reasons:
-        row.remarks.append("; ".join(report.reasons))
-    broken = [one for one in report.findings if one.breaks]
-    own = [one for one in broken if one.case is None or one.case.kind != "raw"]
-    row.own_words = "broken" if own else "cannot tell" if report.reasons else "holds as far as seen"
-    row.shown = list(dict.fromkeys(one.about for one in (*own, *broken)))
-    row.remarks += [*report.remarks, *(f"{what} was not looked at: {why}" for what, why in report.unchecked.items())]
+    if any(reason.startswith("most calls") for reason in report.reasons):
+        row.verdict = "does not run"
+        row.remarks += report.reasons
+        return
+    told: dict[str, list[str]] = {"raw": [], "repeats": [], "draw": []}
+    for one in report.findings:
+        if one.breaks:
+            kind = one.case.kind if one.case and one.case.kind in told else "draw"
+            told[kind].append(one.about)
+    over = [what for what, why in report.unchecked.items() if why == "the time was over"]
+    row.unknown = "come through" if told["raw"] else "not looked at" if "raw" in over else "do not come through"
+    row.fresh = ", ".join(told["repeats"]).replace("whether ", "") or ("not looked at" if "repeats" in over else "yes")
+    row.draw = "broken" if told["draw"] else "cannot tell" if report.reasons else "holds as far as seen"
+    row.remarks += told["draw"] + report.remarks
+    if over:
+        row.remarks.append(f"not looked at, for lack of time: {', '.join(over)}")
 
 
 def _claim(row: Row, plane: EuclideanSpace, epsilon: float, listed: Callable[[], Space]) -> Claim:
@@ -231,8 +250,7 @@ def examine(peer: str, spaces: dict[str, EuclideanSpace], seconds: float, consol
     rows = []
     for call in calls:
         same = _SAME[call]
-        row = Row(peer, version, call.partition("_")[2].replace("text_", ""), same.name, rate=rates[call])
-        row.call = call
+        row = Row(peer, version, call, same.name, _CLAIMS[same.claims], rate=rates[call])
         takes = "word" if peer == "mldp-text" else "texts"
 
         def spoken(space: EuclideanSpace, epsilon: float, call: str = call, takes: str = takes) -> Program:
@@ -277,7 +295,7 @@ def main() -> None:
     """Run the peers and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peers", nargs="*", help=f"which of {', '.join(PEERS)}; all if none is named")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long each audit may take")
+    parser.add_argument("--seconds", type=float, default=40.0, help="how long each audit may take")
     parser.add_argument("--markdown", type=Path, help="write a page of the documentation here")
     asked = parser.parse_args()
     if unknown := [name for name in asked.peers if name not in PEERS]:

@@ -222,8 +222,8 @@ class TestTem:
 
 class TestBlahutArimoto:
     def test_outputs_say_less_at_the_same_mean_distance(self) -> None:
-        prior = 1.0 / (WORDS + 2.7)
-        prior /= prior.sum()
+        prior = np.asarray(1.0 / (WORDS + 2.7), dtype=np.float64)
+        prior = np.asarray(prior / prior.sum(), dtype=np.float64)
         distances = SPACE.distances(WORDS).astype(np.float64)
 
         def told(name: str, epsilon: float) -> tuple[float, float]:

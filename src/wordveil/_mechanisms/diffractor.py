@@ -3,7 +3,8 @@
 Proof. On one list of ``N`` words the place ``i`` of the word moves to ``i + X`` with ``Pr[X=x] ∝ e^{-ε|x|}``, which has
 one normaliser for all places, and is cut off at the ends of the list, which looks at ``i + X`` alone. So with ``d_l``
 for the steps between two words along list ``l``, that list keeps ``ε·d_l``. The list is drawn without a look at the
-word, so ``Pr[M(w)=u] = mean_l Pr[M_l(w)=u] <= mean_l e^{ε·d_l(w,w')}·Pr[M_l(w')=u] <= e^{ε·max_l d_l(w,w')}·Pr[M(w')=u]``. ∎
+word, so ``Pr[M(w)=u] = mean_l Pr[M_l(w)=u] <= mean_l e^{ε·d_l(w,w')}·Pr[M_l(w')=u]``, which is at most
+``e^{ε·max_l d_l(w,w')}·Pr[M(w')=u]``. ∎
 
 The largest of several metrics is one. It is not enough that two words are close on *one* list: another one tells them
 apart. (The package dp-diffractor draws on every list that has the word and picks one of the results; which lists have a

@@ -55,9 +55,9 @@ def informing_least(space: Space, rate: float, clip: float | None) -> NDArray[np
     """Return the logarithm of the prior with which outputs say least of words drawn by frequency, the largest being 0.
 
     Of all laws that draw ``u`` for ``w`` with probability ∝ ``μ(u)·e^{-rate·min(d(w,u), clip)}``, that of the best μ
-    has the least mutual information at its mean distance. The algorithm of Blahut and Arimoto sets μ to the mean law of its
-    outputs again and again. It is stopped early, and the inputs are the most frequent words of a large space: any μ
-    that does not depend on a text will do, and this one comes near the best.
+    has the least mutual information at its mean distance. The algorithm of Blahut and Arimoto sets μ to the mean law of
+    its outputs again and again. It is stopped early, and the inputs are the most frequent words of a large space: any
+    μ that does not depend on a text will do, and this one comes near the best.
     """
 
     def fill(folder: Path) -> None:

@@ -44,7 +44,7 @@ class TemQuotient(Truncated):
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
         logs = super().log_weights(ids).astype(np.float64)
-        far = self.space.distances(ids) > self.clip
+        far = self.space.distances(ids) > (np.inf if self.clip is None else self.clip)
         beyond = far.sum(axis=1)
         near = len(self.space) - beyond
         factor = np.log(len(self.space) / near) - np.log(np.maximum(beyond, 1))
