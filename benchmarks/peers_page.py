@@ -92,7 +92,8 @@ def page(rows: Sequence[Row], about: dict[str, Any], date: str, seconds: float) 
     figures = [
         (
             f"{row.package}, {_called(row)}", row.ours, f"{row.theirs.epsilon:.3g}", *_told(row.theirs),
-            *_told(row.same), f"{row.graph.epsilon:.3g}", f"{row.graph.reader:.2f}", _rate(row.rate), _rate(row.our_rate),
+            *_told(row.same), f"{row.graph.epsilon:.3g}", f"{row.graph.reader:.2f}", _rate(row.rate),
+            _rate(row.our_rate),
         )
         for row in rows
         if row.theirs and row.same and row.graph
