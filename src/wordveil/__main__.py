@@ -7,7 +7,7 @@ from pathlib import Path
 if __name__ == "__main__" and sys.path and Path(sys.path[0] or ".").resolve() == Path(__file__).resolve().parent:
     del sys.path[0]
 
-from wordveil.cli import main  # noqa: E402 - found where it is installed
+from wordveil.cli import main
 
 if __name__ == "__main__":
     main()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wordveil
-from tests.serving import until
 from tests.spark.conftest import SETTINGS, Cluster
 from wordveil import spark as engine
 from wordveil.cli import main
@@ -29,7 +29,7 @@ def slow(session: SparkSession, words: list[str], rows: int = 400) -> DataFrame:
 
     listed = functions.array(*(functions.lit(" ".join(words[n : n + 3])) for n in range(50)))
     texts = session.range(0, rows, 1, 8).withColumn("text", listed[(functions.col("id") % 50).cast("int")])
-    return texts.where("java_method('java.lang.Thread', 'sleep', 6L) is null")
+    return texts.where("coalesce(java_method('java.lang.Thread', 'sleep', 6L), '') <> 'over'")
 
 
 def executors() -> list[int]:
@@ -112,7 +112,9 @@ def test_what_a_killed_driver_leaves_is_cleared_and_drawn_anew(
             stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     try:
-        until(lambda: any(out.glob("_temporary/0/task_*/*.parquet")) or driver.poll() is not None)
+        end = time.monotonic() + 300  # seconds: another Java starts, and an executor for it
+        while not any(out.glob("_temporary/0/task_*/*.parquet")) and driver.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
         assert driver.poll() is None, (tmp_path / "log").read_text()
     finally:
         os.killpg(driver.pid, signal.SIGKILL)

@@ -73,8 +73,10 @@ def test_nulls_slices_and_several_columns_keep_their_places(toy: dict[str, Any],
     out = veiled(recipe(toy), whole.slice(1, 4), places=(0, 2))
     assert out.schema.field(0).type == kind
     assert out.column("id").to_pylist() == [1, 2, 3, 4]
-    assert [None if text is None else len(text.split()) for text in out.column("left").to_pylist()] == [1, 0, None, 2]
-    assert [None if text is None else len(text.split()) for text in out.column("right").to_pylist()] == [None, 1, None, 1]
+    sizes = [
+        [None if text is None else len(text.split()) for text in out.column(place).to_pylist()] for place in (0, 2)
+    ]
+    assert sizes == [[1, 0, None, 2], [None, 1, None, 1]]
     first, *rest = out.column("counted").to_pylist()
     assert rest == [None] * 3
     assert first == [5, 0, 5, 0, 0, 0, 0, 0, 1, 4, 2]  # the last row has a word in both columns, which is drawn once

@@ -113,4 +113,4 @@ def _once(
     schema: Any = None,
 ) -> DataFrame:
     """Do random work on a DataFrame, write what comes of it once, and read it back."""
-    return write_once(frame.mapInArrow(work, schema or frame.schema), store, "amplifier")[0]
+    return write_once(frame.sparkSession, store, "amplifier", lambda: frame.mapInArrow(work, schema or frame.schema))[0]

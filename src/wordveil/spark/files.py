@@ -90,7 +90,7 @@ def privatize_files(
 def _read(read: Any, source: str, form: str, *, is_strict: bool) -> DataFrame:
     """Read files, after a look at their bytes: Spark takes any bytes for text, or replaces them without a word."""
     has_long_records = False
-    if is_strict and form in _LINES or form in _SEPARATORS:
+    if (is_strict and form in _LINES) or form in _SEPARATORS:
         is_bad, has_long_records = _look(read, source)
         if is_bad and is_strict:
             raise InputError(f"{source} holds bytes that are not UTF-8; have them replaced with `encoding_errors`.")

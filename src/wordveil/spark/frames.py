@@ -32,11 +32,14 @@ _OF_VEIL = (
 )  # fmt: skip
 _SECRET_BYTES = 32
 _FOLLOWS = (
-    "Draws follow from a secret of the job by a keyed hash (BLAKE2b), so that a task that is done again draws the same: "
-    "the promise is for attackers who cannot break it and do not have the secret, which the driver and the tasks hold "
-    "in memory until the job is done."
+    "Draws follow from a secret of the job by a keyed hash (BLAKE2b), so that a task that is done again draws the "
+    "same: the promise is for attackers who cannot break it and do not have the secret, which the driver and the tasks "
+    "hold in memory."
 )
-_ORDER = "The number of records is released as it is, and about where in the input each of them stood."
+_ORDER = (
+    "The number of records is released as it is, about where in the input each of them stood, and by the size of each "
+    "file how long the texts of so many were."
+)
 _OTHERS = "All other columns, and which values are null, are released as they are."
 
 
@@ -162,31 +165,30 @@ def _write(
     """Write the veiled rows once, and return them with what was counted; None if they were there already."""
     from pyspark.sql import Observation, functions, types  # noqa: PLC0415 - an extra
 
-    places = [frame.columns.index(column) for column in columns]
-    whose = None if person is None else frame.columns.index(person)
-    sent = replace(recipe, space=send_space(frame.sparkSession, veil.mechanism, str(recipe.space)))
-    packed = pickle.dumps(sent)
-
-    schema = _bare_schema(frame.schema, columns)
     counted = "wordveil_counted"
     while counted in frame.columns:
         counted += "_"
-
-    def veiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return veil_batches(batches, packed, places, whose, counted)
-
-    more = types.StructField(counted, types.ArrayType(types.LongType()))
-    numbers = [functions.get(functions.col(counted), place) for place in range(len(TALLIED))]
     # Spark counts what it observes once for each task of the last stage, however many attempts there were.
     seen = Observation()
-    sums = [functions.sum(number).alias(name) for number, name in zip(numbers[:-1], TALLIED, strict=False)]
-    done = (
-        frame.mapInArrow(veiled, types.StructType([*schema.fields, more]))
-        .observe(seen, *sums, functions.max(numbers[-1]).alias(TALLIED[-1]))
-        .drop(counted)
-    )
+
+    def make() -> DataFrame:
+        sent = replace(recipe, space=send_space(frame.sparkSession, veil.mechanism, str(recipe.space)))
+        packed = pickle.dumps(sent)
+        places = [frame.columns.index(column) for column in columns]
+        whose = None if person is None else frame.columns.index(person)
+
+        def veiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return veil_batches(batches, packed, places, whose, counted)
+
+        more = types.StructField(counted, types.ArrayType(types.LongType()))
+        schema = types.StructType([*_bare_schema(frame.schema, columns).fields, more])
+        numbers = [functions.get(functions.col(counted), place) for place in range(len(TALLIED))]
+        sums = [functions.sum(number).alias(name) for number, name in zip(numbers[:-1], TALLIED, strict=False)]
+        worst = functions.max(numbers[-1]).alias(TALLIED[-1])
+        return frame.mapInArrow(veiled, schema).observe(seen, *sums, worst).drop(counted)
+
     work = ["privatize", veil.fingerprint, list(columns), person, frame.schema.jsonValue(), source]
-    written, is_new = write_once(done, store, work, resume=resume)
+    written, is_new = write_once(frame.sparkSession, store, work, make, resume=resume)
     if not is_new:
         return written, None
     found = seen.get

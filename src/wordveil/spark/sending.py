@@ -61,7 +61,7 @@ def send_space(session: SparkSession, mechanism: Mechanism[Any], space: str) -> 
         from pyspark import SparkFiles  # noqa: PLC0415 - an extra
 
         # Executors that start later fetch it, too, so it stays until Spark removes its own temporary folder.
-        packed = Path(tempfile.mkdtemp(prefix="wordveil-", dir=SparkFiles.getRootDirectory())) / "space.tar"
+        packed = Path(tempfile.mkdtemp(prefix="wordveil-", dir=SparkFiles.getRootDirectory())) / f"{archive}.tar"
         with tarfile.open(packed, "w") as tar:
             for entry in made:
                 tar.add(entry, f"made/{entry.name}", filter=_plain)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -86,39 +86,40 @@ class Folder:
         self._system.delete(self._place, True)
 
     def files(self) -> list[tuple[str, int, int]]:
-        """Return names, sizes and times of the file, or of those in the folder that Spark reads, in order."""
-        found, places = [], [self._place]
-        for place in places:
-            for state in self._system.globStatus(place) or () if place is self._place else self._system.listStatus(place):
-                if state.getPath().getName().startswith(("_", ".")) and place is not self._place:
-                    continue
-                if state.isDirectory():
-                    places.append(state.getPath())
-                else:
-                    found.append((str(state.getPath()), int(state.getLen()), int(state.getModificationTime())))
+        """Return names, sizes and times of the file, or of those in the folder that Spark reads."""
+        found = []
+        for top in self._system.globStatus(self._place) or ():
+            walk, start = self._system.listFiles(top.getPath(), True), len(str(top.getPath().toString()))
+            while walk.hasNext():
+                state = walk.next()
+                path = str(state.getPath().toString())
+                if not any(name.startswith(("_", ".")) for name in path[start:].split("/")):
+                    found.append((path, int(state.getLen()), int(state.getModificationTime())))
         return sorted(found)
 
 
 def write_once(
-    frame: DataFrame, store: str, work: Any, *, resume: bool = False
+    session: SparkSession, store: str, work: Any, make: Callable[[], DataFrame], *, resume: bool = False
 ) -> tuple[DataFrame, bool]:
     """Write a DataFrame to a folder, and return what is read from there, and whether it was written by this call.
 
     Parameters
     ----------
-    frame : DataFrame
-        What is computed once.
+    session : SparkSession
+        The session.
     store : str
         The folder. One that is complete is refused; one that a job left unfinished is cleared.
     work : plain value
         What is done, and to what: kept as a digest.
+    make : callable
+        Returns what is computed once, if it is to be computed.
     resume : bool
         Return a folder that is complete, if the same work was done, and compute nothing.
     """
-    folder, told = Folder(frame.sparkSession, store), digest_of(work)
+    folder, told = Folder(session, store), digest_of(work)
     if _is_complete(folder, told, resume=resume):
-        return frame.sparkSession.read.parquet(store), False
-    job = secrets.token_hex(16)
+        return session.read.parquet(store), False
+    frame, job = make(), secrets.token_hex(16)
     folder.write(_OURS, {"job": job, "work": told})
     try:
         with _task_errors():
@@ -129,7 +130,7 @@ def write_once(
         raise
     if folder.read(_OURS).get("job") != job:
         raise FileError(f"two jobs wrote to the folder {store} at the same time; delete it, and draw once more.")
-    return frame.sparkSession.read.parquet(store), True
+    return session.read.parquet(store), True
 
 
 def _is_complete(folder: Folder, work: str, *, resume: bool) -> bool:

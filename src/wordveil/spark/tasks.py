@@ -46,9 +46,7 @@ class Recipe:
 
     def made(self) -> Mechanism[Any]:
         """Return the mechanism, the same one each time in a process."""
-        return make_mechanism_once(
-            self.mechanism, self.epsilon, self.space, self.options, self.blocked, self.normalise
-        )
+        return make_mechanism_once(self.mechanism, self.epsilon, self.space, self.options, self.blocked, self.normalise)
 
     def veil(self, seed: int | None = None) -> Veil:
         """Make the veil; the seed only says that one was given."""
