@@ -105,10 +105,10 @@ def test_what_a_killed_driver_leaves_is_cleared_and_drawn_anew(
     settings = [part for name, value in options.items() for part in ("--conf", f"{name}={value}")]
     how = ["privatize", source, "-o", out, "--engine", "spark", "--epsilon", "1", "--mechanism", toy["mechanism"]]
     arguments = [str(part) for part in (*how, "--space", toy["space"])]
-    submit = [Path(sys.executable).parent / "spark-submit", "--master", cluster.master, *settings]
+    submit = [str(Path(sys.executable).parent / "spark-submit"), "--master", cluster.master, *settings]
     with (tmp_path / "log").open("wb") as log:
         driver = subprocess.Popen(
-            [*submit, Path(wordveil.__file__).parent / "__main__.py", *arguments],
+            [*submit, str(Path(wordveil.__file__).parent / "__main__.py"), *arguments],
             stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     try:

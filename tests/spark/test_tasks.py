@@ -53,7 +53,7 @@ def test_the_same_rows_are_drawn_alike_and_no_others(toy: dict[str, Any], words:
 
 def test_draws_have_the_law_of_the_mechanism(toy: dict[str, Any], words: list[str]) -> None:
     how = recipe(toy)
-    mechanism = how.made()
+    mechanism: Any = how.made()
     place = 7
     drawn = veiled(how, batch(*[words[place]] * 4000)).column(0).to_pylist()
     expected = mechanism.probabilities(place) * len(drawn)

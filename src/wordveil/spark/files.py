@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
@@ -15,7 +15,7 @@ from wordveil.spark.frames import privatize
 from wordveil.spark.store import Folder
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["privatize_files"]
 
@@ -70,9 +70,9 @@ def privatize_files(
     files = Folder(session, source).files()
     if not files:
         raise FileError(f"there is no file {source}; check the name.")
-    frame = _read(session.read, source, form, is_strict=encoding_errors == "strict")
+    frame = _read(session, source, form, is_strict=encoding_errors == "strict")
     for column in columns or ["value"]:
-        if encoding_errors == "replace" and column in frame.columns:
+        if encoding_errors == "replace" and (column, "string") in frame.dtypes:
             frame = frame.withColumn(column, functions.make_valid_utf8(functions.col(f"`{column}`")))
 
     def tell_all(facts: dict[str, Any]) -> None:
@@ -87,21 +87,21 @@ def privatize_files(
     privatize(frame, columns or ["value"], store=store, source=made_of, report=tell_all, **how)
 
 
-def _read(read: Any, source: str, form: str, *, is_strict: bool) -> DataFrame:
+def _read(session: SparkSession, source: str, form: str, *, is_strict: bool) -> DataFrame:
     """Read files, after a look at their bytes: Spark takes any bytes for text, or replaces them without a word."""
-    has_long_records = False
-    if (is_strict and form in _LINES) or form in _SEPARATORS:
-        is_bad, has_long_records = _look(read, source)
+    is_bad = has_long_records = False
+    if form in _LINES and (is_strict or form != "text"):
+        is_bad, has_long_records = _look(session, source)
         if is_bad and is_strict:
             raise InputError(f"{source} holds bytes that are not UTF-8; have them replaced with `encoding_errors`.")
     if form in _SEPARATORS:
-        return _read_table(read, source, _SEPARATORS[form], has_long_records=has_long_records)
+        return _read_table(session, source, _SEPARATORS[form], has_long_records=has_long_records)
     if form == "jsonl":
-        return _read_json(read, source)
-    return cast("DataFrame", read.text(source) if form == "text" else read.parquet(source))
+        return _read_json(session, source, is_bad=is_bad)
+    return session.read.text(source) if form == "text" else session.read.parquet(source)
 
 
-def _look(read: Any, source: str) -> tuple[bool, bool]:
+def _look(session: SparkSession, source: str) -> tuple[bool, bool]:
     """Say whether any line is not UTF-8, and whether records of a table may be longer than a line.
 
     If every line has an even number of quotes, every line ends outside of them; and only where there is no carriage
@@ -113,23 +113,28 @@ def _look(read: Any, source: str) -> tuple[bool, bool]:
     quotes = functions.length(line) - functions.length(functions.replace(line, functions.lit('"')))
     is_long = (quotes % 2 != 0) | functions.rtrim(line, functions.lit("\r")).contains("\r")
     (found,) = (
-        read.text(source, lineSep="\n")
+        session.read.text(source, lineSep="\n")
         .agg(functions.max(~functions.is_valid_utf8(line)), functions.max(is_long))
         .collect()
     )
     return bool(found[0]), bool(found[1])
 
 
-def _read_json(read: Any, source: str) -> DataFrame:
+def _read_json(session: SparkSession, source: str, *, is_bad: bool) -> DataFrame:
     """Read JSON lines, and refuse broken ones: Spark would add each of them, as it is, in a column of its own."""
-    # With the encoding said it decodes bytes as Java does, with replacements; else a bad one spoils the line.
-    frame = read.json(source, columnNameOfCorruptRecord=_CORRUPT, encoding="UTF-8")
+    from pyspark.sql import functions  # noqa: PLC0415 - an extra
+
+    lines: Any = source
+    if is_bad:  # one bad byte would spoil the line
+        valid = session.read.text(source).select(functions.make_valid_utf8("value"))
+        lines = valid.rdd.map(lambda row: row[0])
+    frame = session.read.json(lines, columnNameOfCorruptRecord=_CORRUPT)
     if _CORRUPT in frame.columns:
         raise InputError(f"some lines of {source} are not JSON objects; correct or remove them.")
-    return cast("DataFrame", frame)
+    return frame
 
 
-def _read_table(read: Any, source: str, separator: str, *, has_long_records: bool) -> DataFrame:
+def _read_table(session: SparkSession, source: str, separator: str, *, has_long_records: bool) -> DataFrame:
     """Read a table with a header, and refuse rows of another length: Spark would fill them up or cut them off.
 
     Of a folder every file must have the same header: Spark goes by the place of a column, not by its name. Where a
@@ -140,9 +145,9 @@ def _read_table(read: Any, source: str, separator: str, *, has_long_records: boo
     from pyspark.sql import functions, types  # noqa: PLC0415
 
     how = {"header": True, "sep": separator, "multiLine": has_long_records, "quote": '"', "escape": '"'}
-    names = read.csv(source, **how).columns
+    names = session.read.csv(source, **how).columns
     schema = types.StructType([types.StructField(name, types.StringType()) for name in [*names, _CORRUPT]])
-    frame = read.csv(source, schema=schema, columnNameOfCorruptRecord=_CORRUPT, enforceSchema=False, **how)
+    frame = session.read.csv(source, schema=schema, columnNameOfCorruptRecord=_CORRUPT, enforceSchema=False, **how)
     try:
         has_others = bool(frame.where(functions.col(_CORRUPT).isNotNull()).head(1))
     except (PySparkException, Py4JJavaError) as error:
@@ -151,5 +156,5 @@ def _read_table(read: Any, source: str, separator: str, *, has_long_records: boo
     else:
         if has_others:
             raise InputError(f"some rows of {source} have more or fewer fields than its header; correct them.")
-        return cast("DataFrame", frame.drop(_CORRUPT))
+        return frame.drop(_CORRUPT)
     raise InputError(f"the files of {source} have different headers; give them the same one, or veil them one by one.")
