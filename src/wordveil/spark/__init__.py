@@ -6,7 +6,7 @@ its result once, into a folder that you name, and returns what it reads from the
 task gets into that folder, and none before the whole job is done.
 
 **Attempts draw alike.** What a task draws follows from a secret of the job, the number of its partition and the texts
-themselves, by a keyed hash (`tasks`). An attempt that reads the same rows in the same order writes the same bytes, so
+themselves, by a keyed hash (`tasks`). An attempt that reads the same rows in the same order writes the same texts, so
 that not even the temporary files of a failed attempt hold a second draw. docs/guarantees.md, "On a cluster", has the
 proof.
 
