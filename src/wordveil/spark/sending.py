@@ -55,7 +55,8 @@ def send_space(session: SparkSession, mechanism: Mechanism[Any], space: str) -> 
     )  # fmt: skip
     if space in BUNDLED and not made:
         return space
-    archive = f"wordveil-{digest_of([space, sorted(sums), [entry.name for entry in made]])[:32]}"
+    content = digest_of([space, sorted(sums), [entry.name for entry in made]])
+    archive = f"wordveil-{content[:32]}"
     name = space if space in BUNDLED else Path(space).name
     if (context.applicationId, archive) not in _SENT:
         from pyspark import SparkFiles  # noqa: PLC0415 - an extra
