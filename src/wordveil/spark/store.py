@@ -125,7 +125,7 @@ def write_once(
         with _task_errors():
             frame.write.options(**_COMMIT).parquet(store, mode="append")  # beside our own file
     except Exception:
-        if folder.read(_OURS).get("job") == job:
+        if _DONE not in folder.names() and folder.read(_OURS).get("job") == job:
             folder.clear()
         raise
     if folder.read(_OURS).get("job") != job:
