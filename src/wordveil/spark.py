@@ -113,7 +113,9 @@ def privatize(
             raise OptionError(f"on Spark there is no option {name!r}; choose among {', '.join(_OF_VEIL)}.")
     _check_columns(frame, columns, of_strings=True)
     if (once == "person") != (person is not None):
-        raise OptionError("once='person' and `person`, the column that says whose a row is, go together.")
+        raise OptionError(
+            "once='person' needs `person`, the column that says who each row belongs to, and the other way round."
+        )
     _check_columns(frame, [] if person is None else [person])
     blocked = how.pop("block", None)
     recipe = (

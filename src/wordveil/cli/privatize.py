@@ -61,7 +61,7 @@ def privatize(
         ),
     ] = None,
     missing: Annotated[
-        str, Option(help="JSON records without such a key: refuse, or pass them on as they are (pass).")
+        str, Option(help="JSON records without the key: refuse them, or pass them on as they are (pass).")
     ] = "refuse",
     sheet: Annotated[str | None, Option(help="Which sheet of a workbook to veil; the others are left out.")] = None,
     format_name: Annotated[
@@ -69,7 +69,7 @@ def privatize(
         Option(
             "--format",
             "-f",
-            help="text, csv, tsv, jsonl, json, parquet, xlsx, eml, mbox or docx; by default, as the extension says.",
+            help="text, csv, tsv, jsonl, json, parquet, xlsx, eml, mbox or docx, if the extension does not say.",
         ),
     ] = None,
     select: Annotated[
@@ -120,13 +120,13 @@ def privatize(
     ] = "placeholder",
     numbered: Annotated[
         bool,
-        Option("--numbered", help="Number the placeholders of identifiers within what --once says: <EMAIL_1>."),
+        Option("--numbered", help="Number the placeholders of identifiers (<EMAIL_1>) within the scope of --once."),
     ] = False,
     numbers: Annotated[
         str,
         Option(
-            help="Numbers, amounts, dates and times: placeholder (<DATE>), metric (moved a little, with a promise of "
-            "their own; needs --numbers-epsilon), digits (random ones), or drop."
+            help="Numbers, amounts, dates and times: placeholder (<DATE>), metric (moved a little, with a guarantee "
+            "of their own; needs --numbers-epsilon), digits (random ones), or drop."
         ),
     ] = "placeholder",
     numbers_epsilon: Annotated[
@@ -143,8 +143,8 @@ def privatize(
         Path | None,
         Option(
             metavar="FILE",
-            help="Words never to be drawn, one per line, in place of the bundled slurs and obscenities; an empty file "
-            "for none.",
+            help="A file of words never to draw, one per line, instead of the bundled slurs and obscenities; it may be "
+            "empty.",
         ),
     ] = None,
     case: Annotated[
@@ -152,11 +152,12 @@ def privatize(
     ] = "sentence",
     once: Once = "record",
     person: Annotated[
-        str | None, Option(metavar="COLUMN", help="For --once person: the column or key that says whose a record is.")
+        str | None,
+        Option(metavar="COLUMN", help="For --once person: the column or key that says who each record belongs to."),
     ] = None,
     seed: options.Seed = None,
     unproven: Annotated[
-        bool, Option("--unproven", help="Allow what protects some words or none, for experiments.")
+        bool, Option("--unproven", help="Allow what leaves words unprotected, for experiments.")
     ] = False,
     report: Annotated[
         str | None, Option(metavar="FILE", help="Write the privacy report as JSON; - for standard output.")
@@ -164,18 +165,18 @@ def privatize(
     resume: Annotated[bool, Option("--resume", help="Continue a job that was stopped, if there is one.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing output, finished or not.")] = False,
     encoding: Annotated[
-        str, Option(help="Of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
+        str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
     ] = "utf-8",
     encoding_errors: Annotated[
         str, Option(help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD).")
     ] = "strict",
     batch_words: Annotated[
-        int, Option(min=1, help="About how many words to process at a time; a crash loses no more than that.")
+        int, Option(min=1, help="About how many words to process at a time; a crash loses at most these.")
     ] = 1 << 18,
     workers: Annotated[
         str,
         Option(
-            "--workers", "-j", help="How many processes to use, or auto for one a core; the records keep their order."
+            "--workers", "-j", help="How many processes to use, or auto for one per core; records keep their order."
         ),
     ] = "1",
     engine: Annotated[
@@ -190,7 +191,7 @@ def privatize(
     ] = "exact",
     require: Require = None,
     fast_checks: Annotated[
-        bool, Option("--fast-checks", help="For --protect and --require: leave out the attack by a network.")
+        bool, Option("--fast-checks", help="For --protect and --require: skip the attack by a network.")
     ] = False,
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Show no progress and no summary; warnings are still shown.")
@@ -198,7 +199,7 @@ def privatize(
 ) -> None:
     """Veil a text, a table or a folder of them; whatever is not replaced stays as it is.
 
-    The output appears under its name once it is complete. A job that was stopped continues with --resume.
+    The output file appears once it is complete. Use --resume to continue a job that was stopped.
 
     Examples:
 
@@ -402,7 +403,9 @@ def _scope(once: str, person: str | None) -> str | None:
     """Return in what equal words are drawn once; None if they are drawn each time."""
     scope = scope_of(once)
     if (once == "person") != (person is not None):
-        raise OptionError("--once person and --person COLUMN go together: the column says whose a record is.")
+        raise OptionError(
+            "--once person needs --person COLUMN, which says who each record belongs to, and the other way round."
+        )
     return scope
 
 
