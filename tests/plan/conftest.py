@@ -23,7 +23,7 @@ def _few_words() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_desk(tmp_path_factory.mktemp("desk") / "tickets.csv", 300)
+    return write_desk(tmp_path_factory.mktemp("desk") / "tickets.csv", 160)
 
 
 @pytest.fixture(scope="session")
