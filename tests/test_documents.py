@@ -70,7 +70,8 @@ _FENCE = re.compile(
 )
 _COMMAND = re.compile(r"(?:\$ )?((?:wordveil|make|pip|pip-audit|python3?|curl|spark-submit|sh|bash|git|apt-get) .*)")
 _LINK = re.compile(r"!?\[[^\]]*\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
-_SIGN_OF_LIFE = re.compile(r"wordveil: [\w ]+ \d+%( \(.*\))?")  # what a command says every minute, on a busy machine
+#: What a command says now and then on a busy machine.
+_SIGN_OF_LIFE = re.compile(r"wordveil: .+ \d+%(, about \d+ min left)?( \(.*\))?")
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 
 
