@@ -14,7 +14,6 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
-from wordveil.cli.attack.shared import maker_of
 from wordveil.cli.files import Overwrite, check_writable
 from wordveil.cli.options import Quiet, check_epsilon, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
@@ -143,7 +142,7 @@ def plan(
         needs("sklearn", "tasks", "a score by label")
     pieces = make_plan(None if source in (None, _STREAM) else Path(str(source)), format_name)
     reading = Reading(tuple(dict.fromkeys(column or ())), encoding=encoding)
-    opened, make = maker_of(mechanism, space, normalise, option)
+    opened, make = options.Made(mechanism, space, normalise, option).maker()
     found = _planned(
         pieces, reading, make, opened, quiet=quiet, epsilons=chosen, protect=protect, select=select, person=person,
         label=label, sample=sample, seed=seed, fast=fast, once=scope,

@@ -12,7 +12,6 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
-from wordveil.cli.attack.shared import maker_of
 from wordveil.cli.files import check_no_input
 from wordveil.cli.jobs import STREAM, check_report, open_job, run_job, summarise, warn, write_report
 from wordveil.cli.languages import language_and_check
@@ -275,7 +274,7 @@ def privatize(
         job.check()
         check_report(report, plan, output, replace=resume or overwrite)
         if protect is not None or gates:  # before anything is written
-            opened, make = maker_of(mechanism, space, normalise, option)
+            opened, make = options.Made(mechanism, space, normalise, option).maker()
             epsilon = check_before(
                 plan, reading, make, opened, epsilon=epsilon, protect=protect, gates=gates, quiet=quiet, select=select,
                 fast=fast_checks, once=scope, person=person, seed=seed or 0,
