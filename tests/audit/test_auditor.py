@@ -64,24 +64,6 @@ def test_every_mistake_is_made_in_every_mechanism_that_it_can_be_made_in() -> No
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "epsilon", "options", "verdict", "claim"),
-    [
-        ("hyperbolic", 3.0, {}, "holds", ""),
-        ("hyperbolic-icdm19", 1.0, {}, "no promise", "broken"),
-        ("hyperbolic-icdm19", 1.0, {"translate": "mobius"}, "holds", ""),
-    ],
-)
-def test_hyperbolic_mechanisms_on_the_bundled_space(
-    name: str, epsilon: float, options: dict[str, Any], verdict: str, claim: str
-) -> None:
-    space = load_space("wordnet-poincare")
-    found = Auditor(**AUDITOR).audit(name, space, epsilon=epsilon, **options)  # type: ignore[arg-type]
-    assert (found.verdict, found.claim_verdict) == (verdict, claim)
-    assert found.worst is not None
-    assert found.worst.share > 0.3
-
-
 def test_close_pairs_far_from_the_origin_are_not_convicted_on_rounding() -> None:
     places = np.concatenate([np.linspace(0, 3, 100), np.linspace(0, 3, 100) + 1e-4]) + 100.0
     space = EuclideanSpace("close", Vocabulary(names(200)), places[:, None])
