@@ -18,7 +18,7 @@ from wordveil.audit import ERROR, Auditor, Evidence
 from wordveil.audit.exact import exact_losses
 from wordveil.audit.sampled import loss_bound
 from wordveil.errors import OptionError
-from wordveil.spaces import EuclideanSpace, Vocabulary, load_space
+from wordveil.spaces import EuclideanSpace, Vocabulary
 
 AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
 
