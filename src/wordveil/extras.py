@@ -11,14 +11,6 @@ from wordveil.errors import ExtraError, FileError, OptionError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "check_can_draw",
-    "check_target",
-    "needs",
-    "new_figure",
-    "save",
-]
-
 _PICTURES = (".png", ".svg")
 
 

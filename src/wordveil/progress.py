@@ -9,8 +9,6 @@ from typing import TypeAlias, TypeVar
 
 from wordveil.parallel import run
 
-__all__ = ["Watch", "ignore", "run_watched", "tell", "watched_by", "within"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

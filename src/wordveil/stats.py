@@ -11,18 +11,6 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "CONFIDENCE",
-    "Estimate",
-    "Facts",
-    "area_interval",
-    "lower_bound",
-    "plain",
-    "resampled",
-    "resampled_shares",
-    "upper_bound",
-]
-
 #: The confidence of every interval.
 CONFIDENCE = 0.95
 

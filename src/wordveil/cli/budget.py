@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from wordveil.service import Key
     from wordveil.service.budgets import Budgets
 
-__all__ = ["app"]
-
 app = App(
     help="Look at the budgets of the service's keys and of their end users, and change them. Works beside a running "
     "service: a change counts from its next request on.",

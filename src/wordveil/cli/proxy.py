@@ -11,8 +11,6 @@ from wordveil.cli.options import Epsilon, MechanismName, Options, SpaceName, bui
 from wordveil.cli.serve import check_address, log_config
 from wordveil.extras import needs
 
-__all__ = ["proxy"]
-
 
 def proxy(
     upstream: Annotated[

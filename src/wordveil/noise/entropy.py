@@ -14,8 +14,6 @@ from randomgen import ChaCha
 
 from wordveil.parallel import renew_after_fork
 
-__all__ = ["Entropy", "KeyedEntropy", "directions", "key_blocks", "log_gamma_draws", "uniform_from"]
-
 _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fewer than 53 significant bits
 
 
