@@ -15,17 +15,7 @@ _PICTURES = (".png", ".svg")
 
 
 def needs(module: str, extra: str, who: str) -> None:
-    """Refuse to go on where a package is not installed.
-
-    Parameters
-    ----------
-    module : str
-        What it is imported as.
-    extra : str
-        The extra of wordveil that brings it.
-    who : str
-        What cannot do without it, to begin a sentence with.
-    """
+    """Refuse to go on unless a module is installed; `who`, which begins the sentence, needs it, and `extra` brings it."""
     if find_spec(module) is None:
         # Not by the name of the package: until it is released, anybody could give that name to another one.
         raise ExtraError(f"{who} needs {module}; install it from a clone of wordveil: pip install '.[{extra}]'.")
