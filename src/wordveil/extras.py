@@ -15,7 +15,7 @@ _PICTURES = (".png", ".svg")
 
 
 def needs(module: str, extra: str, who: str) -> None:
-    """Refuse to go on unless a module is installed; `who`, which begins the sentence, needs it, and `extra` brings it."""
+    """Refuse to go on unless a module is installed, which `extra` brings; `who` needs it, and begins the sentence."""
     if find_spec(module) is None:
         # Not by the name of the package: until it is released, anybody could give that name to another one.
         raise ExtraError(f"{who} needs {module}; install it from a clone of wordveil: pip install '.[{extra}]'.")
