@@ -149,8 +149,8 @@ def recommend(
             Advice(
                 "note",
                 "label",
-                "The label is hardly told better from these texts than without their veiled words, so nothing can be "
-                "said of what is kept of it.",
+                "These texts hardly predict the label better than without their veiled words, so it cannot be said "
+                "how much of it is kept.",
             )
         )
     wider = None

@@ -207,7 +207,7 @@ class Veil:
             promise = promise.void("A seed was given, so anyone who knows it can repeat the draws.")
         if self.selection.rare is not None:
             promise = promise.with_caveat(
-                "Only words that are unlikely where they stand are veiled, and the promise compares only such words. "
+                "Only words that are unlikely in their context are veiled, and the guarantee compares only such words. "
                 f"{self.selection.rare.sentence()}"
             )
             if not self.selection.rare.tree.secure:
