@@ -75,7 +75,7 @@ def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mec
     """
     kind = MECHANISMS.get(name)
     if kind is None:
-        raise OptionError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+        raise OptionError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
     known = option_names(kind)
     unknown = [option for option in options if option not in known]
     if unknown:

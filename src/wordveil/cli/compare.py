@@ -61,12 +61,12 @@ def compare(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare mechanisms where the best guess of a word is right equally often.
+    """Compare mechanisms at equal success of the attacker.
 
     For each mechanism this prints the ε, the near loss (how well similar words can be told apart) and how useful the
-    texts still are to whoever reads them through the mechanism's law, as a share of the way from random words to clean
-    text, with 95% intervals. Tasks are trained and tested on veiled text. On a full run, mechanisms with noise take
-    minutes each.
+    texts still are to an analyst who reads them through the mechanism's law, as a share of the way from random words to
+    clean text, with 95% intervals. Tasks are trained and tested on veiled text. On a full run, mechanisms with noise
+    take minutes each.
 
     Examples:
 

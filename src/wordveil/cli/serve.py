@@ -8,6 +8,8 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,8 +39,8 @@ def serve(
 ) -> None:
     """Serve the HTTP API and the page, by default to this machine only.
 
-    Options win over WORDVEIL_SERVE_… variables, and these over the file. Stop it with Ctrl-C: requests in progress are
-    finished first.
+    Options take precedence over WORDVEIL_SERVE_… variables, and these over the file. Stop it with Ctrl-C: requests in
+    progress are finished first.
 
     Examples:
 
@@ -61,12 +63,26 @@ def serve(
     if check:
         typer.echo("The settings are valid.")
         return
+    given = {f"WORDVEIL_SERVE_{name.upper()}": str(value) for name, value in chosen.items() if value is not None}
     if config is not None:
-        os.environ["WORDVEIL_SERVE_CONFIG"] = str(config.resolve())
-    for name, value in chosen.items():
-        if value is not None:  # the processes read their settings anew
-            os.environ[f"WORDVEIL_SERVE_{name.upper()}"] = str(value)
-    _run(settings)
+        given["WORDVEIL_SERVE_CONFIG"] = str(config.resolve())
+    with _environment(given):  # the processes read their settings anew
+        _run(settings)
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    """Set variables for the processes that are started in the block, and put back what was there before."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _print_key(name: str) -> None:
@@ -136,28 +152,29 @@ def _run(settings: Settings) -> None:
 
     check_address(settings.host, settings.port)
     with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
-        os.environ[RUN_FOLDER], os.environ[RUN_SECRET] = folder, secrets.token_hex(32)
+        shared = {RUN_FOLDER: folder, RUN_SECRET: secrets.token_hex(32)}
         # The server, when it has stopped, sends itself the signal again, which would leave the folder behind.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if settings.workers > 1:
             (Path(folder) / "metrics").mkdir()
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(Path(folder) / "metrics")
+            shared["PROMETHEUS_MULTIPROC_DIR"] = str(Path(folder) / "metrics")
         typer.echo(f"wordveil: http://{settings.host}:{settings.port}/ (stop with Ctrl-C)", err=True)
-        uvicorn.run(
-            "wordveil.service.app:from_environment",
-            factory=True,
-            host=settings.host,
-            port=settings.port,
-            workers=settings.workers,
-            http=Connection,
-            ws="none",
-            proxy_headers=False,  # nothing asks who is behind a proxy
-            access_log=False,  # it would write addresses, and an address may hold a word
-            log_level="info" if settings.access_log else "warning",
-            log_config=log_config(),
-            server_header=False,
-            date_header=False,
-            backlog=4096,
-            timeout_worker_healthcheck=60,  # a busy machine is no reason to kill a process and the requests in it
-            timeout_graceful_shutdown=max(1, round(settings.shutdown)),  # from the end of the drain on
-        )
+        with _environment(shared):
+            uvicorn.run(
+                "wordveil.service.app:from_environment",
+                factory=True,
+                host=settings.host,
+                port=settings.port,
+                workers=settings.workers,
+                http=Connection,
+                ws="none",
+                proxy_headers=False,  # nothing asks who is behind a proxy
+                access_log=False,  # it would write addresses, and an address may hold a word
+                log_level="info" if settings.access_log else "warning",
+                log_config=log_config(),
+                server_header=False,
+                date_header=False,
+                backlog=4096,
+                timeout_worker_healthcheck=60,  # a busy machine is no reason to kill a process and the requests in it
+                timeout_graceful_shutdown=max(1, round(settings.shutdown)),  # from the end of the drain on
+            )

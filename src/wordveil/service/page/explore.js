@@ -94,7 +94,7 @@ function show(told, asked, isCut) {
     ? `${attacker.name[0].toUpperCase()}${attacker.name.slice(1)} (the ${attacker.reader} reader, the strongest on this server) guesses ${percent(guessed / words)} of the veiled words of this very text. Somebody with a larger model, or who knows you, guesses more.`
     : told.preparing || !words
       ? ""
-      : `The probabilities of ${asked.mechanism} are known by drawing alone, so no reader on this server can attack it. That makes it no safer.`;
+      : `The probabilities of ${asked.mechanism} can only be estimated from draws, so no reader on this server can attack it. That does not make it safer.`;
   $("loss").textContent = told.loss === null
     ? "The loss of this text has no bound with these settings."
     : `Loss of this text, if released: at most ${told.loss.toLocaleString("en", { maximumFractionDigits: 1 })} (${plural(told.draws, "draw")}; the odds between any two such texts change by at most e to that power).`;
