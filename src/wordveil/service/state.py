@@ -237,7 +237,7 @@ class State:
             raise _unproven(name)
 
     async def mechanism(self, choice: MechanismChoice) -> Mechanism[Any]:
-        """Return the mechanism that is asked for, if the settings allow it."""
+        """Return the mechanism that is asked for, never drawing words of the bundled list, if the settings allow it."""
         self.check_mechanism(choice.mechanism, choice.options)
         self.check_epsilon(choice.epsilon)
         space = await self.space(choice.space)
@@ -252,7 +252,7 @@ class State:
             raise Problem(409, f"an option of the mechanism {choice.mechanism} has an invalid value.") from None
         if made.shortfall and not self.settings.unproven:
             raise _unproven(choice.mechanism)
-        return made
+        return block(made, blocked_words())
 
     async def batcher(self, way: Way, words: list[str] | None = None) -> Batcher:
         """Return what veils in this way, for all requests that ask for it at the same time.
@@ -270,7 +270,7 @@ class State:
             if once is not None:  # of this way alone: draws of two ways from one secret would not be independent
                 once.go_on_with(self.sticky.digest("once", way.model_dump(include=set(Way.model_fields))))
             veil = Veil(
-                made, select=way.select, words=words, oov=way.oov, case=way.case, block=blocked_words(), once=once,
+                made, select=way.select, words=words, oov=way.oov, case=way.case, once=once,
                 unproven=self.settings.unproven, **way.beyond_words,
             )  # fmt: skip
             return Batcher(veil, self._executor)
@@ -305,8 +305,7 @@ class State:
             space = self._spaces.ready(self.path(way.space))
             if space is None or way.mechanism == SLOW:
                 raise busy()
-            made = self._make(way.model_copy(update={"epsilon": epsilon}), space)
-            return block(made, blocked_words()).largest_loss
+            return self._make(way.model_copy(update={"epsilon": epsilon}), space).largest_loss
 
         return price_at
 

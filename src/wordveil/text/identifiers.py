@@ -239,7 +239,9 @@ def _iban(text: str, start: int, end: int) -> Identifier:
     """Find the longest of the groups that has an IBAN's check digits; whatever has its form numbers something."""
     groups = [place for place in range(start, end) if text[place] in " -"]
     for until in [end, *reversed(groups)]:
-        if until - start >= 15 and _has_iban_digits(text[start:until]):
+        code = text[start:until]
+        is_one = code.isupper() or code.islower()  # a word after a code would pass for its end once in 97 times
+        if len(code) >= 15 and is_one and _has_iban_digits(code):
             return Identifier("IBAN", start, until)
     # Words after a code are no part of it.
     ends = [until for until in [*groups, end] if any(map(str.isdecimal, text[start:until].rsplit(maxsplit=1)[-1]))]
