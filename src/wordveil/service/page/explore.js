@@ -30,7 +30,7 @@ export async function explore(text, heard) {
   const mine = turn;
   abort = new AbortController();
   const { signal } = abort;
-  const begun = { since: Date.now(), share: 0 };
+  const begun = { since: Date.now(), share: 0, who: way("a").mechanism };
   const ticking = setInterval(() => tick(begun), 500);
   const asked = { ...way("a"), text: text.slice(0, MOST_LETTERS), draw };
   try {
@@ -40,7 +40,8 @@ export async function explore(text, heard) {
       show(told, asked, text.length > MOST_LETTERS);
       heard(told.guarantee);
       if (!told.preparing) break;
-      begun.share = told.progress;
+      begun.who = `The attacker of ${asked.mechanism}`;
+      if (told.progress !== begun.share) [begun.share, begun.at] = [told.progress, Date.now()];
       await pause(AGAIN);
       if (mine !== turn) return;
     }
@@ -57,15 +58,16 @@ export async function explore(text, heard) {
 }
 
 // Says how long it took so far and, where the service can tell how far it is, how long it will take.
-function tick({ since, share }) {
+function tick({ since, share, at, who }) {
   const seconds = Math.round((Date.now() - since) / 1000);
   if (seconds < 1) return;
   $("busy").hidden = false;
   const bar = $("busy").querySelector("progress");
   if (share) bar.value = share;
   else bar.removeAttribute("value");
-  const far = share ? ` ${percent(share)} after ${seconds} s, about ${Math.ceil((seconds * (1 - share)) / share)} s left.` : seconds < 3 ? "" : ` ${seconds} s.`;
-  $("busy-told").textContent = `${settings.a.mechanism} is being prepared for this ε.${far}${seconds > 8 ? " The first time takes a while." : ""}`;
+  const left = share ? Math.max(1, Math.ceil((at - since) / share / 1000 - seconds)) : 0; // by when it last got on
+  const far = share ? ` ${percent(share)} after ${seconds} s, about ${left} s left.` : seconds < 3 ? "" : ` ${seconds} s.`;
+  $("busy-told").textContent = `${who} is being prepared for this ε.${far}${seconds > 8 ? " The first time takes a while." : ""}`;
 }
 
 async function compareWith(asked, signal) {
