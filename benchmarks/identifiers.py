@@ -79,7 +79,9 @@ def _phones() -> Iterator[tuple[str, str, str]]:
     for region in sorted(phonenumbers.SUPPORTED_REGIONS):
         for kind in (PhoneNumberType.FIXED_LINE, PhoneNumberType.MOBILE):
             number = phonenumbers.example_number_for_type(region, kind)
-            for form, name in zip(forms, ("at home", "abroad", "in one"), strict=True) if number else ():
+            if number is None:
+                continue
+            for form, name in zip(forms, ("at home", "abroad", "in one"), strict=True):
                 yield f"PHONE {name}", phonenumbers.format_number(number, form), region
 
 
@@ -202,9 +204,9 @@ def main() -> None:
     codes = [one for one in map(_bare, tried) if not one.isdigit()]
     agree = sum(_has_iban_digits(one) == iban.is_valid(one, check_country=False) for one in codes)
     print(f"check digits of IBANs: as python-stdnum says for {agree} of {len(codes)}, right and wrong")
-    for one, seen in zip(made, found["wordveil"], strict=True) if shows else ():
-        if not _is_hidden(one, seen) or not _is_named(one, seen):
-            print(one.kind, one.region, repr(one.text), seen)
+    for one, ours in zip(made, found["wordveil"], strict=True) if shows else ():
+        if not _is_hidden(one, ours) or not _is_named(one, ours):
+            print(one.kind, one.region, repr(one.text), ours)
 
 
 def _bare(written: str) -> str:

@@ -1,6 +1,6 @@
 """Write the most frequent words of a Navec embedding (Russian) as one that wordveil can open.
 
-    python examples/vectors_of_navec.py unpacked russian.vec
+python examples/vectors_of_navec.py unpacked russian.vec
 """
 
 from __future__ import annotations
