@@ -102,6 +102,26 @@ def test_what_is_unproven_is_said_on_the_terminal(capsys: pytest.CaptureFixture[
     assert run(capsys, "--check")[2] == ""
 
 
+def test_its_processes_have_the_options_and_nobody_after_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "service.toml"
+    file.write_text("largest_epsilon = 5.0\n", encoding="utf-8")
+    monkeypatch.setenv("WORDVEIL_SERVE_PORT", "9")
+    before, handler, port = dict(os.environ), signal.getsignal(signal.SIGTERM), free_port()
+    seen: list[Settings] = []
+
+    def run_server(*_: object, **__: object) -> None:
+        seen.append(Settings.load())
+        assert Path(os.environ["WORDVEIL_RUN_FOLDER"], "metrics").samefile(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+        signal.raise_signal(signal.SIGTERM)  # as the server does when it has stopped
+
+    monkeypatch.setattr("uvicorn.run", run_server)
+    assert run(capsys, "--config", str(file), "--port", str(port), "--workers", "2")[0] == 0
+    assert [(one.port, one.workers, one.largest_epsilon) for one in seen] == [(port, 2, 5.0)]
+    assert (dict(os.environ), signal.getsignal(signal.SIGTERM)) == (before, handler)
+
+
 def answers(address: str) -> bool:
     try:
         return bool(Client(address).call("/v1/mechanisms"))

@@ -100,6 +100,10 @@ def plan(
         str | None, Option("--format", "-f", help="The format of the input, if its extension does not say.")
     ] = None,
     encoding: Annotated[str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16.")] = "utf-8",
+    encoding_errors: Annotated[
+        str, Option(help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD).")
+    ] = "strict",
+    sheet: Annotated[str | None, Option(help="Which sheet of a workbook to look at.")] = None,
     sample: Annotated[int, Option(min=40, help="How many records to try attacks on, chosen at random.")] = 2000,
     seed: Annotated[int, Option(min=0, help="Random seed of the sample and of the attacks.")] = 0,
     fast: Fast = False,
@@ -124,7 +128,7 @@ def plan(
 
       wordveil plan tickets.csv --column body -e 4 --fast --require 'attacker<=0.2' --require 'identifiers=0' --json
     """
-    from wordveil.io import Reading, make_plan
+    from wordveil.io import Reading, check_encoding, make_plan
     from wordveil.plan import FIGURES
     from wordveil.plan.presets import bound_of
 
@@ -141,7 +145,10 @@ def plan(
     if label is not None:
         needs("sklearn", "tasks", "a score by label")
     pieces = make_plan(None if source in (None, _STREAM) else Path(str(source)), format_name)
-    reading = Reading(tuple(dict.fromkeys(column or ())), encoding=encoding)
+    reading = Reading(
+        tuple(dict.fromkeys(column or ())), encoding_errors=encoding_errors, encoding=check_encoding(encoding),
+        sheet=sheet,
+    )  # fmt: skip
     opened, make = options.Made(mechanism, space, normalise, option).maker()
     found = _planned(
         pieces, reading, make, opened, quiet=quiet, epsilons=chosen, protect=protect, select=select, person=person,
@@ -155,6 +162,8 @@ def plan(
             "--space": space,
             "--format": format_name,
             "--encoding": encoding,
+            "--encoding-errors": encoding_errors,
+            "--sheet": sheet,
         }
         given |= {"--select": select, "--normalise": normalise, "--option": option}
         command = command_for(found, source, given, person)
@@ -277,7 +286,7 @@ def command_for(found: ReleasePlan, source: str | None, given: dict[str, Any], p
             parts.append(flag)
         elif isinstance(value, list):
             parts += [part for one in value for part in (flag, one)]
-        elif value and value != usual.get(flag.removeprefix("--")):
+        elif value and value != usual.get(flag.removeprefix("--").replace("-", "_")):
             parts += [flag, str(value)]
     if advice.once != "record":
         parts += [
