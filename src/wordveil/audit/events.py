@@ -39,9 +39,9 @@ def choose_events(
     """Choose what tells two inputs apart best; return a score of how likely that convicts, and the cases to measure.
 
     Outputs are put in order, of the ratio seen on half of the draws or of how much nearer they are to one word than to
-    the other (`lean`). The sets that take the first so many, and single outputs, are compared on the other half. Several
-    are chosen, which can be measured on the same draws for a share of the error each: nobody knows yet which of them is
-    best.
+    the other (`lean`). The sets that take the first so many, and single outputs, are compared on the other half. As
+    nobody knows yet which is best, several are chosen: they are measured on the same draws, each for a share of the
+    error.
     """
     found: dict[tuple[frozenset[str], str, bool], _Choice] = {}
     for reading in readings:

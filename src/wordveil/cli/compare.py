@@ -18,13 +18,14 @@ from wordveil.extras import needs
 
 if TYPE_CHECKING:
     from wordveil.lab.experiments.comparison import Contender, Frontier, Point
+    from wordveil.lab.tasks import Outcome
     from wordveil.spaces import Space
 
 _QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
 _A_FEW = ("graph", "graph:k=3,first=1", "ring", "exponential", "laplace")  # of all kinds, and measured in minutes
 _VEILINGS = 5
 _LOOKED_FOR, _CANDIDATES = 1500, 8192  # words that the attacker looks for at each ε, and among which
-_MINUTES_EACH = 0.5  # of one mechanism at one level
+_MINUTES_EACH = 1.0  # of one mechanism at one level
 
 
 def compare(
@@ -95,7 +96,7 @@ def compare(
     For each mechanism this prints the ε, the near loss (how well similar words can be told apart) and how useful the
     texts still are to an analyst who reads them through the mechanism's law, as a share of the way from random words to
     clean text, with 95% intervals. Texts are veiled in training and in testing. With FILE, the texts and labels are
-    your own and the attacker is the strongest at hand, which takes about a minute for each mechanism and level; with
+    your own and the attacker is the strongest at hand, which takes a minute or two for each mechanism and level; with
     --data they are public data sets.
 
     Examples:
@@ -117,7 +118,7 @@ def compare(
     from wordveil._mechanisms.base import needs_vectors
     from wordveil.extras import save
     from wordveil.files import write_whole
-    from wordveil.lab.experiments.comparison import WHO, draw_frontier, everyone
+    from wordveil.lab.experiments.comparison import WHO, draw_frontier
     from wordveil.lab.experiments.comparison import compare as measure
     from wordveil.lab.tasks import (
         AveragedVectors,
@@ -138,16 +139,7 @@ def compare(
     named = [one.partition("@")[2] for one in mechanism or ()]
     check_writable(output, *drawn, inputs=(source, data, space, *filter(None, named)), overwrite=overwrite)
     compared.check()
-    levels = sorted(set(level or ([0.25] if is_own else [0.05, 0.1, 0.25, 0.4])))
-    if not all(0.0 < one < 1.0 for one in levels):
-        raise OptionError("a --level is a probability between 0 and 1, such as 0.25.")
-    select = select or ("content" if is_own else "all")
-    if select not in ("all", "content"):
-        raise OptionError("--select must be all or content here.")
-    repeats = repeats or (_VEILINGS if is_own else 2)
-    if is_own and repeats < _VEILINGS:
-        raise OptionError(f"--repeats must be {_VEILINGS} or more: fewer veilings tell little of how they differ.")
-    draws = draws or (_QUICK_DRAWS if is_own else 150_000)
+    levels, select, repeats, draws = _settings(level, select, repeats, draws, is_own=is_own)
     told: dict[str, Any] = {}
     if source is not None and column is not None and label is not None:
         needs("sklearn", "tasks", "a score by label")
@@ -161,12 +153,7 @@ def compare(
     if quick:
         tasks, draws, repeats = [one.limited(_QUICK_EXAMPLES) for one in tasks], min(draws, _QUICK_DRAWS), 1
     opened: dict[str, Space] = {space: _first(load_space(space), words)}
-    if mechanism == ["all"] or not (mechanism or is_own):
-        contenders = everyone(opened[space], compared.engine)
-    else:
-        asked = mechanism or _A_FEW
-        contenders = [_contender(given, space, opened, words, compared.engine) for given in asked]
-        contenders = contenders if mechanism else [one for one in contenders if one.suits]
+    contenders = _contenders(mechanism, space, opened, words, compared.engine, is_own=is_own)
     has_vectors = isinstance(opened[space], EuclideanSpace)
     reading = needs_vectors("compare", opened[space] if has_vectors else _first(load_space("glove-50k"), words))
     model = AveragedVectors(reading)
@@ -182,9 +169,7 @@ def compare(
     how: dict[str, Any] = {}
     if is_own:
         how = {"share": share_over_veilings, "looked_for": _LOOKED_FOR}
-        random, clean = TaskTexts(tasks, reading, select=select).ends(model, repeats=repeats, seed=seed)
-        if clean[0].score <= random[0].score:
-            raise InputError("the labels cannot be told from the clean texts, so there is nothing to compare by.")
+        _check_labels(TaskTexts(tasks, reading, select=select).ends(model, repeats=repeats, seed=seed))
         if not quiet:
             _announce(told["input"], len(contenders) * len(levels), WHO[attackers[0]])
 
@@ -237,6 +222,29 @@ def _check_source(
     return True
 
 
+def _settings(
+    level: list[float] | None, select: str | None, repeats: int | None, draws: int | None, *, is_own: bool
+) -> tuple[list[float], str, int, int]:
+    """Return the levels, which words are veiled, how often, and from how many draws an attacker learns."""
+    levels = sorted(set(level or ([0.25] if is_own else [0.05, 0.1, 0.25, 0.4])))
+    if not all(0.0 < one < 1.0 for one in levels):
+        raise OptionError("a --level is a probability between 0 and 1, such as 0.25.")
+    select = select or ("content" if is_own else "all")
+    if select not in ("all", "content"):
+        raise OptionError("--select must be all or content here.")
+    repeats = repeats or (_VEILINGS if is_own else 2)
+    if is_own and repeats < _VEILINGS:
+        raise OptionError(f"--repeats must be {_VEILINGS} or more: fewer veilings tell little of how they differ.")
+    return levels, select, repeats, draws or (_QUICK_DRAWS if is_own else 150_000)
+
+
+def _check_labels(ends: tuple[list[Outcome], list[Outcome]]) -> None:
+    """Refuse labels that say nothing: without a way from random words to clean text there are no shares of it."""
+    (random,), (clean,) = ends
+    if clean.score <= random.score:
+        raise InputError("the labels cannot be told from the clean texts, so there is nothing to compare by.")
+
+
 def _attackers(attacker: str, prior: str, *, is_own: bool) -> tuple[str, ...]:
     """Return by whose success mechanisms are made equal."""
     from wordveil.lab.experiments.attacker import PRIORS
@@ -263,10 +271,11 @@ def _announce(found: dict[str, int], measured: int, who: str) -> None:
     """Say what is about to be done, what was left out, and how long it takes."""
     left = [f"{found[name]:,} {what}" for name, what in (
         ("empty", "without a text or label"), ("rare_labels", "of rare labels")) if found[name]]  # fmt: skip
+    without = f" (left out: {', '.join(left)})" if left else ""
     authors = f" by {found['authors']:,} authors" if found["authors"] else ""
     typer.echo(
         f"wordveil: {found['texts']:,} texts{authors} with {found['labels']} labels"
-        f"{f' (left out: {chr(44).join(left)})' if left else ''}; the attacker {who}. {measured} measurements, about "
+        f"{without}; the attacker {who}. {measured} measurements, about "
         f"{measured * _MINUTES_EACH:g} to {2 * measured * _MINUTES_EACH:g} minutes on two cores.",
         err=True,
     )
@@ -278,6 +287,18 @@ def _first(space: Space, words: int) -> Space:
     from wordveil.spaces import EuclideanSpace
 
     return space.restrict(np.arange(words)) if isinstance(space, EuclideanSpace) and len(space) > words else space
+
+
+def _contenders(
+    mechanism: list[str] | None, space: str, opened: dict[str, Space], words: int, engine: str, *, is_own: bool
+) -> list[Contender]:
+    """Return who takes part: those asked for, or all that suit the space, or a few of them."""
+    from wordveil.lab.experiments.comparison import everyone
+
+    if mechanism == ["all"] or not (mechanism or is_own):
+        return everyone(opened[space], engine)
+    found = [_contender(given, space, opened, words, engine) for given in mechanism or _A_FEW]
+    return found if mechanism else [one for one in found if one.suits]
 
 
 def _contender(given: str, space: str, opened: dict[str, Space], words: int, engine: str) -> Contender:

@@ -195,12 +195,12 @@ def compare(
 
     An attacker is one of `PRIORS`, who looks at one word at a time, a reader of the whole release, ``context`` or
     another network, or `SENTENCES`. They guess the words of the tasks' own texts, the last two about `looked_for` of
-    them, and see `draws` of a mechanism whose law is not exact. Their success is
-    matched to within `tolerance`, as a share of it, or as closely as is worth its time with that attacker. Utility is
-    measured as the texts stand and by the readers of `reading`; `share` makes of an outcome, and of those of random words
-    and of clean text, how far it is on the way, with its interval. The figures do not depend on `workers`, which is how
-    many mechanisms are measured at once; after so many `minutes` no further one is begun. `keep` is given what was
-    found so far after each mechanism, so that little is lost if a long run is stopped.
+    them, and see `draws` of a mechanism whose law is not exact. Their success is matched to within `tolerance`, as a
+    share of it, or as closely as is worth its time with that attacker. Utility is measured as the texts stand and by
+    the readers of `reading`; `share` makes of an outcome, and of those of random words and of clean text, how far it is
+    on the way, with its interval. The figures do not depend on `workers`, which is how many mechanisms are measured at
+    once; after so many `minutes` no further one is begun. `keep` is given what was found so far after each mechanism,
+    so that little is lost if a long run is stopped.
     """
     watch("clean text and random words", 0.0)
     random, clean = TaskTexts(tasks, model.space, select=select).ends(model, repeats=repeats, seed=seed)
@@ -209,7 +209,8 @@ def compare(
     }
     reading = replace(reading or Reading(), effort=Effort(column_draws=draws, seed=seed))
     race = _Race(
-        tasks, model, clean, random, levels, attackers, reading, repeats, draws, seed, select, tolerance, looked_for, share
+        tasks, model, clean, random, levels, attackers, reading, repeats, draws, seed, select, tolerance, looked_for,
+        share,
     )  # fmt: skip
     measured: dict[int, _Measured] = {}
 
