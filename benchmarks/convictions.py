@@ -1,9 +1,10 @@
-"""How often the audit of callables convicts, right and wrong: ``python -m benchmarks.convictions [SEEDS]``.
+"""How often the audit of callables convicts, right and wrong: ``python -m benchmarks.convictions [SEEDS [KIND]]``.
 
 Honest callables, some of which lose all that they claim, are audited at a level of 5%, where convictions can be
 counted; faulty ones, with a tenth of the seeds, at the level of the command. What is printed is the table of
 docs/audit.md. Exits with 1 if an honest one is convicted more often than stated, or a faulty one passes; those that are
-known to be too subtle for so few draws are listed for what they are.
+known to be too subtle for so few draws are listed for what they are. A KIND is honest, faulty or subtle; all of them if
+not given.
 """
 
 from __future__ import annotations
@@ -41,10 +42,13 @@ def _row(kind: str, name: str, level: float, draws: str, hits: int, many: int) -
 def main() -> None:
     """Audit every double with many seeds and print how often each was convicted."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    kinds = {"honest": HONEST, "faulty": FAULTY, "subtle": SUBTLE}
+    asked = sys.argv[2:3] or kinds
     cases.PAUSE = 0.0
     is_wrong = False
     print("| | callable | level | draws | found broken | 95% interval |\n|---|---|---|---|---|---|")
-    for kind, doubles in (("honest", HONEST), ("faulty", FAULTY), ("too subtle", SUBTLE)):
+    for kind in asked:
+        doubles = kinds[kind]
         level, many = (_LEVEL, seeds) if doubles is HONEST else (ERROR, max(1, seeds // 10))
         total = 0
         for name, double in doubles.items():
