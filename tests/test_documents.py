@@ -43,7 +43,7 @@ NOT_RUN = {
     "wordveil compare ": "needs data sets of others; tests/cli/test_compare.py runs it on small ones",
     "python -m benchmarks.frontier_search ": "needs data sets of others; tests/experiments tests what it is made of",
     "spark-submit": "needs a cluster",
-    "wordveil privatize letters.parquet -o by-command ": "starts another Java; tests/test_spark.py runs the like",
+    "wordveil privatize letters.parquet -o by-command ": "starts another Java; tests/spark/test_files.py runs the like",
     "wordveil budget ": "needs the settings of a service; tests/cli/test_budget.py runs it",
     "cat FOLDER/": "needs data sets of others",
     "python -m tests.plan.desk ": "its file is made for the plan beside it, which takes a minute",

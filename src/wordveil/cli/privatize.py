@@ -238,8 +238,7 @@ def privatize(
     _check_engine(engine, index, crew)
     if engine == "spark":
         refused = {
-            "--spans": spans, "--normalise": normalise, "--seed": seed is not None,
-            "--report": report, "--resume": resume, "--overwrite": overwrite, "--workers": crew > 1,
+            "--spans": spans, "--overwrite": overwrite, "--workers": crew > 1,
             "--select rare": common, "--encoding": encoding != "utf-8", "--missing": missing != "refuse",
             "--sheet": sheet, "several inputs": len(inputs) > 1, "--protect": protect, "--require": gates,
         }  # fmt: skip
@@ -247,11 +246,12 @@ def privatize(
             if is_given:
                 raise OptionError(f"{name} cannot be used with --engine spark.")
         _on_spark(
-            inputs[0], output, column, format_name, epsilon=check_epsilon(epsilon), mechanism=mechanism, space=space,
-            options=parse_options(option), select=select, oov=oov, case=case, once=scope, person=person,
-            unproven=unproven, identifiers=identifiers, numbered=numbered, numbers=numbers,
-            numbers_epsilon=numbers_epsilon, date_order=date_order, markup=markup, language=language or "en",
-            words=_listed(words), stop_words=_listed(stop_words), block=_listed(block),
+            inputs[0], output, column, format_name, report, quiet=quiet, epsilon=check_epsilon(epsilon),
+            mechanism=mechanism, space=space, normalise=normalise, options=parse_options(option), select=select,
+            oov=oov, case=case, once=scope, person=person, unproven=unproven, identifiers=identifiers,
+            numbered=numbered, numbers=numbers, numbers_epsilon=numbers_epsilon, date_order=date_order, markup=markup,
+            language=language or "en", words=_listed(words), stop_words=_listed(stop_words), block=_listed(block),
+            seed=seed, resume=resume, encoding_errors=encoding_errors,
         )  # fmt: skip
         return
     from wordveil.io import Reading, Veils, check_encoding, job_report, make_plan, missing_promise, place
@@ -387,16 +387,45 @@ def _check_engine(engine: str, index: str, workers: int) -> None:
         check_engine(engine)
 
 
-def _on_spark(source: str, output: str | None, columns: list[str] | None, format_name: str | None, **how: Any) -> None:
+def _on_spark(
+    source: str,
+    output: str | None,
+    columns: list[str] | None,
+    format_name: str | None,
+    report: str | None,
+    *,
+    quiet: bool,
+    **how: Any,
+) -> None:
     if source == _STREAM or output in (None, _STREAM):
         raise OptionError("--engine spark reads a file or folder and writes a folder; give INPUT and -o FOLDER.")
-    from wordveil.io import format_named, format_of
+    from wordveil.io import Tally, format_named, format_of
     from wordveil.spark import privatize_files
+    from wordveil.text import Counts
 
     form = format_named(format_name) if format_name else format_of(Path(source))
     if form is None:
         raise OptionError("--format is required with --engine spark unless INPUT is a file with a known extension.")
-    privatize_files(source, str(output), columns or [], form.name, tell=_warn, **how)
+    if report not in (None, _STREAM):
+        check_writable(Path(report), inputs=[Path(source)], overwrite=how["resume"])
+    told: list[dict[str, Any]] = []
+    warned: list[str] = []
+
+    def tell(sentence: str) -> None:
+        warned.append(sentence)
+        _warn(sentence)
+
+    privatize_files(source, str(output), columns or [], form.name, tell=tell, report=told.append, **how)
+    if not told:
+        if report is not None:
+            raise FileError(f"{output} was complete, so nothing was drawn; its report is that of the first run.")
+        typer.echo(f"wordveil: {output} was complete, so nothing was drawn.", err=True)
+    elif report is not None:
+        _write_report(told[0], report)
+    elif not quiet:
+        counts, job = Counts(**told[0]["counts"]), told[0]["job"]
+        tally = Tally(counts, records=job["records"], seconds=job["seconds"])
+        _summarise(told[0], tally, warned=bool(warned))
 
 
 def _selection(select: str | None, spans: str | None) -> str:
