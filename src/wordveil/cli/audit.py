@@ -57,8 +57,8 @@ def audit(
         int | None,
         Option(
             min=1000,
-            help="How many draws to measure each event on; 60,000 if not given, and as many as time allows for a "
-            "callable.",
+            help="How many draws to measure each event on; 60,000 if not given. For a callable, as many as time allows, and "
+            "four times as many for the most promising pair.",
         ),
     ] = None,
     pairs: Annotated[int | None, Option(min=1, help="How many pairs of each kind to sample; 1 if not given.")] = None,
@@ -314,6 +314,9 @@ def _replay(target: Target, path: Path, seconds: float | None, as_json: bool) ->
 def _show_findings(title: str, findings: list[Finding]) -> None:
     from rich.markup import escape
 
+    if not findings:
+        stdout().print(f"{title}.", markup=False)
+        return
     rows = []
     for one in findings:
         colour = "red" if one.breaks else "green"
