@@ -25,7 +25,7 @@ class Truncated(Exponential):
     beta : float
         If no clip is given: the clip at which, under the uniform prior, all words beyond it together have at most
         this probability.
-    prior : {"uniform", "frequency", "density"}
+    prior : {"uniform", "frequency", "density", "blahut-arimoto"}
         A public prior over the outputs; costs no privacy.
     """
 

@@ -189,11 +189,11 @@ def audit(
 
 def _try(auditor: Any, name: str, space: Any, epsilon: float | None) -> tuple[Verdict | None, str]:
     """Audit a mechanism, or say why it does not fit this space or this ε."""
-    from wordveil._mechanisms import MECHANISMS
+    from wordveil._mechanisms import kind_named
     from wordveil.errors import WordveilError
 
     try:
-        rate = 1.0 + MECHANISMS[name].least_epsilon(space) if epsilon is None else epsilon
+        rate = 1.0 + kind_named(name).least_epsilon(space) if epsilon is None else epsilon
         return auditor.audit(name, space, epsilon=rate), ""
     except WordveilError as error:
         return None, str(error)
