@@ -158,7 +158,7 @@ def uniform_from(
 def key_blocks(keys: NDArray[np.uint32], counter: int, nonces: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a block of ChaCha20, as eight numbers, for each nonce of 64 bits; one key for all, or a row for each.
 
-    Slower than the generator of a stream, but without one for every key; graph_draws.h has the same in C.
+    Slower than the generator of a stream, but without one for every key; random_bits.h has the same in C.
     """
     start = np.empty((16, len(nonces)), dtype=np.uint32)
     start[:4] = np.frombuffer(b"expand 32-byte k", dtype="<u4")[:, None]
