@@ -21,7 +21,7 @@ from wordveil.parallel import cores
 from wordveil.spaces import EuclideanSpace, Vocabulary
 from wordveil.spaces.graph import build_graph
 
-__all__ = ["AXES", "Curve", "growth"]
+__all__ = ["AXES", "Curve", "growth", "zipfian"]
 
 #: What grows, with its sizes. Where a curve stops earlier, its next point would have taken too long.
 AXES: dict[str, tuple[float, ...]] = {
@@ -73,7 +73,7 @@ def growth() -> list[Curve]:
 
 def _over_words() -> list[Curve]:
     space = load_space("glove-50k")
-    ids = _zipfian(len(space), int(AXES["words drawn"][-1]))
+    ids = zipfian(len(space), int(AXES["words drawn"][-1]))
     return [
         _measured(name, "words drawn", "50k × 100, Zipfian words", lambda _: space, lambda size: ids[:size])
         for name in _EPSILONS
@@ -98,7 +98,7 @@ def _over_vocabulary() -> list[Curve]:
         is_built = name in _BUILT
         on, draws = (partial(real, name), 20_000) if is_built else (made, 2_048 if name == "laplace" else 512)
         what = f"{draws:,} words, 100 dimensions"
-        curves.append(_measured(name, "vocabulary", what, on, lambda size, draws=draws: _zipfian(size, draws)))  # type: ignore[misc]
+        curves.append(_measured(name, "vocabulary", what, on, lambda size, draws=draws: zipfian(size, draws)))  # type: ignore[misc]
     return curves
 
 
@@ -127,7 +127,7 @@ def _over_workers() -> Curve:
 
 def _over_epsilon() -> Curve:
     """Draw a million words at smaller and smaller ε."""
-    space, ids = load_space("glove-50k"), _zipfian(50_000, 1_000_000)
+    space, ids = load_space("glove-50k"), zipfian(50_000, 1_000_000)
     curve = Curve("graph", "1/ε", "a million words, 50k × 100, Zipfian words")
     for size in AXES["1/ε"]:
         made = partial(mechanism, "graph", space, epsilon=1.0 / size)
@@ -165,7 +165,7 @@ def _over_dimension() -> list[Curve]:
         curves.append(
             _measured(
                 name, "dimension", what, lambda size, words=words: _made(words, size),  # type: ignore[misc]
-                lambda _, words=words, draws=draws: _zipfian(words, draws),  # type: ignore[misc]
+                lambda _, words=words, draws=draws: zipfian(words, draws),  # type: ignore[misc]
             )
         )  # fmt: skip
     return curves
@@ -191,7 +191,8 @@ def _measured(
     return curve
 
 
-def _zipfian(words: int, count: int) -> NDArray[np.int64]:
+def zipfian(words: int, count: int) -> NDArray[np.int64]:
+    """Return words as frequent as Zipf's law has them."""
     chances = 1.0 / (np.arange(words) + 2.7)
     return np.random.default_rng(0).choice(words, count, p=chances / chances.sum())
 

@@ -285,6 +285,8 @@ TARGET static int NAME(pick)(const Cloud *cloud, const int64_t *ids, const int64
     return 1;
 }
 
+#include "nearest.h"
+
 #undef STRIP
 #undef FLOATS
 #undef INTS

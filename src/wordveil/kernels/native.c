@@ -66,14 +66,15 @@ typedef struct {
     int (*sums)(const Cloud *, const int64_t *, int64_t, const float *, float *);
     int (*table)(const Cloud *, int64_t, int64_t, float, float *);
     int (*pick)(const Cloud *, const int64_t *, const int64_t *, int64_t, const float *, const double *, int64_t *);
+    void (*best)(const float *, int64_t, int64_t, const float *, int64_t, float *, int64_t *);
 } Kind;
 
 static const Kind KINDS[] = {
 #if defined(__x86_64__)
-    {"avx512", sums_avx512, table_avx512, pick_avx512},
-    {"avx2", sums_avx2, table_avx2, pick_avx2},
+    {"avx512", sums_avx512, table_avx512, pick_avx512, best_avx512},
+    {"avx2", sums_avx2, table_avx2, pick_avx2, best_avx2},
 #endif
-    {"plain", sums_plain, table_plain, pick_plain},
+    {"plain", sums_plain, table_plain, pick_plain, best_plain},
 };
 
 enum { KIND_COUNT = sizeof KINDS / sizeof KINDS[0] };
@@ -245,6 +246,35 @@ static PyObject *pick(PyObject *self, PyObject *args)
         done = kind->pick(&cloud, ids, blocks, count, reach, aims, out);
         Py_END_ALLOW_THREADS;
         result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+static PyObject *best_products(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name;
+    PyObject *packed_of, *queries_of, *values_of, *where_of;
+    long long words, dimension, count;
+    if (!PyArg_ParseTuple(args, "sOLLOLOO", &name, &packed_of, &words, &dimension, &queries_of, &count, &values_of,
+                          &where_of))
+        return NULL;
+    const Kind *kind = kind_of(name);
+    Buffers buffers = {.count = 0};
+    const float *packed, *queries;
+    float *values;
+    int64_t *where;
+    PyObject *result = NULL;
+    if (kind && (words < 1 || words > INT32_MAX || dimension < 1 || dimension > MOST_COORDINATES))
+        PyErr_SetString(PyExc_ValueError, "words have coordinates, and there are not too many");
+    else if (kind && (packed = memory(&buffers, packed_of, (words + BLOCK - 1) / BLOCK * BLOCK * (dimension + 1), 4, 0)) &&
+             (queries = memory(&buffers, queries_of, product(count, dimension), 4, 0)) &&
+             (values = memory(&buffers, values_of, count, 4, 1)) && (where = memory(&buffers, where_of, count, 8, 1))) {
+        Py_BEGIN_ALLOW_THREADS;
+        kind->best(packed, words, dimension, queries, count, values, where);
+        Py_END_ALLOW_THREADS;
+        result = Py_NewRef(Py_None);
     }
     let_go(&buffers);
     return result;
@@ -422,6 +452,7 @@ static PyMethodDef METHODS[] = {
     {"block_sums", block_sums, METH_VARARGS, "Add up falling weights over blocks of words, for some words."},
     {"block_table", block_table, METH_VARARGS, "Add up falling weights over blocks of words, for all words."},
     {"pick", pick, METH_VARARGS, "Finish draws inside their blocks."},
+    {"best_products", best_products, METH_VARARGS, "Find the word with the largest product plus bias."},
     {"choose", choose, METH_VARARGS, "Search cumulated rows."},
     {"all_hops", all_hops, METH_VARARGS, "Count the hops from some words to every word."},
     {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},
@@ -437,7 +468,7 @@ static PyMethodDef METHODS[] = {
 /* To be raised with every change of a function above or of what it takes: native.py turns others down. */
 static int add_version(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "VERSION", 3);
+    return PyModule_AddIntConstant(module, "VERSION", 4);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)add_version}, {0, NULL}};
