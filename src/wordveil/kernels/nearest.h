@@ -27,13 +27,10 @@ TARGET static void NAME(best)(const float *packed, int64_t words, int64_t dimens
                             sums[row][vector] += rows[row][k] * column[vector];
                 }
                 for (int row = 0; row < ROWS && query + row < count; row++) {
-                    float most = values[query + row];
-                    INTS above = sums[row][0] > most;
-                    for (int vector = 1; vector < VECTORS; vector++)
-                        above |= sums[row][vector] > most;
-                    int32_t any = 0;
-                    for (int lane = 0; lane < LANES; lane++)
-                        any |= above[lane];
+                    FLOATS most = values[query + row] + (FLOATS){0};
+                    unsigned any = 0;
+                    for (int vector = 0; vector < VECTORS; vector++)
+                        any |= LESS(most, sums[row][vector]);
                     if (!any)
                         continue;
                     for (int place = 0; place < STRIP; place++) {
