@@ -36,7 +36,7 @@ _NEIGHBOURS = 10
 
 
 def make(folder: Path, words: int, dimension: int) -> None:
-    """Write an embedding whose words lie around centres, which lie around fewer centres, in directions of falling use."""
+    """Write an embedding whose words lie around centres, and those around fewer centres."""
     generator = np.random.default_rng(0)
     fall = (1.0 + np.arange(dimension)) ** -0.25
 

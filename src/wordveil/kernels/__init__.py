@@ -11,4 +11,14 @@ from wordveil.kernels.distances import squared_distances, straight_distances, wo
 from wordveil.kernels.native import compiled, kind, kinds, plain
 from wordveil.kernels.weights import Falls, choose
 
-__all__ = ["Falls", "choose", "compiled", "kind", "kinds", "plain", "squared_distances", "straight_distances", "worst_error"]
+__all__ = [
+    "Falls",
+    "choose",
+    "compiled",
+    "kind",
+    "kinds",
+    "plain",
+    "squared_distances",
+    "straight_distances",
+    "worst_error",
+]

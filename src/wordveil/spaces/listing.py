@@ -1,8 +1,8 @@
 """The most similar words of every word, for a graph: exactly, or where that takes hours in parts of the space.
 
 Any connected graph over public words keeps the promise (docs/guarantees.md), so a large embedding may be searched
-approximately: its words are put into cells around centres, and each is compared with those of the cells whose centres are
-nearest to it. What share of the true neighbours that finds is measured, and said with every guarantee.
+approximately: its words are put into cells around centres, and each is compared with those of the cells whose centres
+are nearest to it. What share of the true neighbours that finds is measured, and said with every guarantee.
 
 The work is done in pieces that are kept until the whole is: a build that was stopped goes on where it was.
 """
@@ -133,7 +133,7 @@ class _Cells:
         return centres
 
     def similar(self, ids: Ints, k: int) -> tuple[Ints, NDArray[np.float32]]:
-        """Return the `k` most similar words of each that the cells around it hold; fastest if ids stand cell by cell."""
+        """Return the `k` most similar words of each that the cells around it hold; fast where ids go cell by cell."""
         where, values = np.zeros((len(ids), k), dtype=np.int64), np.full((len(ids), k), -np.inf, dtype=np.float32)
         count = len(self._centres)
         share = _NEAR / (float(len(self._points)) ** 2 * self._points.shape[1])

@@ -53,8 +53,9 @@ class BestProduct:
             if native is None or not is_single:
                 self._search_tiles(points[part], highest[part], found[part])
                 return
-            size = part.stop - part.start
-            native.best_products(kind(), self._packed, *self._vectors.shape, points[part], size, highest[part], found[part])
+            some = points[part]
+            shape = self._vectors.shape
+            native.best_products(kind(), self._packed, *shape, some, len(some), highest[part], found[part])
 
         # compiled code has no threads of its own: a block for each core, if there are few
         several = -(-len(queries) // cores()) if is_single else _QUERIES

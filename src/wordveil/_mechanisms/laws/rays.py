@@ -5,11 +5,12 @@ A word at ``x`` with noise of length ``r`` in direction ``v`` lands nearest to t
 products with ``v``. So when many words share their directions, and many values of ε share both, no product of vectors
 is left in a query: the products are computed once a direction and the distances once a word.
 
-Compiled code has the words in groups of neighbours, and passes by those whose largest ``P`` and smallest ``D`` show that
-none of them can win. Without it, two short lists hold nearly every winner: the words with the largest ``P`` in this direction and those with the
-smallest ``D`` from this word. No word outside both can score below the smallest ``D`` left out less ``2r`` times the
-largest ``P`` left out, which the ends of the lists tell. Where the best of the lists beats that bound it is the best of
-all. Elsewhere a longer list of the first kind is tried, and at last every word. The answer is always the exact one.
+Compiled code has the words in groups of neighbours, and passes by those whose largest ``P`` and smallest ``D`` show
+that none of them can win. Without it, two short lists hold nearly every winner: the words with the largest ``P`` in
+this direction and those with the smallest ``D`` from this word. No word outside both can score below the smallest ``D``
+left out less ``2r`` times the largest ``P`` left out, which the ends of the lists tell. Where the best of the lists
+beats that bound it is the best of all. Elsewhere a longer list of the first kind is tried, and at last every word. The
+answer is always the exact one.
 """
 
 from __future__ import annotations
