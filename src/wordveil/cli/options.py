@@ -59,8 +59,8 @@ PublicPrior = Annotated[
     str,
     Option(
         "--prior",
-        help="How frequent words are by public knowledge: space (by rank), uniform, or a file: public text, or lines "
-        "of a word and its count.",
+        help="How frequent words are by public knowledge: space (as in English in general, or by rank), uniform, or a "
+        "file: public text, or lines of a word and its count.",
     ),
 ]
 

@@ -30,7 +30,7 @@ Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]
 
 _ROUNDS = 15  # of estimating word frequencies from a release, at most
-_PUBLIC_SHARE = 0.25  # of the prior of a population, against what was estimated
+_PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
 _CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
 _VERSION = 1  # of cached tables: to be raised whenever the same key would now give other vectors
 

@@ -1,4 +1,4 @@
-"""How likely each word is before its output is seen: from the space, from a public text, or as given."""
+"""How likely each word is before its output is seen: by general usage, from a public text, or as given."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from numpy.typing import NDArray
 from wordveil._mechanisms.priors import log_prior
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.reading.places import Cutter
-from wordveil.spaces import Space
+from wordveil.spaces import Space, load_space
+from wordveil.spaces.space import DATA
 from wordveil.text.lookup import Lookup
 from wordveil.text.tokens import lookup_key
 
-__all__ = ["NAMED", "PriorLike", "make_prior"]
+__all__ = ["NAMED", "PriorLike", "make_prior", "usage"]
 
 Floats = NDArray[np.float64]
 PriorLike = str | Path | NDArray[np.floating]
 
 #: The priors that need nothing beside the space.
-NAMED = {"space": "frequency", "uniform": "uniform"}
+NAMED = ("space", "uniform")
 
 _COUNTED = regex.compile(r"(\S+)[\t ,;]+([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 _LOOKED_AT = 100  # lines, to tell a list of frequencies from a text
+_ENGLISH = 0.8  # of the words of a text, that must be among those of the bundled space
 
 
 def make_prior(prior: PriorLike, space: Space, cutter: Cutter) -> Floats:
@@ -33,8 +35,8 @@ def make_prior(prior: PriorLike, space: Space, cutter: Cutter) -> Floats:
     Parameters
     ----------
     prior : {"space", "uniform"}, path or array
-        The Zipf-Mandelbrot law of the word's place in the space, whose words are listed by frequency; all words alike;
-        a public text, or a list with a word and its count on each line; or a number for every word.
+        How frequent words are in general (see `usage`); all words alike; a public text, or a list with a word and its
+        count on each line; or a number for every word.
     space : Space
         The words.
     cutter : Cutter
@@ -45,8 +47,10 @@ def make_prior(prior: PriorLike, space: Space, cutter: Cutter) -> Floats:
         found = np.asarray(prior, dtype=np.float64)
         if found.shape != (len(space),) or not np.isfinite(found).all() or (found < 0).any():
             raise OptionError("prior needs a finite number from 0 on for every word of the vocabulary.")
-    elif isinstance(prior, str) and prior in NAMED:
-        found = np.exp(log_prior(space, NAMED[prior]))
+    elif prior == "space":
+        found = usage(space)
+    elif prior == "uniform":
+        found = np.ones(len(space))
     elif isinstance(prior, (str, Path)):
         found = _counted(Path(prior), space, cutter)
     else:
@@ -54,6 +58,27 @@ def make_prior(prior: PriorLike, space: Space, cutter: Cutter) -> Floats:
     found = np.where(possible, found, 0.0)
     if not found.any():
         raise OptionError("under this prior and selection no word of the vocabulary can be behind an output.")
+    return np.asarray(found / found.sum())
+
+
+def usage(space: Space) -> Floats:
+    """Return how frequent every word is in general; the sum is 1.
+
+    English words are as frequent as in public text of many kinds (the counts come with the package). Other words, and
+    all words of a space that is not English, follow the Zipf-Mandelbrot law of their place in the space, since
+    embedding files list frequent words first.
+    """
+    by_rank = np.exp(log_prior(space, "frequency"))
+    by_rank /= by_rank.sum()
+    english = load_space("glove-50k").vocabulary.ids
+    places = np.array([english.get(word, -1) for word in space.vocabulary])
+    known = places >= 0
+    if by_rank[known].sum() < _ENGLISH:
+        return by_rank
+    centibels = np.load(DATA / "glove-50k" / "frequencies.npy").astype(np.float64)[places[known]]
+    found = by_rank.copy()
+    found[known] = 10.0 ** (-centibels / 100.0)
+    found[known] *= by_rank[known].sum() / found[known].sum()
     return np.asarray(found / found.sum())
 
 
@@ -78,7 +103,7 @@ def _counted(path: Path, space: Space, cutter: Cutter) -> Floats:
     counts = np.where(cutter.possible, counts, 0.0)
     if not counts.any():
         raise InputError(f"{path} has no word that a veil of these settings would replace.")
-    usual = np.exp(log_prior(space, NAMED["space"])) * cutter.possible
+    usual = usage(space) * cutter.possible
     return np.asarray(counts + np.count_nonzero(counts) * usual / usual.sum())
 
 

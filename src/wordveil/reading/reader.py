@@ -81,8 +81,9 @@ class Reader:
         PyTorch, and minutes; on the bundled embedding the network has learnt from public text, and reads without a fit
         too); or the rest of the text by a public language model, without any fit (needs an extra).
     prior : {"space", "uniform"}, path or array
-        How likely words are by public knowledge: by their rank in the space; all alike; by a public text, or a list
-        with a word and its count on each line; or a number for every word of the vocabulary.
+        How likely words are by public knowledge: as in English text in general, or by their rank in a space of another
+        language; all alike; by a public text, or a list with a word and its count on each line; or a number for every
+        word of the vocabulary.
     select : {"content", "all", "spans", "words"}
         Which words the release has veiled. With ``spans`` and ``words`` every text must be given as a `Document` with
         the spans of its veiled words in the released text.

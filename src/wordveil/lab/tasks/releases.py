@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms.laws import Effort
-from wordveil._mechanisms.priors import log_prior
 from wordveil.errors import InputError, OptionError
 from wordveil.lab.tasks.evaluation import RandomWords, Rewriter, answers_to
 from wordveil.lab.tasks.models import AveragedVectors
@@ -27,6 +26,7 @@ from wordveil.noise import Entropy
 from wordveil.parallel import run
 from wordveil.reading import Reader
 from wordveil.reading.places import LEFT_ALONE, OUTSIDE, UNKNOWN, VEILED, Cutter, Places
+from wordveil.reading.priors import usage
 from wordveil.spaces import Space
 from wordveil.stats import Estimate
 from wordveil.text import Document, Release, Veil
@@ -67,7 +67,7 @@ class Reading:
     def reader(self, name: str, mechanism: Mechanism[Any], select: str, vectors: Vectors) -> Reader:
         """Make a reader that is still to be fitted."""
         # Given as an array the prior is the caller's own, and no table of an ε that nobody will ask for is cached.
-        prior = np.exp(log_prior(mechanism.space, "frequency"))
+        prior = usage(mechanism.space)
         kind = "context" if name in NETWORKS else name
         once = False  # as texts are veiled here
         made = Reader(mechanism, kind=kind, select=select, vectors=vectors, prior=prior, effort=self.effort, once=once)
