@@ -57,8 +57,8 @@ def audit(
         int | None,
         Option(
             min=1000,
-            help="How many draws to measure each event on; 60,000 if not given. For a callable, as many as time allows, and "
-            "four times as many for the most promising pair.",
+            help="How many draws to measure each event on; 60,000 if not given. For a callable, as many as time "
+            "allows, and four times as many for the most promising pair.",
         ),
     ] = None,
     pairs: Annotated[int | None, Option(min=1, help="How many pairs of each kind to sample; 1 if not given.")] = None,
