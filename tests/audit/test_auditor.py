@@ -18,7 +18,7 @@ from wordveil.audit import ERROR, Auditor, Evidence
 from wordveil.audit.exact import exact_losses
 from wordveil.audit.sampled import loss_bound
 from wordveil.errors import OptionError
-from wordveil.spaces import EuclideanSpace, Vocabulary, load_space
+from wordveil.spaces import EuclideanSpace, Vocabulary
 
 UNPROVEN = {"jaccard", "remapped", "tem-quotient"}
 AUDITOR = {"words": 60, "draws": 20_000, "repeat": True}
@@ -63,24 +63,6 @@ def test_every_mistake_is_made_in_every_mechanism_that_it_can_be_made_in() -> No
         "seed fixed": promising,
         "clipped after the draw": promising,
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "epsilon", "options", "verdict", "claim"),
-    [
-        ("hyperbolic", 3.0, {}, "holds", ""),
-        ("hyperbolic-icdm19", 1.0, {}, "no promise", "broken"),
-        ("hyperbolic-icdm19", 1.0, {"translate": "mobius"}, "holds", ""),
-    ],
-)
-def test_hyperbolic_mechanisms_on_the_bundled_space(
-    name: str, epsilon: float, options: dict[str, Any], verdict: str, claim: str
-) -> None:
-    space = load_space("wordnet-poincare")
-    found = Auditor(**AUDITOR).audit(name, space, epsilon=epsilon, **options)  # type: ignore[arg-type]
-    assert (found.verdict, found.claim_verdict) == (verdict, claim)
-    assert found.worst is not None
-    assert found.worst.share > 0.3
 
 
 def test_close_pairs_far_from_the_origin_are_not_convicted_on_rounding() -> None:

@@ -75,7 +75,7 @@ def kind_named(name: str) -> type[Mechanism[Any]]:
     """Return the class of a mechanism by its name or by what others call it."""
     kind = MECHANISMS.get(ALIASES[name][0] if name in ALIASES else name)
     if kind is None:
-        raise OptionError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+        raise OptionError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
     return kind
 
 

@@ -49,7 +49,7 @@ Seed = Annotated[
 Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
 Column = Annotated[str | None, Option("--column", "-c", help="The column of the text, in a table.")]
 Format = Annotated[
-    str | None, Option("--format", "-f", help="text, csv, tsv, jsonl or parquet, where the extension does not say.")
+    str | None, Option("--format", "-f", help="text, csv, tsv, jsonl or parquet, if the extension does not say.")
 ]
 Select = Annotated[str, Option("--select", help="Which words are veiled: content (all but function words) or all.")]
 ReportFile = Annotated[
