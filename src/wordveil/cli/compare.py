@@ -151,11 +151,10 @@ def compare(
         )
         tasks = [own]
     else:
-        folder = DataFolder(data or Path())
-        tasks = [load_task(name, folder) for name in dict.fromkeys(task or ["trec6", "mr", "cr"])]
         if quick:
             rows, draws, repeats = rows or _QUICK_EXAMPLES, min(draws, _QUICK_DRAWS), 1
-        tasks = [one if rows is None else one.limited(rows) for one in tasks]
+        loaded = [load_task(name, DataFolder(data or Path())) for name in dict.fromkeys(task or ["trec6", "mr", "cr"])]
+        tasks = [one if rows is None else one.limited(rows) for one in loaded]
     opened: dict[str, Space] = {space: _first(load_space(space), words)}
     contenders = _contenders(mechanism, space, opened, words, compared.engine, is_own=is_own)
     has_vectors = isinstance(opened[space], EuclideanSpace)
