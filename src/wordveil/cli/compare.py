@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
 _A_FEW = ("graph", "graph:k=3,first=1", "ring", "exponential", "laplace")  # of all kinds, and measured in minutes
-_VEILINGS = 5
+_VEILINGS, _ROWS = 5, 2000
 _LOOKED_FOR, _CANDIDATES = 1500, 8192  # words that the attacker looks for at each ε, and among which
 _MINUTES_EACH = 1.0  # of one mechanism at one level
 
@@ -40,7 +40,10 @@ def compare(
         str | None,
         Option(metavar="COLUMN", help="Whose each text is: no author is then both learnt from and tested on."),
     ] = None,
-    rows: Annotated[int, Option(min=50, help="How many records of FILE to use at most, chosen at random.")] = 2000,
+    rows: Annotated[
+        int | None,
+        Option(min=50, help="How many records of FILE to use at most, chosen at random (2,000), or of each data set."),
+    ] = None,
     format_name: Format = None,
     encoding: Annotated[str, Option(help="Of FILE, such as cp1252 (Excel) or utf-16.")] = "utf-8",
     data: Annotated[Path | None, Option(metavar="FOLDER", help="The folder of data sets.")] = None,
@@ -91,7 +94,7 @@ def compare(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare mechanisms where the best guess of a word is right equally often.
+    """Compare mechanisms at equal success of the attacker.
 
     For each mechanism this prints the ε, the near loss (how well similar words can be told apart) and how useful the
     texts still are to an analyst who reads them through the mechanism's law, as a share of the way from random words to
@@ -144,14 +147,14 @@ def compare(
     if source is not None and column is not None and label is not None:
         needs("sklearn", "tasks", "a score by label")
         own, told["input"] = read_labelled(
-            source, column, label, author, rows=rows, seed=seed, format_name=format_name, encoding=encoding
+            source, column, label, author, rows=rows or _ROWS, seed=seed, format_name=format_name, encoding=encoding
         )
         tasks = [own]
     else:
-        folder = DataFolder(data or Path())
-        tasks = [load_task(name, folder) for name in dict.fromkeys(task or ["trec6", "mr", "cr"])]
-    if quick:
-        tasks, draws, repeats = [one.limited(_QUICK_EXAMPLES) for one in tasks], min(draws, _QUICK_DRAWS), 1
+        if quick:
+            rows, draws, repeats = rows or _QUICK_EXAMPLES, min(draws, _QUICK_DRAWS), 1
+        loaded = [load_task(name, DataFolder(data or Path())) for name in dict.fromkeys(task or ["trec6", "mr", "cr"])]
+        tasks = [one if rows is None else one.limited(rows) for one in loaded]
     opened: dict[str, Space] = {space: _first(load_space(space), words)}
     contenders = _contenders(mechanism, space, opened, words, compared.engine, is_own=is_own)
     has_vectors = isinstance(opened[space], EuclideanSpace)
@@ -184,7 +187,7 @@ def compare(
             model,
             levels,
             attackers=attackers,
-            reading=Reading(readers, candidates=_CANDIDATES if is_own else None),
+            reading=Reading(readers, candidates=_CANDIDATES),
             repeats=repeats,
             draws=draws,
             seed=seed,

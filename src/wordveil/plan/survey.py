@@ -176,7 +176,7 @@ def survey(
             if column is None:
                 if len(watches) == _MOST:
                     raise InputError(
-                        f"the records have more than {_MOST:,} keys, so these are no columns; make them values."
+                        f"the records have more than {_MOST:,} keys, too many for columns; make them values."
                     )
                 column = watches[name] = ColumnWatch(name, hasher, veil.lookup, seed)
             column.skip() if value is None else column.add(value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordveil._mechanisms import MECHANISMS
+from wordveil._mechanisms import MECHANISMS, kind_named
 from wordveil._mechanisms.laws import Effort, Law
 from wordveil.calibration import Maker, Meter, maker
 from wordveil.engines import on_engine
@@ -74,8 +74,7 @@ class Contender:
 
 def entrant(label: str, name: str, options: dict[str, Any], space: Space, engine: str = "local") -> Contender:
     """Return one mechanism that takes part."""
-    searches = name in MECHANISMS and MECHANISMS[name].searches_points
-    placed = on_engine(space, engine) if searches else space
+    placed = on_engine(space, engine) if kind_named(name).searches_points else space
     return Contender(label, maker(name, placed, **options), placed)
 
 
