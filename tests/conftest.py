@@ -34,7 +34,9 @@ ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising 
 
 #: What takes longest, and so begins first: the last to end would else end alone.
 _LONGEST = (
-    "tests/test_spark.py", "tests/service/test_page.py", "tests/test_documents.py", "tests/plan/test_trial.py",
+    "tests/spark/test_cluster.py", "tests/spark/test_files.py", "tests/spark/test_frames.py",
+    "tests/spark/test_streams.py", "tests/spark/test_tasks.py", "tests/service/test_page.py", "tests/test_documents.py",
+    "tests/plan/test_trial.py",
     "tests/lab/experiments/test_experiments.py", "tests/reading/test_context.py", "tests/reading/test_language.py",
 )  # fmt: skip
 

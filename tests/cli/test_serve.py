@@ -53,6 +53,20 @@ def test_a_public_address_without_a_key_is_refused(capsys: pytest.CaptureFixture
     assert err.count("\n") == 1
 
 
+def test_what_is_handed_to_the_processes_ends_with_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, str] = {}
+    monkeypatch.setattr("uvicorn.run", lambda *_, **__: seen.update(os.environ))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setenv("WORDVEIL_SERVE_WORKERS", "1")
+    before, port = dict(os.environ), str(free_port())
+    assert run(capsys, "--port", port, "--workers", "2")[0] == 0
+    assert (seen["WORDVEIL_SERVE_PORT"], seen["WORDVEIL_SERVE_WORKERS"]) == (port, "2")
+    assert {"WORDVEIL_RUN_FOLDER", "WORDVEIL_RUN_SECRET", "PROMETHEUS_MULTIPROC_DIR"} <= set(seen)
+    assert dict(os.environ) == before
+
+
 def test_more_workers_than_a_machine_can_hold_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "--workers", "100000")
     assert code == 2
@@ -84,7 +98,8 @@ def test_what_is_unproven_is_said_on_the_terminal(capsys: pytest.CaptureFixture[
     assert code == 0
     lacks = mechanism("nadp", load_space("glove-50k"), epsilon=4.0).shortfall
     assert lacks in err
-    assert {line.split()[1] for line in err.splitlines()} == {"nadp", "jaccard", "remapped", "hyperbolic-icdm19"}
+    unproven = {"nadp", "jaccard", "remapped", "custext", "santext-plus", "tem-quotient", "hyperbolic-icdm19"}
+    assert {line.split()[1] for line in err.splitlines()} == unproven
     assert run(capsys, "--check")[2] == ""
 
 

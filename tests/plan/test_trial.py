@@ -85,7 +85,7 @@ def test_what_is_guessed_without_a_draw_is_guessed_at_every_epsilon(bench: Bench
 
 
 def test_epsilon_for_some_texts(make: Maker, small: EuclideanSpace) -> None:
-    texts = texts_of(list(small.vocabulary)[200:], 200, 12, 0)  # unlike tickets, nobody can guess them
+    texts = texts_of(list(small.vocabulary)[200:], 100, 12, 0)  # unlike tickets, nobody can guess them
     epsilon = epsilon_for(texts, "light", make, small, fast=True)
     assert 0 < epsilon < 5
     assert epsilon == epsilon_for(texts, "light", make, small, fast=True)

@@ -511,7 +511,7 @@ def test_a_space_that_went_away_is_a_fault_that_names_no_file(tmp_path: Path) ->
             assert str(tmp_path) not in answer.sentence
 
 
-UNPROVEN = {"nadp", "jaccard", "remapped"}
+UNPROVEN = {"nadp", "jaccard", "remapped", "custext", "santext-plus", "tem-quotient"}
 
 
 def test_unproven_mechanisms_are_refused_everywhere_unless_they_are_allowed(toy_file: Path) -> None:

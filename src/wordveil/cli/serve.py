@@ -39,8 +39,8 @@ def serve(
 ) -> None:
     """Serve the HTTP API and the page, by default to this machine only.
 
-    Options win over WORDVEIL_SERVE_… variables, and these over the file. Stop it with Ctrl-C: requests in progress are
-    finished first.
+    Options take precedence over WORDVEIL_SERVE_… variables, and these over the file. Stop it with Ctrl-C: requests in
+    progress are finished first.
 
     Examples:
 

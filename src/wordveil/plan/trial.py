@@ -32,7 +32,7 @@ from wordveil.plan.survey import Survey
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading import Reader
 from wordveil.spaces import PointSpace, Space
-from wordveil.stats import CONFIDENCE, Estimate, plain, resampled, upper_bound
+from wordveil.stats import CONFIDENCE, Estimate, plain, resampled_shares, upper_bound
 from wordveil.text import Veil
 
 __all__ = ["ALONE", "CONTEXT", "LEAST", "RECORDS", "Attack", "Bench", "Trial"]
@@ -91,13 +91,9 @@ def gain_over(right: Estimate, floor: float) -> Estimate:
 
 def gain_within(hits: Counts, floor: Counts, trials: Counts) -> Estimate:
     """Return what is gained over a floor that was found on the same stretches of text, drawn again together."""
-
-    def gained(chosen: Counts | slice) -> float:
-        before = floor[chosen].sum()
-        return float(max(0, hits[chosen].sum() - before) / max(1, trials[chosen].sum() - before))
-
-    value = gained(slice(None))
-    low, high = resampled(gained, len(hits))
+    gained, possible = hits - floor, trials - floor
+    value = float(max(0, gained.sum()) / max(1, possible.sum()))
+    low, high = resampled_shares(gained, possible)
     # Where nothing was gained a bootstrap sees no spread.
     most = upper_bound(round(value * len(hits)), len(hits), (1.0 - CONFIDENCE) / 2.0)
     return Estimate(value, low, high if high > value else float(most), int(trials.sum()))

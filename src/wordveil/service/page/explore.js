@@ -101,7 +101,7 @@ function show(told, asked, isCut) {
     ? `${attacker.name[0].toUpperCase()}${attacker.name.slice(1)} (the ${attacker.reader} reader, the strongest on this server) guesses ${percent(guessed / words)} of the veiled words of this very text. Somebody with a larger model, or who knows you, guesses more.`
     : told.preparing || !words
       ? ""
-      : `No reader on this server can attack ${asked.mechanism} on this space. That makes it no safer.`;
+      : `No reader on this server can attack ${asked.mechanism} on this space. That does not make it safer.`;
   $("loss").textContent = told.loss === null
     ? "The loss of this text has no bound with these settings."
     : `Loss of this text, if released: at most ${told.loss.toLocaleString("en", { maximumFractionDigits: 1 })} (${plural(told.draws, "draw")}; the odds between any two such texts change by at most e to that power).`;
