@@ -128,13 +128,3 @@ def postgres() -> Iterator[Cluster]:
     """A PostgreSQL of our own, for tests of one group (xdist): it takes seconds to start."""
     with cluster() as one:
         yield one
-
-
-@pytest.fixture(autouse=True)
-def _settings_of_a_service_end_with_the_test() -> Iterator[None]:
-    """`wordveil serve` hands its options on in the environment; run in this process, they would reach others."""
-    before = {name for name in os.environ if name.startswith("WORDVEIL_")}
-    yield
-    for name in [one for one in os.environ if one.startswith("WORDVEIL_") and one not in before]:
-        del os.environ[name]
-    os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)

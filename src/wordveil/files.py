@@ -31,26 +31,6 @@ from wordveil.parallel import renew_after_fork
 if sys.platform != "win32":
     import fcntl
 
-__all__ = [
-    "DAMAGE",
-    "KINDS",
-    "Lock",
-    "cached_arrays",
-    "cached_folder",
-    "digest_of",
-    "file_errors",
-    "forget",
-    "found",
-    "home",
-    "lend",
-    "name_before",
-    "open_new",
-    "read_cached",
-    "sync_folder",
-    "whole_file",
-    "write_whole",
-]
-
 Content = TypeVar("Content")
 
 #: What reading an array raises if its file is missing, empty or cut short.

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from wordveil.kernels import compiled, plain
 from wordveil.parallel import blocks, run
 
-__all__ = ["BestProduct", "keep_largest", "most"]
-
 Matrix = NDArray[np.float32]
 Floats = NDArray[np.floating[Any]]
 

@@ -124,7 +124,9 @@ def privatize(
     check_columns(frame, columns, of_strings=True)
     drawn = Once(once, seed=seed) if isinstance(once, str) else once
     if (drawn is not None and drawn.scope == "person") != (person is not None):
-        raise OptionError("once='person' and `person`, the column that says whose a row is, go together.")
+        raise OptionError(
+            "once='person' needs `person`, the column that says who each row belongs to, and the other way round."
+        )
     check_columns(frame, [] if person is None else [person])
     blocked = how.pop("block", None)
     recipe = Recipe(
