@@ -135,7 +135,7 @@ def _growth_text(curves: list[dict[str, Any]]) -> str:
     return (
         f"Processor time and peak memory of one draw of many words, for {count} kinds of work. An exponent is the\n"
         "slope of the last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its\n"
-        "next point would take too long, or, for `graph` and `ring`, where the graph or tour would. Each point has its\n"
+        "next point would take too long, or, for `graph` and `ring`, where the graph or tour would. Each has its\n"
         "own process, whose memory holds the program and the space, too."
     )
 
