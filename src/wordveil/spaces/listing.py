@@ -37,6 +37,7 @@ _NEAR = 6e12  # products in cells: as many cells are looked at as that allows, a
 _MOST_SHARE, _LEAST_SHARE, _FEWEST = 0.05, 0.01, 16
 _TRIED = 512  # words whose true neighbours are looked up
 _ROWS = 1 << 13  # words that look at cells together
+_ROOM = 1 << 28  # bytes: the program, and what is compared at once
 _WHAT = "building the neighbour graph"
 
 
@@ -62,7 +63,7 @@ def is_exact(space: EuclideanSpace) -> bool:
 
 def memory_for(words: int, dimension: int, k: int) -> int:
     """Return about how many bytes building a graph takes: the directions, and lists and edges while they are sorted."""
-    return words * (4 * dimension + 200 * max(k, 10))
+    return _ROOM + words * (4 * dimension + 200 * max(k, 10))
 
 
 def list_similar(space: PointSpace, k: int) -> Listed:
