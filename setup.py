@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+from pathlib import Path
 
 from setuptools import Extension, setup
 
@@ -19,10 +20,7 @@ setup(
         Extension(
             "wordveil.kernels._native",
             ["src/wordveil/kernels/native.c", "src/wordveil/kernels/words.c"],
-            depends=[
-                f"src/wordveil/kernels/{name}.h"
-                for name in ("falls", "graph_draws", "largest", "native", "nearest", "rays")
-            ],
+            depends=sorted(map(str, Path("src/wordveil/kernels").glob("*.h"))),
             # -g0: debug information would hold the folder that it was built in, and no build would equal another
             extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math", "-g0"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],

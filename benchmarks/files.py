@@ -1,20 +1,26 @@
-"""From file to file, in CPU seconds: this version, another one, and a program in C that only splits and writes back.
+"""From file to file with `graph`, in CPU seconds, so that other work on the machine counts for little.
 
-``python -m benchmarks.files --against FOLDER`` compares with the sources in a folder, such as a work tree of an earlier
-commit. All figures come from one run; the start of the command is measured by a sentence and taken off the rates.
+``python -m benchmarks.files`` prints the rates for text and CSV, and beside them what they are to be measured by: a
+program in C that only splits at white space and writes back, two workers against one, a small ε against a large one, a
+folder of small files against one file, and what the command takes to start, which is measured by a sentence. All come
+from one run. ``--against FOLDER`` adds the sources in a folder, such as a work tree of an earlier commit.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from benchmarks.speeches import million_words
 from wordveil.text import tokenise
@@ -41,29 +47,90 @@ int main(void)
 _FILES = 10_000
 
 
-def _spent(command: Sequence[str], source: Path | None = None, **environment: str) -> float:
-    """Run a command and return the CPU seconds that it and its children took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+class _Spent(NamedTuple):
+    """What a command took: CPU seconds, with its children, and seconds of the clock."""
+
+    cpu: float
+    wall: float
+
+
+def _run(command: Sequence[str], source: Path | None = None, **environment: str) -> _Spent:
+    before, clock = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with Path(os.devnull if source is None else source).open("rb") as given:
         subprocess.run(command, check=True, stdin=given, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    wall, after = time.perf_counter() - clock, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return _Spent(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall)
 
 
 class _Version:
     """A version of wordveil, by the folder of its sources."""
 
     def __init__(self, sources: Path, folder: Path) -> None:
-        self._sources, self._folder = sources, folder
+        self._sources, self._folder, self._runs = sources, folder, count()
+        folder.mkdir()
 
-    def veil(self, source: Path, *options: str, times: int = 2) -> float:
-        """Return what it takes to veil a file or folder, at best."""
+    def veil(self, source: Path, *options: str, epsilon: float = 6, times: int = 3) -> _Spent:
+        """Return what it takes to veil a file or folder: the least of several runs, by the CPU and by the clock."""
         spent = []
-        for number in range(times):
-            target = self._folder / f"{self._sources.parent.name}-{number}-{source.name}"
-            command = [sys.executable, "-m", "wordveil", "privatize", str(source), "-o", str(target), "--epsilon", "6"]
-            spent.append(_spent([*command, "--quiet", *options], PYTHONPATH=str(self._sources)))
-        return min(spent)
+        for _ in range(times):
+            target = self._folder / f"{next(self._runs)}-{source.name}"
+            command = [sys.executable, "-m", "wordveil", "privatize", str(source), "-o", str(target), "--quiet"]
+            command += ["--epsilon", str(epsilon), *options]
+            spent.append(_run(command, PYTHONPATH=str(self._sources)))
+        return _Spent(*map(min, zip(*spent, strict=True)))
+
+
+class _Inputs:
+    """What is veiled: speeches as text, as a table, as many small files and the same in one, and a sentence."""
+
+    def __init__(self, folder: Path, copies: int) -> None:
+        million = million_words().read_text(encoding="utf-8")
+        self.words = copies * sum(len(tokenise(line).keys) for line in million.splitlines())
+        self.text, self.table, self.sentence, self.many, self.together = (
+            folder / name for name in ("in.txt", "in.csv", "1.txt", "many", "together.txt")
+        )
+        self.text.write_text(million * copies, encoding="utf-8")
+        self.sentence.write_text("The ship left the harbour.\n", encoding="utf-8")
+        with self.table.open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["id", "text"])
+            rows.writerows(enumerate((million * copies).splitlines()))
+        self.many.mkdir()
+        lines = million.splitlines()[: 2 * _FILES]
+        for number in range(_FILES):
+            two = "\n".join(lines[2 * number : 2 * number + 2]) + "\n"
+            (self.many / f"{number}.txt").write_text(two, encoding="utf-8")
+        self.together.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _splitter(folder: Path) -> list[str]:
+    """Compile the program in C."""
+    (folder / "split.c").write_text(_SPLIT, encoding="utf-8")
+    subprocess.run(["cc", "-O2", "-o", str(folder / "split"), str(folder / "split.c")], check=True)
+    return [str(folder / "split")]
+
+
+def _figures(version: _Version, inputs: _Inputs, floor: float) -> dict[str, float]:
+    """Measure a version; `floor` are the CPU seconds of the splitter."""
+    start, words = version.veil(inputs.sentence, times=5).cpu, inputs.words
+    text, table = version.veil(inputs.text), version.veil(inputs.table, "--column", "text")
+    two = version.veil(inputs.text, "--workers", "2")
+    near, far = (version.veil(inputs.text, epsilon=epsilon).cpu for epsilon in (10, 1))
+    many, together = version.veil(inputs.many, times=1).cpu, version.veil(inputs.together).cpu
+    return {
+        "one sentence, CPU s": start,
+        "text, whole command, words per CPU s": words / text.cpu,
+        "text, without the start, words per CPU s": words / (text.cpu - start),
+        "CSV, whole command, words per CPU s": words / table.cpu,
+        "CSV, without the start, words per CPU s": words / (table.cpu - start),
+        "text without the start, times the CPU s of splitting in C": (text.cpu - start) / floor,
+        "2 workers, times the rate of 1, by the clock": text.wall / two.wall,
+        "2 workers, times the rate of 1, by CPU s on two free cores at most": 2 * text.cpu / two.cpu,
+        "ε = 1, times the CPU s of ε = 10": far / near,
+        f"{_FILES:,} files, CPU s": many,
+        "the same words in one file, CPU s": together,
+        "the files, times the CPU s of the one": many / together,
+    }
 
 
 def main() -> None:
@@ -71,54 +138,45 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--against", type=Path, help="the sources (src) of another version")
     parser.add_argument("--copies", type=int, default=3, help="how many million words to veil")
+    parser.add_argument(
+        "--json", type=Path, help="write the figures here as well: the page of the documentation has them"
+    )
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        million = million_words().read_text(encoding="utf-8")
-        words = chosen.copies * sum(len(tokenise(line).keys) for line in million.splitlines())
-        text, table, sentence, many, split = (folder / name for name in ("in.txt", "in.csv", "1.txt", "many", "split"))
-        text.write_text(million * chosen.copies, encoding="utf-8")
-        sentence.write_text("The ship left the harbour.\n", encoding="utf-8")
-        with table.open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["id", "text"])
-            rows.writerows(enumerate((million * chosen.copies).splitlines()))
-        many.mkdir()
-        lines = million.splitlines()[: 2 * _FILES]
-        for number in range(_FILES):
-            (many / f"{number}.txt").write_text("\n".join(lines[2 * number : 2 * number + 2]) + "\n", encoding="utf-8")
-        together = folder / "together.txt"
-        together.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        (folder / "split.c").write_text(_SPLIT, encoding="utf-8")
-        subprocess.run(["cc", "-O2", "-o", str(split), str(folder / "split.c")], check=True)
-        ours = _Version(Path(__file__).parent.parent / "src", folder / "ours")
-        versions = {"this version": ours}
+        inputs, splitter = _Inputs(folder, chosen.copies), _splitter(folder)
+        versions = {"this version": _Version(Path(__file__).parent.parent / "src", folder / "ours")}
         if chosen.against:
             versions["the other"] = _Version(chosen.against.resolve(), folder / "other")
-        for name in ("ours", "other"):
-            (folder / name).mkdir()
-        floor = min(_spent([str(split)], text) for _ in range(3))
-        print(f"| job ({words:,} words at ε = 6) | {' | '.join(versions)} | ratio |\n|---|{'---|' * len(versions)}---|")
-        start = {name: version.veil(sentence, times=5) for name, version in versions.items()}
-        _print("one sentence, CPU s", start, is_rate=False)
-        for job, source, options in (("text", text, ()), ("CSV", table, ("--column", "text"))):
-            spent = {name: version.veil(source, *options) for name, version in versions.items()}
-            _print(f"{job}, whole command, words per CPU s", {name: words / one for name, one in spent.items()})
-            rates = {name: words / (one - start[name]) for name, one in spent.items()}
-            _print(f"{job}, without the start, words per CPU s", rates)
-        apart = {name: version.veil(many, times=1) for name, version in versions.items()}
-        _print(f"{_FILES:,} files, CPU s", apart, is_rate=False)
-        _print(
-            "the same words in one file, CPU s", {n: one.veil(together) for n, one in versions.items()}, is_rate=False
-        )
-        print(f"| splitting and writing back in C, words per CPU s | {words / floor:,.0f} |{' |' * len(versions)}")
+        floor = min(_run(splitter, inputs.text).cpu for _ in range(5))
+        facts = {
+            "load": round(os.getloadavg()[0], 1),
+            "cores": os.cpu_count(),
+            "words": inputs.words,
+            "split": inputs.words / floor,
+            "versions": {name: _figures(version, inputs, floor) for name, version in versions.items()},
+        }
+        print(table_of(facts))
+        if chosen.json:
+            chosen.json.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _print(job: str, figures: dict[str, float], *, is_rate: bool = True) -> None:
-    told = [f"{figure:,.0f}" if figure > 1000 else f"{figure:.2f}" for figure in figures.values()]
-    one, other = [*figures.values(), *figures.values()][:2]
-    ratio = "" if len(figures) == 1 else f"{(one / other if is_rate else other / one):.1f}×"
-    print(f"| {job} | {' | '.join(told)} | {ratio} |")
+def table_of(facts: dict[str, Any]) -> str:
+    """Write the figures as people read them."""
+    versions = facts["versions"]
+    lines = [
+        f"Load {facts['load']} on {facts['cores']} cores; splitting in C: {facts['split']:,.0f} words per CPU s.",
+        "",
+        f"| {facts['words']:,} words, ε = 6 unless said | {' | '.join(versions)} |",
+        f"|---|{'---|' * len(versions)}",
+    ]
+    jobs = next(iter(versions.values()))
+    told = (f"| {job} | {' | '.join(_told(one[job]) for one in versions.values())} |" for job in jobs)
+    return "\n".join([*lines, *told])
+
+
+def _told(figure: float) -> str:
+    return f"{figure:,.0f}" if figure > 1000 else f"{figure:.2f}"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.files import table_of
 from benchmarks.growth import AXES
 from benchmarks.measure import Row
 
@@ -19,6 +20,7 @@ HEADINGS = ("job", "unit", "ours", "peers", "limit", "ours/peer", "of limit", "t
 _PICTURE = "speed-growth.svg"
 _FITTED = ("work", "grows", "at", "sizes", "CPU s at the largest", "exponent", "peak MB there", "exponent of memory")
 _GPU = "speed-gpu.json"
+_FILES = "speed-files.json"
 
 _HEAD = """# Speed
 
@@ -35,10 +37,26 @@ named, `ours/peer` compares with the fastest. No peer has `graph`, so it stands 
 mldp-text. The limit of a mechanism that searches nearest words is the rate at which numpy's own float32 matrix product
 could compare every word with every vector; the limit of two workers is twice the rate of one.
 
-Twice is out of reach for two workers on two cores. `--workers 2` runs three processes: the two workers veil, and the
-one that started them reads the input, hands out blocks, and writes what comes back in order
-(`src/wordveil/io/workers.py`). Reading, writing and the start are done once and not in parallel, and that process
-shares a core with a worker. How much each of these costs was not measured apart.
+`--workers 2` runs three processes: the two workers veil, and the one that started them reads the input, veils the first
+block, from which the others inherit what it learnt, hands out blocks, and writes what comes back in order
+(`src/wordveil/io/workers.py`).
+"""
+
+_FILES_TEXT = """
+## From file to file
+
+The whole command with `graph`, in CPU seconds, so that other work on the machine counts for little; printed by
+`python -m benchmarks.files --json docs/speed-files.json`, which takes `--against FOLDER` for the sources of another
+version. Two workers can be judged by the clock only where two cores are free; what their CPU seconds would allow there
+stands beside it.
+"""
+
+_FILES_FOOT = """
+A program in C that does nothing but split at white space and write back remains far ahead. Most of what is left is
+Python: values and identifiers are found by regular expressions in every line that has digits or signs, and how a word
+is treated is asked once for each spelling. At a small ε most words drawn are far, and those cost more; what was
+listed around words is kept for their next draws, in at most 96 MiB. Small files are opened, checked, written and named
+one by one.
 """
 
 _GPU_TEXT = """
@@ -116,6 +134,8 @@ def page(about: dict[str, object], rows: list[Row], curves: list[dict[str, Any]]
         _table(HEADINGS, [cells(row) for row in rows]),
         _FOOT,
     ]
+    if (folder / _FILES).exists():
+        parts += [_FILES_TEXT, table_of(json.loads((folder / _FILES).read_text(encoding="utf-8"))), _FILES_FOOT]
     if curves:
         parts += ["## Growth", "", _growth_text(curves), "", f"![Seconds and memory against size]({_PICTURE})", ""]
         parts.append(growth_table(curves))
@@ -135,8 +155,8 @@ def _growth_text(curves: list[dict[str, Any]]) -> str:
     return (
         f"Processor time and peak memory of one draw of many words, for {count} kinds of work. An exponent is the\n"
         "slope of the last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its\n"
-        "next point would take too long, or, for `graph` and `ring`, where the graph or tour would. Each has its\n"
-        "own process, whose memory holds the program and the space, too."
+        "next point would take too long, or, for `graph` and `ring`, where the graph or tour would. Each point has\n"
+        "its own process, whose memory holds the program and the space, too."
     )
 
 

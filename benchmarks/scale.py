@@ -58,7 +58,7 @@ def workers() -> list[Row]:
             one, two = (words / _seconds(command, many) for many in (1, 2))
         rows.append(
             Row(
-                f"{name}, {words:,} words, --workers 2 against 1 worker on 1 core", "words/s", two,
+                f"{name}, ε = {epsilon}, {words:,} words, --workers 2 against 1 worker on 1 core", "words/s", two,
                 peers={"one worker": one}, limit=2.0 * one, target="≥ 80% of twice" if cores() > 1 else "",
                 met=two >= 1.6 * one if cores() > 1 else None, memory_mb=peak_memory_of_children(),
             )

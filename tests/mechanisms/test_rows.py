@@ -58,7 +58,7 @@ def test_every_code_draws_the_stated_law(code: str, name: str, monkeypatch: pyte
             assert surprise(made, int(word), drawn[column::4]) > ALPHA
     # more than half of the words at once, whose sums are made together
     everyone = MAKERS[name]()
-    drawn = everyone.draw(np.tile(np.arange(300), 2_000), Entropy(5))
+    drawn = everyone.draw(np.tile(np.arange(300), 1_000), Entropy(5))
     for word in words.tolist():
         assert surprise(everyone, word, drawn[word::300]) > ALPHA
 

@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree, sh
 from tests.conftest import make_space, names
 from wordveil.errors import OptionError, SpaceError
 from wordveil.kernels import compiled
+from wordveil.kernels.hop_draws import HopDraws
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary
 from wordveil.spaces.hops import HopSearch
 
@@ -145,10 +146,17 @@ def test_compiled_draws_are_those_of_numpy_on_any_graph(
         generator.integers(0, 2**32, (starts[-1], 8), dtype=np.uint32),
     )
     drawn = []
-    for code in ("", "off"):
+    for code in ("off", ""):
         monkeypatch.setenv("WORDVEIL_KERNELS", code)
         drawn.append([search.draw(sources, starts, weights, keys, is_blocked) for keys in (one, each)])
     assert np.array_equal(drawn[0], drawn[1])
+    native = compiled()
+    assert native is not None
+    # What was listed for the draws before is used again, until there is no room for more.
+    for remembered in (0, 1 << 12, 1 << 20):
+        draws = HopDraws((sparse.indptr, sparse.indices, words, sparse.nnz), weights, is_blocked, remembered=remembered)
+        again = [[draws.draw(native, sources, starts, keys) for keys in (one, each)] for _ in range(4)]
+        assert all(np.array_equal(drawn[0], others) for others in again)
     assert is_blocked is None or not is_blocked[np.array(drawn)].any()
 
 

@@ -21,6 +21,8 @@ from wordveil._mechanisms.laws import HopFall, ShellLaw
 from wordveil._mechanisms.rows import Batch, rate_of
 from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee
+from wordveil.kernels import compiled
+from wordveil.kernels.hop_draws import HopDraws
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import GraphSpace, PointSpace, Space
@@ -100,7 +102,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     def without(self, blocked: NDArray[np.int64]) -> Graph:
         """Return the same mechanism on fewer outputs: it draws from all words but these."""
         fewer = copy.copy(self)
-        for follows in ("blocked_sizes", "is_blocked", "largest_loss"):
+        for follows in ("blocked_sizes", "is_blocked", "largest_loss", "_draws"):
             vars(fewer).pop(follows, None)
         fewer.blocked = np.asarray(blocked, dtype=np.int64)
         return fewer
@@ -176,6 +178,20 @@ class Graph(ExponentialMechanism[GraphSpace]):
         return drawn
 
     def _draw_batch(self, batch: Batch, keys: NDArray[np.uint32]) -> NDArray[np.int64]:
-        weights = np.exp(self.fall.logs(self.space.shells))
-        is_blocked = self.is_blocked if len(self.blocked) else None
-        return self.space.search.draw(batch.words, batch.starts, weights, keys, is_blocked)
+        native = compiled()
+        if native is not None:
+            return self._draws.draw(native, batch.words, batch.starts, keys)
+        return self.space.search.draw(batch.words, batch.starts, self._weights, keys, self._are_blocked)
+
+    @cached_property
+    def _draws(self) -> HopDraws:
+        indptr, indices = self.space.indptr, self.space.indices
+        return HopDraws((indptr, indices, len(self.space), len(indices)), self._weights, self._are_blocked)
+
+    @property
+    def _weights(self) -> NDArray[np.float64]:
+        return np.exp(self.fall.logs(self.space.shells))
+
+    @property
+    def _are_blocked(self) -> NDArray[np.bool_] | None:
+        return self.is_blocked if len(self.blocked) else None

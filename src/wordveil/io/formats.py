@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
@@ -108,7 +109,7 @@ class Block(ABC):
     @property
     def has_spans(self) -> bool:
         """Whether any of the texts comes with the places of its words: then what was replaced is asked for by place."""
-        return any(isinstance(text, Document) for text in self.texts())
+        return Document in map(type, chain.from_iterable(self.records))
 
     @property
     def sizes(self) -> NDArray[np.int64]:

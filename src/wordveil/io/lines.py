@@ -260,6 +260,11 @@ class TextBlock(Block):
         return [[text] for text in self.together()]
 
     @property
+    def has_spans(self) -> bool:
+        """Whether any of the texts comes with the places of its words: lines do not."""
+        return False
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """How many texts each record has."""
         lines = self._lines.count(b"\n") + (not self._lines.endswith(b"\n"))

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -234,8 +235,12 @@ class Destination:
             for piece in plan.pieces:
                 if piece.source and path.samefile(piece.source):
                     raise FileError(f"{piece.source} would be both read and written; give another output.")
+        resolved = lru_cache(Path.resolve)  # of folders: many files lie in the same
         for piece in plan.pieces if self.is_folder else ():
-            if piece.source and self.target in piece.source.resolve().parents:
+            if piece.source is None:
+                continue
+            lies = piece.source.resolve().parent if piece.source.is_symlink() else resolved(piece.source.parent)
+            if self.target in (lies, *lies.parents):
                 raise FileError(f"{piece.source} lies in {self.target}, which would be written; give another output.")
         if plan.folder:
             folder = plan.folder.resolve()

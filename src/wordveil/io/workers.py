@@ -178,8 +178,9 @@ class Crew:
     """Veils blocks and gives them back in their order.
 
     Workers are forked from this process, so they share its space and hold no copy of their own; each takes fresh
-    entropy. Only a few blocks are ever under way, so a fast reader does not run ahead of the veil. With one worker the
-    work is done here.
+    entropy. The first blocks are veiled here, before: what is learnt from them every worker would have to learn by
+    itself. Only a few blocks are ever under way, so a fast reader does not run ahead of the veil. With one worker all
+    of the work is done here.
     """
 
     def __init__(self, veils: Veils, workers: int = 1) -> None:
@@ -195,6 +196,7 @@ class Crew:
         if self._workers == 1:
             yield from map(self._veils.veil, loads)
             return
+        yield from map(self._veils.veil, islice(loads, 1 if self._pool is None else 0))
         from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - one process needs none of it
 
         under_way: deque[Future[list[Done]]] = deque()

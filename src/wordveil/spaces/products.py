@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from wordveil.kernels import compiled, kind, plain
 from wordveil.parallel import blocks, cores, run
 
-__all__ = ["BestProduct", "keep_largest", "most"]
-
 Matrix = NDArray[np.float32]
 Floats = NDArray[np.floating[Any]]
 

@@ -400,10 +400,24 @@ class _Known:
 @lru_cache(maxsize=2)
 def _spelt(vocabulary: Vocabulary) -> tuple[Strings, Strings, NDArray[np.uint8]]:
     words = list(vocabulary)
-    capital = [word[:1].upper() + word[1:] for word in words]
-    alnum = np.array([[one[-1:].isalnum() for one in both] for both in (words, capital)], dtype=np.uint8)
-    as_listed, as_capital = (Strings.of(list(map(_encoded, spelt))) for spelt in (words, capital))
-    return as_listed, as_capital, np.ascontiguousarray(alnum.T)
+    as_listed, alnum = _packed(words)
+    as_capital, alnum_too = _packed([word[:1].upper() + word[1:] for word in words])
+    return as_listed, as_capital, np.stack([alnum, alnum_too], axis=1)
+
+
+def _packed(words: list[str]) -> tuple[Strings, NDArray[np.uint8]]:
+    """Put words one behind the other, and say which end in a letter or digit; without a call for every word."""
+    signs = np.frombuffer(_encoded("\n".join(words)), np.uint8)
+    ends = np.append(np.flatnonzero(signs == ord("\n")), len(signs))
+    if len(ends) != len(words):  # words with line breaks in them
+        alnum = np.array([word[-1:].isalnum() for word in words], dtype=np.uint8)
+        return Strings.of(list(map(_encoded, words))), alnum
+    last = signs[np.maximum(ends - 1, 0)]
+    alnum = np.array([chr(sign).isalnum() for sign in range(128)] + [False] * 128, dtype=np.uint8)[last]
+    for place in np.flatnonzero(last >= 128).tolist():
+        alnum[place] = words[place][-1:].isalnum()
+    starts = np.concatenate([[0], ends - np.arange(len(words))])
+    return Strings(starts, signs[signs != ord("\n")].tobytes()), alnum
 
 
 @lru_cache(maxsize=1)

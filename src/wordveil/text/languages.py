@@ -29,6 +29,8 @@ _FEWEST = 20  # words; fewer say nothing
 _MOST = 20_000
 _LISTED = 0.5  # of the function words of a language, that an embedding of it has at least
 _WITHOUT = {"he"}  # whose lists agree on no word
+_WORD = 16  # letters, more than most words have
+_PLAIN = regex.compile(r"[a-z]+")
 _LETTER = regex.compile(r"\p{L}")
 _LATIN = regex.compile(r"\p{Latin}")
 
@@ -101,6 +103,10 @@ def language_of(texts: Iterable[str]) -> Language:
     >>> language_of(["Das Paket war nicht da, als ich kam, und niemand konnte mir sagen, wo es ist."] * 2).name
     'de'
     """
+    texts = list(islice(texts, _MOST))
+    words = _PLAIN.findall(" ".join(text for text in texts if text.isascii())[: _MOST * _WORD].lower())[:_MOST]
+    if len(words) >= _FEWEST and all(map(str.isascii, texts)) and (english := _share(words, stop_words())) >= _ENOUGH:
+        return Language("en", english)  # soon seen, of most texts, and by no more function words than below
     keys: list[str] = []
     latin = letters = 0
     for text in texts:

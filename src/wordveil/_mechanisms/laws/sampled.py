@@ -37,6 +37,7 @@ WORST, AGAIN = 20, 4
 SEEN = 20
 
 _TOKENS = 1 << 17
+_TOLD = 1 << 14  # draws between two reports of progress: somebody may be waiting
 _PAIRS = 512
 _FIGURES, _WORST, _COLUMNS, _FRESH = range(4)  # what draws are for: each purpose has its own
 
@@ -97,7 +98,7 @@ class SampledLaw(Law):
             row = np.repeat(np.arange(len(words)), drawn)
             output = np.empty(len(row), dtype=np.int64)
             entropy = Entropy(seed_of(self.effort, _COLUMNS))
-            for part in blocks(len(row), _TOKENS):
+            for part in blocks(len(row), _TOLD):
                 output[part] = self.mechanism.draw(words[row[part]], entropy)
                 watch("running the mechanism", part.stop / len(row))
             self._learnt = key, Learnt(self.mechanism.space, Sightings.of(words, row, output))

@@ -1,0 +1,284 @@
+/* The words around a word of a graph, level by level: listed, and kept for its next draws. Included by graph_draws.h. */
+
+#define SMALLEST_BALL 128 /* words that are listed around a word before others are guessed, or this share of all: */
+#define BALL_SHARE 512    /* these three as in hops.py */
+#define RARE 4            /* guesses are rare enough where they are a fifth of the attempts */
+#define FARTHER 2         /* levels beyond the reach that may be listed for guesses, each as bits */
+#define AHEAD 8           /* words whose edges are fetched before they are looked at: they lie anywhere in memory */
+
+/* What the draws of a source need first: the words around it up to the reach, level by level. */
+typedef struct {
+    int64_t reach;
+    const int32_t *queue, *allowed, *edges; /* its words, those that are not blocked, and how many edges begin before each */
+    const int64_t *levels, *allowed_levels; /* where each level begins among them */
+    const double *sums;                     /* of the weights of guesses, edges that lead out, and levels, the farthest first */
+} Near;
+
+/* Memory that outlives a call, for what was listed around words. What is kept is never changed, and once all is used
+   nothing more is. A thread has other words than those beside it. */
+enum { NEAR = FARTHER, SPENT, ENTRIES };
+
+typedef struct {
+    int64_t *entries; /* of each word: the places of its levels beyond the reach and of what is near, 0 for none; and edges */
+    uint64_t *room;   /* that were looked at for its guesses */
+    int64_t size, *used; /* the first is not */
+} Kept;
+
+typedef struct {
+    const Graph *graph;
+    const Kept *kept;        /* or NULL */
+    const uint8_t *blocked;  /* or NULL */
+    const double *weights;   /* of one word at each number of hops */
+    int64_t hops;            /* how many of them: more than there are between any two words */
+    int64_t ball;            /* words that are listed at first */
+    int32_t source;
+    Near near;
+    int64_t farther;         /* levels beyond the reach of which there are bits, or -1 where none will be: */
+    const uint64_t *far[FARTHER]; /* one for each word up to there, after the number of edges that begin at the level */
+    uint64_t *bits[FARTHER];
+    int64_t entry[ENTRIES];  /* of the source, where nothing is kept */
+    int is_listed;           /* whether what follows is of this source */
+    int32_t *queue;          /* the words around the source, level by level */
+    int64_t *levels;         /* where each begins in the queue */
+    int32_t *allowed;        /* those of the queue that are not blocked, */
+    int64_t *allowed_levels; /* where each level begins among them, */
+    int64_t sorted;          /* and up to which level they are known */
+    int32_t *edges;          /* how many edges begin at the words of the queue before each, of those that were */
+    int64_t counted;         /* looked at for it */
+    uint32_t *seen, mark;    /* a word around the source has its mark and its level, added */
+    uint64_t *listed;        /* and a bit here, which is looked at far more often and fits into the nearest cache */
+    int64_t radius;          /* levels listed so far, beside the source */
+    int64_t spent;           /* edges looked at for guesses since the last level was listed */
+    int32_t *others;         /* the words around a guess */
+    uint32_t *met, trial;
+    double *sums;
+} Around;
+
+static inline int64_t groups_of(const Around *around)
+{
+    return around->graph->words / 64 + 1;
+}
+
+static inline int64_t *entry_of(Around *around)
+{
+    return around->kept ? around->kept->entries + (int64_t)ENTRIES * around->source : around->entry;
+}
+
+static inline void fetch_edges(const Graph *graph, int32_t word)
+{
+    const int32_t *edges = graph->indices + graph->indptr[word];
+    __builtin_prefetch(edges);
+    __builtin_prefetch(edges + 16);
+}
+
+static inline uint64_t is_in(const uint64_t *bits, int32_t word)
+{
+    return bits[word >> 6] >> (word & 63) & 1;
+}
+
+static inline void put_in(uint64_t *bits, int32_t word)
+{
+    bits[word >> 6] |= (uint64_t)1 << (word & 63);
+}
+
+static void begin_around(Around *around)
+{
+    const int64_t before = around->levels[around->radius + 1], groups = groups_of(around);
+    const int32_t word = around->source;
+    if (before < groups)
+        for (int64_t place = 0; place < before; place++)
+            around->listed[around->queue[place] >> 6] = 0;
+    else
+        memset(around->listed, 0, sizeof *around->listed * (size_t)groups);
+    around->mark += (uint32_t)around->radius + 1;
+    around->radius = around->counted = around->spent = 0;
+    around->sorted = -1;
+    around->queue[0] = word;
+    around->levels[0] = around->allowed_levels[0] = 0;
+    around->levels[1] = 1;
+    around->edges[0] = 0;
+    around->seen[word] = around->mark;
+    put_in(around->listed, word);
+    around->is_listed = 1;
+}
+
+/* List the words one hop farther. */
+static void grow_around(Around *around)
+{
+    const int32_t *indptr = around->graph->indptr, *indices = around->graph->indices;
+    int32_t *queue = around->queue;
+    uint32_t *seen = around->seen;
+    const uint32_t mark = around->mark, here = mark + (uint32_t)around->radius + 1;
+    const int64_t last = around->levels[around->radius + 1];
+    int64_t end = last;
+    for (int64_t place = around->levels[around->radius]; place < last; place++) {
+        const int32_t stop = indptr[queue[place] + 1];
+        if (place + AHEAD < last)
+            fetch_edges(around->graph, queue[place + AHEAD]);
+        for (int32_t edge = indptr[queue[place]]; edge < stop; edge++) {
+            int32_t word = indices[edge];
+            uint32_t before = seen[word], is_new = before < mark;
+            queue[end] = word; /* overwritten unless it is new: no branch to guess, here or in the next but one line */
+            end += is_new;
+            seen[word] = before ^ ((before ^ here) & -is_new);
+        }
+    }
+    for (int64_t place = last; place < end; place++)
+        put_in(around->listed, queue[place]);
+    around->levels[++around->radius + 1] = end;
+    around->spent = 0;
+}
+
+/* How many words of a level may be drawn. */
+static int64_t allowed_at(Around *around, int64_t level)
+{
+    while (around->sorted < level) {
+        const int64_t one = ++around->sorted;
+        int64_t end = around->allowed_levels[one];
+        for (int64_t place = around->levels[one]; place < around->levels[one + 1]; place++) {
+            around->allowed[end] = around->queue[place];
+            end += !around->blocked || !around->blocked[around->queue[place]];
+        }
+        around->allowed_levels[one + 1] = end;
+    }
+    return around->allowed_levels[level + 1] - around->allowed_levels[level];
+}
+
+/* How many edges begin at the words of a level. */
+static int64_t edges_of(Around *around, int64_t level)
+{
+    const int32_t *indptr = around->graph->indptr;
+    for (; around->counted < around->levels[level + 1]; around->counted++) {
+        int32_t word = around->queue[around->counted];
+        around->edges[around->counted + 1] = around->edges[around->counted] + indptr[word + 1] - indptr[word];
+    }
+    return around->edges[around->levels[level + 1]] - around->edges[around->levels[level]];
+}
+
+/* Decide how far words are listed: until the ball is large or, at first, until guesses are rare (later it may be that
+   all words near are blocked); and cumulate the weights. */
+static void reach_to(Around *around, int64_t ball)
+{
+    const int64_t words = around->graph->words, *levels = around->levels;
+    int64_t reach = 0;
+    double near = 0.0, out, guessed;
+    for (;; reach++) {
+        if (reach > around->radius)
+            grow_around(around);
+        near += (double)allowed_at(around, reach) * around->weights[reach];
+        out = guessed = 0.0;
+        /* Nothing is farther than the weights reach, on a graph that is connected. */
+        if (levels[reach + 1] >= words || reach + 1 >= around->hops || levels[reach + 1] == levels[reach])
+            break;
+        out = (double)edges_of(around, reach) * around->weights[reach + 1];
+        guessed = reach + 2 < around->hops ? (double)words * around->weights[reach + 2] : 0.0;
+        if (levels[reach + 1] >= ball || (ball == around->ball && guessed * RARE <= near + out))
+            break;
+    }
+    around->sums[0] = guessed;
+    around->sums[1] = guessed + out;
+    for (int64_t hop = reach, place = 2; hop >= 0; hop--, place++)
+        around->sums[place] = around->sums[place - 1] + (double)allowed_at(around, hop) * around->weights[hop];
+    around->near = (Near){reach, around->queue, around->allowed, around->edges, levels, around->allowed_levels, around->sums};
+}
+
+/* So many bytes to keep something in, in a place of its own; NULL where no more is kept. */
+static uint64_t *room_for(const Kept *kept, int64_t bytes, int64_t *place)
+{
+    const int64_t count = (bytes + 7) / 8;
+    if (*kept->used + count > kept->size)
+        return NULL;
+    *place = __atomic_fetch_add(kept->used, count, __ATOMIC_RELAXED); /* other threads take theirs */
+    return *place + count <= kept->size ? kept->room + *place : NULL;
+}
+
+static const void *part_of(char **at, const void *from, int64_t bytes)
+{
+    char *begin = *at;
+    memcpy(begin, from, (size_t)bytes);
+    *at += (bytes + 7) / 8 * 8;
+    return begin;
+}
+
+/* Keep what is listed for the first attempts. */
+static void keep_near(Around *around)
+{
+    const Near *near = &around->near;
+    const int64_t reach = near->reach, count = near->levels[reach + 1], allowed = near->allowed_levels[reach + 1];
+    int64_t place;
+    uint64_t *room = room_for(around->kept, 8 * (11 + 3 * reach) + 4 * (2 * count + allowed + 4) + (int64_t)sizeof *near, &place);
+    if (!room)
+        return;
+    (void)edges_of(around, reach);
+    char *at = (char *)room + sizeof *near;
+    Near kept = {.reach = reach};
+    kept.levels = part_of(&at, near->levels, 8 * (reach + 2));
+    kept.allowed_levels = part_of(&at, near->allowed_levels, 8 * (reach + 2));
+    kept.sums = part_of(&at, near->sums, 8 * (reach + 3));
+    kept.allowed = part_of(&at, near->allowed, 4 * allowed);
+    kept.queue = part_of(&at, near->queue, 4 * count);
+    kept.edges = part_of(&at, near->edges, 4 * (count + 1));
+    memcpy(room, &kept, sizeof kept);
+    entry_of(around)[NEAR] = place;
+}
+
+/* Begin with a source: with what is kept of it, else with what is listed now. */
+static void begin_source(Around *around, int32_t source, int64_t draws)
+{
+    around->source = source;
+    around->is_listed = 0;
+    around->farther = 0;
+    memset(around->entry, 0, sizeof around->entry);
+    const int64_t *entry = entry_of(around);
+    if (!entry[NEAR]) {
+        begin_around(around);
+        reach_to(around, around->ball);
+        if (around->kept && draws > 1) /* words that come once are many, and seldom come again */
+            keep_near(around);
+        return;
+    }
+    memcpy(&around->near, around->kept->room + entry[NEAR], sizeof around->near);
+    for (; around->farther < FARTHER && entry[around->farther]; around->farther++)
+        around->far[around->farther] = around->kept->room + entry[around->farther];
+}
+
+/* List the words around the source that is kept. */
+static void list_near(Around *around)
+{
+    const Near *near = &around->near;
+    if (around->is_listed)
+        return;
+    begin_around(around);
+    memcpy(around->levels, near->levels, 8 * (size_t)(near->reach + 2));
+    memcpy(around->queue, near->queue, 4 * (size_t)near->levels[near->reach + 1]);
+    for (int64_t level = 0; level <= near->reach; level++)
+        for (int64_t place = near->levels[level]; place < near->levels[level + 1]; place++) {
+            around->seen[near->queue[place]] = around->mark + (uint32_t)level;
+            put_in(around->listed, near->queue[place]);
+        }
+    around->radius = near->reach;
+}
+
+/* List one more level beyond the reach, as bits. */
+static void list_farther(Around *around)
+{
+    const int64_t groups = groups_of(around), level = around->near.reach + around->farther + 1;
+    int64_t place, *entry = entry_of(around);
+    uint64_t *room = around->kept ? room_for(around->kept, 8 * (groups + 1), &place) : NULL;
+    list_near(around);
+    while (around->radius < level)
+        grow_around(around);
+    if (room)
+        entry[around->farther] = place;
+    else
+        room = around->bits[around->farther];
+    room[0] = (uint64_t)edges_of(around, level);
+    if (around->radius == level)
+        memcpy(room + 1, around->listed, 8 * (size_t)groups);
+    else {
+        memset(room + 1, 0, 8 * (size_t)groups);
+        for (int64_t one = 0; one < around->levels[level + 1]; one++)
+            put_in(room + 1, around->queue[one]);
+    }
+    around->far[around->farther++] = room;
+}
