@@ -19,7 +19,6 @@ from wordveil.spaces.files import write_vectors
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-collect_ignore_glob: list[str] = []
 try:
     import pyspark
 except ImportError:

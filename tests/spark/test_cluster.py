@@ -101,7 +101,8 @@ def test_what_a_killed_driver_leaves_is_cleared_and_drawn_anew(
 ) -> None:
     source, out = tmp_path / "in.txt", tmp_path / "out"
     source.write_text("".join(f"{' '.join(words[n % 50 : n % 50 + 3])}\n" for n in range(3000)))
-    options = {**SETTINGS, "spark.sql.files.maxPartitionBytes": "500", "spark.sql.files.openCostInBytes": "1"}
+    options = {**SETTINGS, "spark.cores.max": "1"}  # one executor is enough, and tasks enough to be killed among them
+    options |= {"spark.sql.files.maxPartitionBytes": "500", "spark.sql.files.openCostInBytes": "1"}
     settings = [part for name, value in options.items() for part in ("--conf", f"{name}={value}")]
     how = ["privatize", source, "-o", out, "--engine", "spark", "--epsilon", "1", "--mechanism", toy["mechanism"]]
     arguments = [str(part) for part in (*how, "--space", toy["space"])]
