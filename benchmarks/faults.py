@@ -14,13 +14,12 @@ import json
 import math
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -62,6 +61,14 @@ class Found:
         return self.trials > 0 and not any(wrong) and not self.left_behind
 
 
+def on_a_disk_of(limit: int, command: Sequence[str]) -> list[str]:
+    """Return a command whose files cannot grow beyond so many bytes, as on a full disk."""
+    limited = (
+        "import os, resource, sys; most = int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)); "
+    )
+    return [sys.executable, "-c", f"{limited}os.execv(sys.argv[2], sys.argv[2:])", str(limit), *command]
+
+
 class Job:
     """A real ``wordveil privatize`` on a file of records that are all alike."""
 
@@ -89,14 +96,9 @@ class Job:
 
     def start(self, *more: str, limit: int | None = None) -> subprocess.Popen[str]:
         """Start the command; with a limit its files may not grow beyond so many bytes, as on a full disk."""
-
-        def restrict() -> None:
-            if limit is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
+        command = self.command if limit is None else on_a_disk_of(limit, self.command)
         return subprocess.Popen(
-            [*self.command, *more], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-            preexec_fn=restrict,  # noqa: PLW1509 - there are no threads here
+            [*command, *more], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
             start_new_session=True, env={**os.environ, "WORDVEIL_CACHE": str(self.folder / "cache")},
         )  # fmt: skip
 

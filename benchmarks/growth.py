@@ -1,27 +1,39 @@
-"""How time and memory grow with the number of words, the vocabulary, the dimension, the workers and 1/ε."""
+"""How time and memory grow with the number of words, the vocabulary, the dimension, the workers and 1/ε.
+
+    python -m benchmarks.growth                # the table
+    python -m benchmarks.growth --folder docs  # and the picture, docs/speed-growth.svg
+
+Times are processor seconds of all threads and processes, so that other work on the machine counts for little: what
+workers cost, not what they save.
+"""
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.measure import best_of, peak_memory, peak_memory_of_children, seconds_to_draw
+from benchmarks.measure import peak_memory, peak_memory_of_children
 from benchmarks.speeches import million_words
 from wordveil import load_space, mechanism
+from wordveil._mechanisms import Mechanism
 from wordveil.parallel import cores
 from wordveil.spaces import EuclideanSpace, Vocabulary
 from wordveil.spaces.graph import build_graph
 
-__all__ = ["AXES", "Curve", "growth"]
+__all__ = ["AXES", "Curve", "growth", "spent_on", "zipfian"]
 
 #: What grows, with its sizes. Where a curve stops earlier, its next point would have taken too long.
 AXES: dict[str, tuple[float, ...]] = {
@@ -33,15 +45,15 @@ AXES: dict[str, tuple[float, ...]] = {
 }
 
 _EPSILONS = {"graph": 6.0, "ring": 0.3, "exponential": 3.0, "laplace": 10.0}
-_LONGEST = 15.0  # seconds for one point
+_LONGEST = 10.0  # processor seconds for one point
 _FITTED = 3  # the last points, where fixed costs no longer hide the growth
-_BUILT = {"graph": 100_000, "ring": 16_000}  # words up to which a graph and a tour are made for this
+_BUILT = {"graph": 50_000, "ring": 16_000}  # words up to which a graph and a tour are made for this
 _JOB = "a million words, file to file"
 
 
 @dataclass
 class Curve:
-    """Seconds and peak megabytes at each size, and the exponents that the last fit: time ∝ size^exponent."""
+    """Processor seconds and peak megabytes at each size, and the exponents that the last fit: time ∝ size^exponent."""
 
     mechanism: str
     axis: str
@@ -73,7 +85,7 @@ def growth() -> list[Curve]:
 
 def _over_words() -> list[Curve]:
     space = load_space("glove-50k")
-    ids = _zipfian(len(space), int(AXES["words drawn"][-1]))
+    ids = zipfian(len(space), int(AXES["words drawn"][-1]))
     return [
         _measured(name, "words drawn", "50k × 100, Zipfian words", lambda _: space, lambda size: ids[:size])
         for name in _EPSILONS
@@ -98,7 +110,7 @@ def _over_vocabulary() -> list[Curve]:
         is_built = name in _BUILT
         on, draws = (partial(real, name), 20_000) if is_built else (made, 2_048 if name == "laplace" else 512)
         what = f"{draws:,} words, 100 dimensions"
-        curves.append(_measured(name, "vocabulary", what, on, lambda size, draws=draws: _zipfian(size, draws)))  # type: ignore[misc]
+        curves.append(_measured(name, "vocabulary", what, on, lambda size, draws=draws: zipfian(size, draws)))  # type: ignore[misc]
     return curves
 
 
@@ -108,7 +120,7 @@ def _building() -> list[Curve]:
     for size in AXES["vocabulary"]:
         if size <= _BUILT["graph"]:
             space = _made(int(size), 100)
-            _add(curve, size, lambda space=space: best_of(1, lambda: build_graph(space, 10)))  # type: ignore[misc]
+            _add(curve, size, partial(spent_on, partial(build_graph, space, 10)))
     return [curve]
 
 
@@ -127,16 +139,38 @@ def _over_workers() -> Curve:
 
 def _over_epsilon() -> Curve:
     """Draw a million words at smaller and smaller ε."""
-    space, ids = load_space("glove-50k"), _zipfian(50_000, 1_000_000)
+    space, ids = load_space("glove-50k"), zipfian(50_000, 1_000_000)
     curve = Curve("graph", "1/ε", "a million words, 50k × 100, Zipfian words")
     for size in AXES["1/ε"]:
         made = partial(mechanism, "graph", space, epsilon=1.0 / size)
-        _add(curve, size, partial(seconds_to_draw, made, ids, 1))
+        _add(curve, size, partial(_spent_to_draw, made, ids, 1))
     return curve
 
 
 def _seconds_of(command: list[str]) -> float:
-    return best_of(1, lambda: subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+    return spent_on(lambda: subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+
+
+def spent_on(work: Callable[[], object]) -> float:
+    """Return the processor seconds that some work takes, in all threads and in the processes that it starts."""
+    before = _spent()
+    work()
+    return _spent() - before
+
+
+def _spent() -> float:
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def _spent_to_draw(make: Callable[[], Mechanism[Any]], ids: NDArray[np.int64], times: int) -> float:
+    """Return the least of several draws, each by a mechanism made anew, so that no row is kept from before."""
+    spent = []
+    for _ in range(times):
+        made = make()
+        made.draw(ids[:2])  # what is made ready on first use
+        spent.append(spent_on(partial(made.draw, ids)))
+    return min(spent)
 
 
 def _add(curve: Curve, size: float, work: Callable[[], float], memory: Callable[[], float] = peak_memory) -> None:
@@ -165,7 +199,7 @@ def _over_dimension() -> list[Curve]:
         curves.append(
             _measured(
                 name, "dimension", what, lambda size, words=words: _made(words, size),  # type: ignore[misc]
-                lambda _, words=words, draws=draws: _zipfian(words, draws),  # type: ignore[misc]
+                lambda _, words=words, draws=draws: zipfian(words, draws),  # type: ignore[misc]
             )
         )  # fmt: skip
     return curves
@@ -187,11 +221,12 @@ def _measured(
             break
         mechanism_of = partial(mechanism, name, space, epsilon=_EPSILONS[name])
         times = 3 if size < AXES[axis][-1] else 1
-        _add(curve, size, partial(seconds_to_draw, mechanism_of, ids_of(int(size)), times))
+        _add(curve, size, partial(_spent_to_draw, mechanism_of, ids_of(int(size)), times))
     return curve
 
 
-def _zipfian(words: int, count: int) -> NDArray[np.int64]:
+def zipfian(words: int, count: int) -> NDArray[np.int64]:
+    """Return words as frequent as Zipf's law has them."""
     chances = 1.0 / (np.arange(words) + 2.7)
     return np.random.default_rng(0).choice(words, count, p=chances / chances.sum())
 
@@ -200,3 +235,20 @@ def _zipfian(words: int, count: int) -> NDArray[np.int64]:
 def _made(words: int, dimension: int) -> EuclideanSpace:
     vectors = np.random.default_rng(0).standard_normal((words, dimension), dtype=np.float32)
     return EuclideanSpace("made", Vocabulary([f"w{number}" for number in range(words)]), vectors)
+
+
+def main() -> None:
+    """Measure, print the table, and draw the picture."""
+    from benchmarks.page import growth_table, picture  # noqa: PLC0415 - it shows what is measured here
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, help="where to put the picture")
+    asked = parser.parse_args()
+    curves = [curve.to_dict() for curve in growth()]
+    print(growth_table(curves))
+    if asked.folder:
+        picture(curves, asked.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,17 +1,19 @@
-"""Recovery of a histogram, and the external shuffle."""
+"""Recovery of a histogram, the external shuffle, and Spark."""
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Row, best_of
+from benchmarks.measure import Row
 from benchmarks.speeches import million_words
 from wordveil import load_space
 from wordveil._mechanisms.graph import Graph
@@ -86,35 +88,46 @@ def shuffling() -> list[Row]:
 
 
 def spark() -> list[Row]:
-    """Veil ten million words on Spark with two threads, and with the plain engine, file to file."""
+    """Veil ten million words on Spark with two threads, and with the plain engine, file to file, in CPU seconds."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - starts a Java
 
-    from wordveil.spark import privatize  # noqa: PLC0415
+    from wordveil.spark import privatize_files  # noqa: PLC0415
 
     text = million_words().read_text(encoding="utf-8")
     words = 10 * sum(len(tokenise(line).keys) for line in text.splitlines())
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        whole = folder / "in.txt"
+        few, whole = folder / "few.txt", folder / "in.txt"
+        few.write_text("\n".join(text.splitlines()[:1000]), encoding="utf-8")
         whole.write_text(text * 10, encoding="utf-8")
         session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
-        few = session.read.text(str(whole)).limit(1000).repartition(2)
-        privatize(few, ["value"], epsilon=6.0, store=str(folder / "warm"))  # the space is open in both workers
-        started = time.perf_counter()
-        privatize(session.read.text(str(whole)), ["value"], epsilon=6.0, store=str(folder / "out"))
-        on_spark = words / (time.perf_counter() - started)
+        privatize_files(str(few), str(folder / "warm"), [], "text", epsilon=6.0)  # the space is open in a worker
+        before, started = _seconds_below(), time.perf_counter()
+        privatize_files(str(whole), str(folder / "out"), [], "text", epsilon=6.0)
+        wall, on_spark = time.perf_counter() - started, words / (_seconds_below() - before)
         session.stop()
-        command = [
-            str(Path(sys.executable).parent / "wordveil"),
-            "privatize",
-            str(whole),
-            "-o",
-            str(folder / "out.txt"),
-        ]
-        plain = words / best_of(1, lambda: subprocess.run([*command, "--epsilon", "6", "--quiet"], check=True))
+        command = [sys.executable, "-m", "wordveil", "privatize", str(whole), "-o", str(folder / "out.txt")]
+        subprocess.run([*command, "--epsilon", "6", "--quiet", "--overwrite"], check=True)  # the cache is warm
+        begun = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*command, "--epsilon", "6", "--quiet", "--overwrite"], check=True)
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        plain = words / (ended.ru_utime + ended.ru_stime - begun.ru_utime - begun.ru_stime)
     return [
-        Row("Spark local[2], 10M words (peer: the plain engine)", "words/s", on_spark, plain,
-            target="≥ 60% of plain", met=on_spark >= 0.6 * plain)
+        Row("Spark local[2], 10M words (peer: the plain engine)", "words/CPU s", on_spark, plain,
+            target="≥ 60% of plain", met=on_spark >= 0.6 * plain, note=f"{wall:.0f} s of wall time on Spark")
     ]  # fmt: skip
+
+
+def _seconds_below() -> float:
+    """Return the CPU seconds of this process and of all below it, those that have ended included."""
+    ticks, parents = {}, {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            status = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            parents[int(entry.name)], ticks[int(entry.name)] = int(status[1]), sum(map(int, status[11:15]))
+    ours = {os.getpid()}
+    for _ in range(8):  # as deep as Spark's processes go, and deeper
+        ours |= {pid for pid, parent in parents.items() if parent in ours}
+    return sum(ticks[pid] for pid in ours if pid in ticks) / os.sysconf("SC_CLK_TCK")

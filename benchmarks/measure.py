@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms import Mechanism, mechanism
+from wordveil.spaces import Space
 
-__all__ = ["Row", "best_of", "peak_memory", "peak_memory_of_children", "seconds_to_draw", "sgemm_rate"]
+__all__ = ["Row", "best_of", "cpu_rate", "peak_memory", "peak_memory_of_children", "seconds_to_draw", "sgemm_rate"]
 
 
 @dataclass
@@ -79,6 +80,18 @@ def seconds_to_draw(make: Callable[[], Mechanism[Any]], ids: NDArray[np.int64], 
         made.draw(ids[:2])  # what is made ready on first use
         spent.append(best_of(1, lambda made=made: made.draw(ids)))  # type: ignore[misc]
     return min(spent)
+
+
+def cpu_rate(name: str, space: Space, words: Sequence[str], epsilon: float, options: dict[str, Any]) -> float:
+    """Return how many words a mechanism draws in a second of processor time, over and over for a second."""
+    made = mechanism(name, space, epsilon=epsilon, **options)
+    ids = np.array([space.vocabulary.id(word) for word in words])
+    made.draw(ids)  # what is made ready on first use
+    started, spent, done = time.perf_counter(), time.process_time(), 0
+    while time.perf_counter() - started < 1.0:
+        made.draw(ids)
+        done += len(ids)
+    return done / (time.process_time() - spent)
 
 
 def sgemm_rate() -> float:

@@ -13,12 +13,12 @@ from benchmarks.measure import Row
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["HEADINGS", "cells", "page", "picture"]
+__all__ = ["HEADINGS", "cells", "growth_table", "page", "picture"]
 
 HEADINGS = ("job", "unit", "ours", "peers", "limit", "ours/peer", "of limit", "target", "met", "peak MB", "note")
 
 _PICTURE = "speed-growth.svg"
-_FITTED = ("work", "grows", "at", "sizes", "seconds at the largest", "exponent", "peak MB there", "exponent of memory")
+_FITTED = ("work", "grows", "at", "sizes", "CPU s at the largest", "exponent", "peak MB there", "exponent of memory")
 _GPU = "speed-gpu.json"
 _FILES = "speed-files.json"
 
@@ -138,7 +138,7 @@ def page(about: dict[str, object], rows: list[Row], curves: list[dict[str, Any]]
         parts += [_FILES_TEXT, table_of(json.loads((folder / _FILES).read_text(encoding="utf-8"))), _FILES_FOOT]
     if curves:
         parts += ["## Growth", "", _growth_text(curves), "", f"![Seconds and memory against size]({_PICTURE})", ""]
-        parts.append(_table(_FITTED, _fits(curves)))
+        parts.append(growth_table(curves))
     parts.append(_APPROXIMATE_TEXT)
     if (folder / _GPU).exists():
         parts += ["## On a GPU", _GPU_TEXT, _gpu(json.loads((folder / _GPU).read_text(encoding="utf-8")))]
@@ -153,15 +153,16 @@ def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:
 def _growth_text(curves: list[dict[str, Any]]) -> str:
     count = len({curve["mechanism"] for curve in curves})
     return (
-        f"Time and peak memory of one draw of many words, for {count} kinds of work. An exponent is the slope of the\n"
-        "last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its next point would\n"
-        "take too long, or, for `graph` and `ring`, where the graph or tour would. Each point has its own process,\n"
-        "whose memory holds the program and the space, too."
+        f"Processor time and peak memory of one draw of many words, for {count} kinds of work. An exponent is the\n"
+        "slope of the last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its\n"
+        "next point would take too long, or, for `graph` and `ring`, where the graph or tour would. Each point has\n"
+        "its own process, whose memory holds the program and the space, too."
     )
 
 
-def _fits(curves: list[dict[str, Any]]) -> list[list[str]]:
-    return [
+def growth_table(curves: list[dict[str, Any]]) -> str:
+    """Write the curves as a table."""
+    rows = [
         [
             curve["mechanism"],
             curve["axis"],
@@ -174,6 +175,7 @@ def _fits(curves: list[dict[str, Any]]) -> list[list[str]]:
         ]
         for curve in curves
     ]
+    return _table(_FITTED, rows)
 
 
 def _slope(exponent: float | None) -> str:
@@ -186,7 +188,7 @@ def picture(curves: list[dict[str, Any]], folder: Path) -> None:
 
     drawing: Figure = new_figure(4.0 * len(AXES), 7.0)
     rows = drawing.subplots(2, len(AXES))
-    of_rows = (("seconds", "seconds", "exponent"), ("memory_mb", "peak MB", "memory_exponent"))
+    of_rows = (("seconds", "CPU seconds", "exponent"), ("memory_mb", "peak MB", "memory_exponent"))
     for panels, (values, unit, exponent) in zip(rows, of_rows, strict=True):
         for panel, axis in zip(panels, AXES, strict=True):
             for curve in (one for one in curves if one["axis"] == axis):

@@ -1,14 +1,16 @@
 """The peers on the same work: each in an environment of its own, through the interface that its users have.
 
-- mldp-text 0.1.2 takes one word a call.
-- pypantera 1.0.2 takes a table of texts; it compares all words of a text with all vectors at once, which takes
+- mldp-text takes one word a call.
+- pypantera takes a table of texts; it compares all words of a text with all vectors at once, which takes
   V·d numbers of memory a word, so texts of four words are given.
+- dp-diffractor takes a list of texts.
 - numpy, one word a call: what the papers' own code does, noise, distances to every vector and an argmin.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,123 +21,95 @@ import numpy as np
 from wordveil.spaces import EuclideanSpace
 from wordveil.spaces.files import write_vectors
 
-__all__ = ["Rates", "numpy_rates", "peer_rates", "pypantera_rates"]
+__all__ = ["PEERS", "Rates", "environment", "numpy_rates", "rates_of", "settings"]
 
 #: Words a second of each mechanism, or why it does not run.
 Rates = dict[str, float | str]
 
+#: The packages that run without a network, and the functions of `benchmarks.peer_calls` that call them.
+PEERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "mldp-text": (
+        "0.1.2",
+        ("mldp_text_cmp", "mldp_text_vickrey", "mldp_text_mahalanobis", "mldp_text_gumbel", "mldp_text_tem"),
+    ),
+    "pypantera": (
+        "1.0.2",
+        (
+            "pypantera_cmp", "pypantera_vickrey", "pypantera_mahalanobis", "pypantera_tem", "pypantera_santext",
+            "pypantera_custext",
+        ),
+    ),
+    "dp-diffractor": ("0.2.1", ("diffractor_geometric", "diffractor_tem")),
+}  # fmt: skip
+
 _HERE = Path(__file__).parent
-
-_TIMED = """
-import contextlib, io, json, os, sys, time
-path, dimension, words = sys.argv[1], int(sys.argv[2]), json.load(sys.stdin)
-rates = {}
-
-def timed(name, once, each=1):
-    try:
-        once(words[:each])
-        started, done = time.perf_counter(), 0
-        while time.perf_counter() - started < 4.0:
-            start = done % (len(words) - each)
-            once(words[start : start + each])
-            done += each
-        rates[name] = done / (time.perf_counter() - started)
-    except Exception as error:
-        rates[name] = "does not run: " + type(error).__name__
-"""
-
-_MLDP_TEXT = """
-with contextlib.redirect_stdout(io.StringIO()):
-    import gensim.models, mldp_text
-    vectors = gensim.models.KeyedVectors.load_word2vec_format(path, binary=True)
-    vocabulary = {word: place for place, word in enumerate(vectors.index_to_key)}
-    for name in ("MultivariateCalibrated", "VickreyMechanism", "Mahalanobis", "TruncatedGumbel", "TEM"):
-        options = {"embedding_matrix": vectors, "vocab": vocabulary}
-        if name != "TEM":
-            options["dim"] = dimension
-        try:
-            made = getattr(mldp_text, name)(epsilon=10, **options)
-        except Exception as error:
-            rates[name] = "does not run: " + type(error).__name__
-        else:
-            timed(name, lambda some: made.replace_word(some[0]))
-"""
-
-_PYPANTERA = """
-with contextlib.redirect_stdout(io.StringIO()):
-    import pandas
-    from src.EmbeddingPerturbationMechanism.cmp import CMP
-    from src.EmbeddingPerturbationMechanism.mahalanobis import Mahalanobis
-    from src.EmbeddingPerturbationMechanism.vickrey import VickreyCMP
-    from src.SamplingPerturbationMechanism.tem import TEM
-    for kind in (CMP, Mahalanobis, VickreyCMP, TEM):
-        try:
-            made = kind({"embPath": path, "epsilon": 10.0, "lam": 1.0, "t": 0.5, "beta": 0.05})
-        except Exception as error:
-            rates[kind.__name__] = "does not run: " + type(error).__name__
-        else:
-            text = lambda some: pandas.DataFrame({"id": [0], "text": [" ".join(some)]})
-            timed(kind.__name__, lambda some: made.obfuscateText(text(some), 1), each=4)
-"""
-
-_NUMPY = """
-import numpy as np
-vectors = np.load(path)
-generator = np.random.default_rng(0)
-
-def laplace(some):
-    direction = generator.normal(size=dimension)
-    point = vectors[some[0]] + generator.gamma(dimension, 0.1) * direction / np.linalg.norm(direction)
-    return np.linalg.norm(vectors - point, axis=1).argmin()
-
-def exponential(some):
-    weights = np.exp(-5.0 * np.linalg.norm(vectors - vectors[some[0]], axis=1))
-    return generator.choice(len(vectors), p=weights / weights.sum())
-
-timed("laplace", laplace)
-timed("exponential", exponential)
-"""
+_FORMATS = {"mldp-text": "word2vec-binary", "pypantera": "glove", "dp-diffractor": "word2vec"}
 
 
-def peer_rates(space: EuclideanSpace, words: list[str]) -> Rates:
-    """Return words a second of each of mldp-text's mechanisms on our vocabulary, or why it does not run."""
-    python = _environment(".peer", "mldp-text==0.1.2")
-    path = _HERE / ".peer" / "vectors.bin"
-    if not path.exists():
-        write_vectors(path, space.vocabulary.words, space.matrix, format="word2vec-binary")
-    return _run(python, _MLDP_TEXT, path, space, words)
+def rates_of(peer: str, space: EuclideanSpace, words: Sequence[str], epsilon: float, clock: str = "wall") -> Rates:
+    """Return words a second of each of a peer's mechanisms on our vocabulary, or why it does not run."""
+    python, found = environment(peer), settings(peer, space, epsilon)
+    return {name: _timed(python, name, found, words, clock) for name in PEERS[peer][1]}
 
 
-def pypantera_rates(space: EuclideanSpace, words: list[str]) -> Rates:
-    """Return words a second of each of pypantera's mechanisms on our vocabulary, or why it does not run."""
-    python = _environment(".peer-pypantera", "pypantera==1.0.2")
-    path = _HERE / ".peer-pypantera" / "vectors.txt"
-    if not path.exists():
-        write_vectors(path, space.vocabulary.words, space.matrix, format="glove")
-    return _run(python, _PYPANTERA, path, space, words)
-
-
-def numpy_rates(space: EuclideanSpace, words: list[str]) -> Rates:
+def numpy_rates(space: EuclideanSpace, words: Sequence[str], epsilon: float, clock: str = "wall") -> Rates:
     """Return words a second of plain numpy, one word a call."""
-    path = _HERE / ".data" / f"{space.name}.npy"
-    path.parent.mkdir(exist_ok=True)
-    np.save(path, space.matrix)
-    return _run(Path(sys.executable), _NUMPY, path, space, [space.vocabulary.id(word) for word in words])
+    path = _folder(".data") / f"{space.name.replace(' ', '-')}.npz"
+    np.savez(path, matrix=space.matrix, words=np.array(space.vocabulary.words))
+    found = {"PEER_VECTORS": str(path), "PEER_EPSILON": str(epsilon)}
+    names = ("numpy_laplace", "numpy_exponential")
+    return {name: _timed(Path(sys.executable), name, found, words, clock) for name in names}
 
 
-def _environment(name: str, package: str) -> Path:
-    home = _HERE / name
+def environment(peer: str) -> Path:
+    """Return the interpreter that has a peer, which is installed if it is not there yet."""
+    home = _HERE / f".peer-{peer}"
     python = home / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", package], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", f"{peer}=={PEERS[peer][0]}"], check=True)
     return python
 
 
-def _run(python: Path, script: str, path: Path, space: EuclideanSpace, words: Sequence[str | int]) -> Rates:
+def settings(peer: str, space: EuclideanSpace, epsilon: float) -> dict[str, str]:
+    """Return the variables that tell `benchmarks.peer_calls` what to call, with the embedding written to a file."""
+    folder = _folder(f".peer-{peer}")
+    name = f"vectors-{len(space)}-{space.dimension}"
+    # One thread each: on a busy machine those of a matrix product wait for one another, and waiting counts as work.
+    found = {"PEER_EPSILON": repr(float(epsilon)), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    if peer == "dp-diffractor":
+        home = _folder(f".peer-{peer}", name)
+        path = _folder(f".peer-{peer}", name, ".cache", "diffractor") / "glove-wiki-gigaword-300.txt"
+        _stand_in_for_downloads(home / "nltk_data")
+        found |= {"HOME": str(home), "NLTK_DATA": str(home / "nltk_data")}
+    else:
+        path = folder / name
+    write_vectors(path, space.vocabulary.words, space.matrix, format=_FORMATS[peer])
+    return {**found, "PEER_VECTORS": str(path)}
+
+
+def _stand_in_for_downloads(folder: Path) -> None:
+    """Write what dp-diffractor would have NLTK fetch: a sentence splitter that knows no abbreviation, no stop words."""
+    tables = folder / "tokenizers" / "punkt_tab" / "english"
+    tables.mkdir(parents=True, exist_ok=True)
+    for name in ("collocations.tab", "sent_starters.txt", "abbrev_types.txt", "ortho_context.tab"):
+        (tables / name).write_text("")
+    lists = folder / "corpora" / "stopwords"
+    lists.mkdir(parents=True, exist_ok=True)
+    (lists / "english").write_text("the\n")
+
+
+def _folder(*parts: str) -> Path:
+    folder = _HERE.joinpath(*parts)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _timed(python: Path, name: str, found: dict[str, str], words: Sequence[str], clock: str) -> float | str:
     done = subprocess.run(
-        [str(python), "-c", _TIMED + script + "\nprint(json.dumps(rates))\n", str(path), str(space.dimension)],
-        input=json.dumps(list(words)), capture_output=True, text=True, check=True,
+        [str(python), "-m", "benchmarks.peer_calls", name],
+        input=json.dumps(list(words)), capture_output=True, text=True, check=True, cwd=_HERE.parent,
+        env={**os.environ, **found},
     )  # fmt: skip
-    rates: Rates = json.loads(done.stdout.splitlines()[-1])
-    return rates
+    told = json.loads(done.stdout.splitlines()[-1])
+    return f"does not run: {told['failed']}" if "failed" in told else float(told[clock])

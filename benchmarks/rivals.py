@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.measure import Row, best_of, seconds_to_draw, sgemm_rate
-from benchmarks.peer import Rates, numpy_rates, peer_rates, pypantera_rates
+from benchmarks.peer import Rates, numpy_rates, rates_of
 from benchmarks.speeches import million_words
 from wordveil import load_space, mechanism
 from wordveil.text import tokenise
@@ -15,13 +15,14 @@ from wordveil.text import tokenise
 __all__ = ["approximate", "rivals"]
 
 _WORDS = 1 << 15
+_EPSILON = 10.0
 #: Our name, then the peers' names of the same mechanism.
 _SAME = {
-    "laplace": {"mldp-text": "MultivariateCalibrated", "pypantera": "CMP", "numpy": "laplace"},
-    "mahalanobis": {"mldp-text": "Mahalanobis", "pypantera": "Mahalanobis"},
-    "vickrey": {"mldp-text": "VickreyMechanism", "pypantera": "VickreyCMP"},
-    "truncated": {"mldp-text": "TEM", "pypantera": "TEM"},
-    "exponential": {"numpy": "exponential"},
+    "laplace": {"mldp-text": "mldp_text_cmp", "pypantera": "pypantera_cmp", "numpy": "numpy_laplace"},
+    "mahalanobis": {"mldp-text": "mldp_text_mahalanobis", "pypantera": "pypantera_mahalanobis"},
+    "vickrey": {"mldp-text": "mldp_text_vickrey", "pypantera": "pypantera_vickrey"},
+    "truncated": {"mldp-text": "mldp_text_tem", "pypantera": "pypantera_tem"},
+    "exponential": {"pypantera": "pypantera_santext", "numpy": "numpy_exponential"},
 }
 
 
@@ -32,20 +33,20 @@ def rivals() -> list[Row]:
     words = [word for word in text if word in space.vocabulary][:_WORDS]
     ids = np.array([space.vocabulary.id(word) for word in words])
     found: dict[str, Rates] = {
-        "mldp-text": peer_rates(space, words[:2000]),
-        "pypantera": pypantera_rates(space, words[:2000]),
-        "numpy": numpy_rates(space, words[:2000]),
+        "mldp-text": rates_of("mldp-text", space, words[:2000], _EPSILON),
+        "pypantera": rates_of("pypantera", space, words[:2000], _EPSILON),
+        "numpy": numpy_rates(space, words[:2000], _EPSILON),
     }
     limit = sgemm_rate() / (2 * len(space) * space.dimension)
     rows = []
     for name, theirs in _SAME.items():
-        rate = len(ids) / seconds_to_draw(partial(mechanism, name, space, epsilon=10.0), ids, 2)
+        rate = len(ids) / seconds_to_draw(partial(mechanism, name, space, epsilon=_EPSILON), ids, 2)
         rates = {peer: found[peer][named] for peer, named in theirs.items()}
         broken = [f"{peer} {rate}" for peer, rate in rates.items() if isinstance(rate, str)]
         searches = name in ("laplace", "mahalanobis", "vickrey")
         rows.append(
             Row(
-                f"{name}, 50k × 100, ε = 10, {len(ids):,} words of text", "words/s", rate,
+                f"{name}, 50k × 100, ε = {_EPSILON:g}, {len(ids):,} words of text", "words/s", rate,
                 limit=limit if searches else None, note="; ".join(broken),
                 peers={peer: rate for peer, rate in rates.items() if isinstance(rate, float)},
             )

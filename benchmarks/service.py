@@ -1,4 +1,8 @@
-"""The service under load, on loopback, the load generator on the same machine: ``python -m benchmarks.service``."""
+"""The service under load, on loopback, the load generator on the same machine.
+
+python -m benchmarks.service
+python -m benchmarks.service --against ../before --workers 1   # processor time an answer, beside that of another tree
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import csv
 import os
 import re
 import socket
+import statistics
 import subprocess
 import sys
 import time
@@ -22,6 +27,7 @@ from benchmarks.load import Outcome, at_rate, flat_out
 
 _WANTED = 1000.0
 _WORDS = 20
+_ROUNDS = 7
 
 
 def sentences() -> list[str]:
@@ -33,13 +39,14 @@ def sentences() -> list[str]:
 
 
 @contextmanager
-def running(workers: int) -> Iterator[tuple[int, int]]:
-    """Run the service and give its port and process."""
+def running(workers: int, tree: Path | None = None) -> Iterator[tuple[int, int]]:
+    """Run the service, that of another tree if one is given, and give its port and process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "wordveil", "serve", "--port", str(port), "--workers", str(workers)]
-    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    environment = os.environ if tree is None else {**os.environ, "PYTHONPATH": str(tree.resolve() / "src")}
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment)
     try:
         for _ in range(300):
             try:
@@ -102,14 +109,37 @@ async def watch_memory(port: int, process: int, texts: list[str], minutes: float
     return outcome, settled, max(seen[len(seen) // 4 :])
 
 
+def compare(tree: Path, asked: argparse.Namespace) -> None:
+    """Print the processor time of an answer of this tree and of another, in turns: both suffer what else runs."""
+    texts, ratios = sentences(), []
+    with running(asked.workers) as ours, running(asked.workers, tree) as theirs:
+        for port, _ in (ours, theirs):
+            asyncio.run(flat_out(port, texts, 64, asked.seconds))  # warm
+        for _ in range(_ROUNDS):
+            spent = []
+            for port, process in (ours, theirs):
+                before = seconds_of(process)
+                outcome = asyncio.run(flat_out(port, texts, asked.connections, asked.seconds))
+                spent.append(1000 * (seconds_of(process) - before) / len(outcome.times))
+            ratios.append(spent[0] / spent[1])
+            print(
+                f"an answer takes {spent[0]:.3f} ms here, {spent[1]:.3f} ms there: {ratios[-1]:.2f} times", flush=True
+            )
+    print(f"median of {_ROUNDS}: {statistics.median(ratios):.2f} times")
+
+
 def main() -> None:
     """Measure saturation, half the wanted load, twice saturation, and memory over time."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=2, help="processes of the service")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each load")
     parser.add_argument("--connections", type=int, default=256, help="for saturation")
     parser.add_argument("--minutes", type=float, default=1.0, help="of watching memory; 10 for the whole")
+    parser.add_argument("--against", type=Path, help="another tree, its kernel built in place, to compare with")
     asked = parser.parse_args()
+    if asked.against is not None:
+        compare(asked.against, asked)
+        return
     texts = sentences()
     print(f"{len(texts):,} different sentences of {_WORDS} words, graph, ε = 6, {os.cpu_count()} cores", flush=True)
     with running(asked.workers) as (port, process):

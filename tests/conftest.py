@@ -34,7 +34,9 @@ ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising 
 
 #: What takes longest, and so begins first: the last to end would else end alone.
 _LONGEST = (
-    "tests/test_spark.py", "tests/service/test_page.py", "tests/test_documents.py", "tests/plan/test_trial.py",
+    "tests/spark/test_cluster.py", "tests/spark/test_files.py", "tests/spark/test_frames.py",
+    "tests/spark/test_streams.py", "tests/spark/test_tasks.py", "tests/service/test_page.py", "tests/test_documents.py",
+    "tests/plan/test_trial.py",
     "tests/lab/experiments/test_experiments.py", "tests/reading/test_context.py", "tests/reading/test_language.py",
 )  # fmt: skip
 
@@ -126,13 +128,3 @@ def postgres() -> Iterator[Cluster]:
     """A PostgreSQL of our own, for tests of one group (xdist): it takes seconds to start."""
     with cluster() as one:
         yield one
-
-
-@pytest.fixture(autouse=True)
-def _settings_of_a_service_end_with_the_test() -> Iterator[None]:
-    """`wordveil serve` hands its options on in the environment; run in this process, they would reach others."""
-    before = {name for name in os.environ if name.startswith("WORDVEIL_")}
-    yield
-    for name in [one for one in os.environ if one.startswith("WORDVEIL_") and one not in before]:
-        del os.environ[name]
-    os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)

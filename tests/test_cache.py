@@ -21,7 +21,7 @@ import wordveil.files
 from tests.conftest import in_a_fork, make_space
 from wordveil._mechanisms.laws.store import keep, kept
 from wordveil.errors import FileError, OptionError
-from wordveil.files import KINDS, cached_arrays, cached_folder, found, home
+from wordveil.files import KINDS, cached_arrays, cached_folder, found, home, lend
 from wordveil.spaces import GraphSpace, RingSpace
 from wordveil.spaces.files import load_vectors, write_vectors
 
@@ -42,6 +42,22 @@ def test_where_the_cache_is(cache: Path, tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setenv("XDG_CACHE_HOME", "")
         monkeypatch.setenv("HOME", str(tmp_path))
         assert home() == tmp_path / ".cache" / "wordveil"
+
+
+def test_entries_that_were_sent_are_found_but_never_written(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent, key = tmp_path / "sent", f"graph-{'a' * 32}"
+    (sent / key).mkdir(parents=True)
+    assert found(key) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(wordveil.files, "_lent", [])
+        lend(sent)
+        assert found(key) == sent / key
+        assert cached_folder(f"ring-{'b' * 32}", lambda _: None).parent == cache
+        (cache / key).mkdir()
+        assert found(key) == cache / key  # its own first
+    assert [path.name for path in sent.iterdir()] == [key]
 
 
 def damage(path: Path, how: str) -> None:

@@ -43,16 +43,18 @@ NOT_RUN = {
     "wordveil compare ": "needs data sets of others; tests/cli/test_compare.py runs it on small ones",
     "python -m benchmarks.frontier_search ": "needs data sets of others; tests/experiments tests what it is made of",
     "spark-submit": "needs a cluster",
-    "wordveil privatize letters.parquet -o by-command ": "starts another Java; tests/test_spark.py runs the like",
+    "wordveil privatize letters.parquet -o by-command ": "starts another Java; tests/spark/test_files.py runs the like",
     "wordveil budget ": "needs the settings of a service; tests/cli/test_budget.py runs it",
     "cat FOLDER/": "needs data sets of others",
     "python -m tests.plan.desk ": "its file is made for the plan beside it, which takes a minute",
     "pip download": "downloads from a package index",
+    "python examples/vectors_of_navec.py": "needs an embedding of Navec; tests/test_examples.py runs it on a small one",
     "python examples/vectors_of_spacy.py": "needs a model of spaCy; tests/test_examples.py runs it on a small one",
     "wordveil privatize avis.txt -o voile.txt --space francais.vec": "needs the embedding made before",
+    "wordveil privatize pismo.txt -o veiled.txt --space russian.vec": "likewise",
     "wordveil proxy ": "needs an upstream; tests/cli/test_proxy.py starts it before one",
     "wordveil plan ": "takes a minute; tests/cli/test_plan.py runs it on a small space",
-    "wordveil privatize tickets.csv -o veiled.csv --column body --epsilon 3 --require ": "likewise",
+    "wordveil privatize tickets.csv -o veiled.csv --column body --epsilon 4 --require ": "likewise",
 }
 #: What a page needs beside the package; without it its snippets are not run.
 NEEDS = {
@@ -70,7 +72,8 @@ _FENCE = re.compile(
 )
 _COMMAND = re.compile(r"(?:\$ )?((?:wordveil|make|pip|pip-audit|python3?|curl|spark-submit|sh|bash|git|apt-get) .*)")
 _LINK = re.compile(r"!?\[[^\]]*\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
-_SIGN_OF_LIFE = re.compile(r"wordveil: [\w ]+ \d+%( \(.*\))?")  # what a command says every minute, on a busy machine
+#: What a command says now and then on a busy machine.
+_SIGN_OF_LIFE = re.compile(r"wordveil: .+ \d+%(, about \d+ min left)?( \(.*\))?")
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 
 

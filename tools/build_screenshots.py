@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -34,7 +35,8 @@ def main() -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
-    server = subprocess.Popen([sys.executable, "-m", "wordveil", "serve", "--port", str(port)])
+    patient = {**os.environ, "WORDVEIL_SERVE_TIMEOUT": "600"}  # the first use of a space builds its graph
+    server = subprocess.Popen([sys.executable, "-m", "wordveil", "serve", "--port", str(port)], env=patient)
     try:
         for _ in range(300):
             try:
@@ -51,7 +53,7 @@ def main() -> None:
                     page.wait_for_timeout(100)
                 page.click("#out [role=button] >> nth=0")
                 page.wait_for_selector("#map svg")
-                page.evaluate("document.activeElement.blur()")
+                page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
                 page.wait_for_timeout(800)
                 page.screenshot(path=DOCS / name, full_page=name in WHOLE)
             browser.close()

@@ -17,23 +17,20 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from benchmarks.frontier_search.candidates import DEFAULT, entries
 from benchmarks.frontier_search.checks import differences
 from benchmarks.frontier_search.ground import Ground
-from benchmarks.frontier_search.search import Comparison, Measured, Row, leading
+from benchmarks.frontier_search.plan import Plan
+from benchmarks.frontier_search.search import Measured, Row, leading
 from benchmarks.frontier_search.table import headings, line, tables
 from wordveil.errors import WordveilError
 from wordveil.lab.experiments.workers import done_in_turn
-from wordveil.lab.tasks import Reading, load_task
+from wordveil.lab.tasks import Reading
 from wordveil.spaces import load_space
 
 CHOSEN_ON = ("trec6", "mr", "cr")
@@ -45,47 +42,6 @@ CANDIDATE_WORDS = 8192  # among which a network looks for the originals
 CHECKED = 1000
 CLOSE = 1e-3  # between single and double precision
 FIRST_PART = 0.65  # of the time that is given, for the tasks used to choose
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What every process that measures candidates needs to know."""
-
-    data: Path
-    wordnet: Path | None
-    words: int
-    quick: bool
-    attacker: str
-    reading: Reading
-    repeats: int
-    texts: int  # at most, of each task
-
-    @property
-    def ground(self) -> Ground:
-        """The words, on the device."""
-        return _ground(self.words, self.wordnet)
-
-    def comparison(self, tasks: tuple[str, ...]) -> Comparison:
-        """Return what compares candidates on some tasks."""
-        return _comparison(self, tasks)
-
-    def measured(self, tasks: tuple[str, ...], label: str, levels: Sequence[float]) -> dict[float, Measured]:
-        """Measure the candidate of this name."""
-        every = entries(wordnet=self.wordnet is not None)
-        return self.comparison(tasks).measured(next(one for one in every if one.label == label), levels)
-
-
-@lru_cache(maxsize=1)
-def _ground(words: int, wordnet: Path | None) -> Ground:
-    space = load_space("glove-50k")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return Ground(space.restrict(np.arange(min(words, len(space)))), device, wordnet)
-
-
-@lru_cache(maxsize=2)
-def _comparison(plan: Plan, tasks: tuple[str, ...]) -> Comparison:
-    read = [load_task(name, plan.data).limited(plan.texts) for name in tasks]
-    return Comparison(plan.ground, read, repeats=plan.repeats, attacker=plan.attacker, reading=plan.reading)
 
 
 def main() -> None:
@@ -184,7 +140,7 @@ def search(
     rows = [Row.from_dict(row) for row in found["compared"]["tasks used to choose"]["rows"]]
     compared("tasks held out", HELD_OUT, leading(rows), (LEVEL,) if plan.quick else LEVELS, minutes)
     for left_out in found["left_out"]:
-        print(f"left out for want of time: {left_out}")
+        print(f"not tried, for lack of time: {left_out}")
     if file:
         file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(f"\n{found['seconds']} s")

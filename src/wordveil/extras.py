@@ -11,29 +11,11 @@ from wordveil.errors import ExtraError, FileError, OptionError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "check_can_draw",
-    "check_target",
-    "needs",
-    "new_figure",
-    "save",
-]
-
 _PICTURES = (".png", ".svg")
 
 
 def needs(module: str, extra: str, who: str) -> None:
-    """Refuse to go on where a package is not installed.
-
-    Parameters
-    ----------
-    module : str
-        What it is imported as.
-    extra : str
-        The extra of wordveil that brings it.
-    who : str
-        What cannot do without it, to begin a sentence with.
-    """
+    """Refuse to go on unless a module is installed, which `extra` brings; `who` needs it, and begins the sentence."""
     if find_spec(module) is None:
         # Not by the name of the package: until it is released, anybody could give that name to another one.
         raise ExtraError(f"{who} needs {module}; install it from a clone of wordveil: pip install '.[{extra}]'.")

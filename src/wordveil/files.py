@@ -31,25 +31,6 @@ from wordveil.parallel import renew_after_fork
 if sys.platform != "win32":
     import fcntl
 
-__all__ = [
-    "DAMAGE",
-    "KINDS",
-    "Lock",
-    "cached_arrays",
-    "cached_folder",
-    "digest_of",
-    "file_errors",
-    "forget",
-    "found",
-    "home",
-    "name_before",
-    "open_new",
-    "read_cached",
-    "sync_folder",
-    "whole_file",
-    "write_whole",
-]
-
 Content = TypeVar("Content")
 
 #: What reading an array raises if its file is missing, empty or cut short.
@@ -71,6 +52,7 @@ _LOOKS = 16  # while the cache fills up once: to look at every entry takes time 
 
 _aside: dict[Path, Path] = {}  # temporary folders of this process, for entries that cannot be in the cache
 _held: dict[tuple[Path, int], int] = {}  # large entries that this process uses, by folder and inode, each locked
+_lent: list[Path] = []  # folders with entries that others have made, which are never written
 _written: dict[Path, int] = {}  # bytes that this process has put into each cache since it last looked at it
 
 
@@ -191,13 +173,19 @@ def home() -> Path:
 
 def found(key: str) -> Path | None:
     """Return the folder cached under `key`, from now on the one used last, or None if there is none."""
-    target = home() / key
-    if not _is_usable(target):
+    target = next((folder / key for folder in (home(), *_lent) if _is_usable(folder / key)), None)
+    if target is None:
         return None
     with contextlib.suppress(OSError):  # the cache may be read-only
         os.utime(target)
     _hold(target)
     return target
+
+
+def lend(folder: Path) -> None:
+    """Have this process find entries in another folder, too, such as those that another machine has made and sent."""
+    if folder not in _lent:
+        _lent.append(folder)
 
 
 def _hold(entry: Path) -> None:

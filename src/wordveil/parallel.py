@@ -21,8 +21,6 @@ from threadpoolctl import ThreadpoolController
 
 from wordveil.errors import OptionError
 
-__all__ = ["Forked", "ahead", "blocks", "check_workers", "cores", "renew_after_fork", "run", "use"]
-
 _MOST_EACH = 16  # workers for each core
 
 Item = TypeVar("Item")

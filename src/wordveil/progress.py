@@ -9,8 +9,6 @@ from typing import TypeAlias, TypeVar
 
 from wordveil.parallel import run
 
-__all__ = ["Watch", "ignore", "run_watched", "tell", "watched_by", "within"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -46,19 +44,7 @@ def within(watch: Watch, start: float, end: float) -> Watch:
 
 
 def run_watched(work: Callable[[Item], Result], items: Sequence[Item], what: str, watch: Watch) -> list[Result]:
-    """Do the work for every item, on all cores, and return the results in order.
-
-    Parameters
-    ----------
-    work : callable
-        What to do with one item.
-    items : sequence
-        The items.
-    what : str
-        What is being done, in a few words.
-    watch : callable
-        Told after every item.
-    """
+    """Do the work for every item, on all cores, tell `watch` after each, and return the results in order."""
     finished = 0
 
     def done() -> None:

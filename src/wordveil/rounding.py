@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["percent", "round_down", "round_up"]
-
 
 def round_down(value: float, digits: int = 3) -> float:
     """Round a positive number down to this many significant digits.

@@ -65,9 +65,9 @@ def test_a_fitted_network_is_held_to_its_reliability(monkeypatch: pytest.MonkeyP
     from wordveil.reading.network import Size
 
     monkeypatch.setattr(Context, "size", Size(width=48, heads=2, towers=1, questions=1, words=48))
-    monkeypatch.setattr(Context, "schedule", Schedule(least=500, most=500, batch=256, rate=3e-3))
+    monkeypatch.setattr(Context, "schedule", Schedule(least=300, most=300, batch=256, rate=3e-3))
     sentences = texts_of(names(WORDS), 5, 8, 0)  # as forms and tickets are: few sentences, often repeated
-    texts = [sentences[one] for one in np.random.default_rng(1).integers(0, 5, 500)]
+    texts = [sentences[one] for one in np.random.default_rng(1).integers(0, 5, 300)]
     found = attack_context(channel(0.5), texts, kind="context", select="all", tokens=100_000, entropy=Entropy(1))
     assert found.in_context.low > found.alone.high
     for part in found.reliability:

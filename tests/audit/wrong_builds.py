@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tests.audit.doubles import DensityWithoutHalf, HyperbolicShapeOffByOne, Mutant
 from wordveil._mechanisms import MECHANISMS, ExponentialMechanism, Mechanism
+from wordveil._mechanisms.bayes_remap import BayesRemap
 from wordveil.noise import Entropy
 from wordveil.spaces import PoincareSpace
 from wordveil.spaces.hyperbolic_geometry import exp_map, from_hyperboloid, log_map, to_hyperboloid
@@ -31,7 +32,7 @@ _SEED = 7
 
 def noise_scaled(kind: Kind) -> Kind | None:
     """Make the noise smaller than the stated law has it."""
-    if issubclass(kind, ExponentialMechanism):
+    if issubclass(kind, (ExponentialMechanism, BayesRemap)):
         return _drawn_at(kind, 1.0 / _SCALE)
 
     def perturb(self: Any, ids: Ids, entropy: Entropy) -> Points:
@@ -49,7 +50,8 @@ def half_missing(kind: Kind) -> Kind | None:
     """Forget to pay for a normaliser that depends on the word."""
     if kind.name == "density":
         return DensityWithoutHalf
-    is_uneven = issubclass(kind, ExponentialMechanism) and kind.name != "ring"  # on a ring it is the same for all
+    # on a ring or a list it is the same for all
+    is_uneven = issubclass(kind, ExponentialMechanism) and kind.name not in ("ring", "diffractor")
     return _drawn_at(kind, 2.0) if is_uneven else None
 
 
@@ -95,7 +97,7 @@ def _drawn_at(kind: Kind, factor: float) -> Kind:
     @lru_cache(maxsize=4)
     def other(made: Any) -> Mechanism[Any]:
         options = {name: value for name, value in made.options().items() if value is not None}
-        return kind(made.space, factor * made.epsilon, **options)
+        return kind(getattr(made, "embedding", made.space), factor * made.epsilon, **options)
 
     def draw(self: Any, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         return other(self).draw(ids, entropy)
@@ -108,7 +110,7 @@ def _built(kind: Kind, **changed: Any) -> Kind:
 
 
 _SPACES = {"graph": "graph", "ring": "ring", "hyperbolic": "disk", "hyperbolic-icdm19": "disk"}
-_EPSILONS = {"ring": 0.5, "gaussian": 0.5, "nadp": 0.5, "hyperbolic": 3.0}
+_EPSILONS = {"ring": 0.5, "gaussian": 0.5, "nadp": 0.5, "hyperbolic": 3.0, "custext": 4.0}
 _PROMISE_WITH: dict[str, dict[str, Any]] = {"hyperbolic-icdm19": {"translate": "mobius"}}
 
 #: Every mechanism that promises something, with every mistake that can be made in it.

@@ -140,10 +140,13 @@ def test_mechanisms_and_spaces(run) -> None:  # type: ignore[no-untyped-def]
     assert audited["graph"] == ("holds", "")
     assert audited["nadp"] == ("holds", "broken")
     assert audited["remapped"] == ("no promise", "broken")
+    assert audited["custext"] == ("holds", "broken")
+    assert audited["polar"] == audited["diffractor"] == audited["bayes-remap"] == ("holds", "")
     assert audited["hyperbolic"] == ("holds", "")
     assert audited["hyperbolic-icdm19"] == ("no promise", "broken")
     assert {verdict for verdict, _ in audited.values()} == {"holds", "no promise"}
-    assert "graph" in run("mechanisms")[1]
+    assert "santext is exponential" in run("mechanisms")[1]
+    assert {"tem"} == set(next(fact["aliases"] for fact in facts if fact["name"] == "truncated"))
     facts = json.loads(run("spaces", "--json")[1])
     assert facts[0]["checksum"] == load_space("glove-50k").checksum
     assert facts[1]["checksum"] == load_space("wordnet-poincare").checksum

@@ -71,11 +71,14 @@ def test_no_key_is_made_that_nobody_sees(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (left.value.code, made) == (2, [])
 
 
-def interrupted(code: str) -> tuple[int, bytes]:
+def heeding(code: str) -> list[str]:
+    """Return a command that runs code to which Ctrl-C is one, also where tests run in the background."""
     heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{heeded}\nimport sys\n{code}"], capture_output=True, check=False, timeout=120
-    )
+    return [sys.executable, "-c", f"{heeded}\nimport sys\n{code}"]
+
+
+def interrupted(code: str) -> tuple[int, bytes]:
+    done = subprocess.run(heeding(code), capture_output=True, check=False, timeout=120)
     return done.returncode, done.stderr
 
 
@@ -128,10 +131,8 @@ main({command!r})
 @SHELL
 def test_ctrl_c_from_outside() -> None:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "wordveil", "audit", "--all"], stderr=subprocess.PIPE, env=environment,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 - one thread
-    ) as process:  # fmt: skip
+    command = heeding('from wordveil.cli import main; main(["audit", "--all"])')
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
         loaded = Path(f"/proc/{process.pid}/maps")
         while loaded.exists() and process.poll() is None and b"/kernels/" not in loaded.read_bytes():
             time.sleep(0.01)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import util
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +172,32 @@ def test_few_records_and_no_text_are_told_what_is_known(
     assert not target.exists()
     assert run(capfd, *job, "-e", "2", "--require", "identifiers<=1", "--fast-checks")[0] == 0
     assert target.exists()
+
+
+def test_it_reads_what_privatize_reads(folder: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    excel, chats, book = tmp_path / "excel.csv", tmp_path / "chats.jsonl", tmp_path / "book.xlsx"
+    excel.write_bytes(b"id,text\n1,The caf\xe9 by the printer was closed.\n")
+    chats.write_text('{"id": 1, "text": "The printer stopped."}\n{"id": 2}\n')
+    plan: list[str | Path] = ["plan", "-c", "text", "--space", folder / "small.txt", "--fast", "--json", "--quiet"]
+    code, _, err = run(capfd, *plan, excel)
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "--encoding to cp1252" in err
+    assert "--encoding-errors" in err
+    assert run(capfd, *plan, excel, "--encoding", "nonsense")[0] == 2
+    cases: list[list[str | Path]] = [
+        [excel, "--encoding", "cp1252"], [excel, "--encoding-errors", "replace"], [chats],
+    ]  # fmt: skip
+    if util.find_spec("openpyxl"):
+        workbook = importlib.import_module("openpyxl").Workbook()
+        workbook.create_sheet("two").append(["id", "text"])
+        workbook["two"].append([1, "The printer stopped."])
+        workbook.save(book)
+        assert run(capfd, *plan, book)[0] == 2
+        cases.append([book, "--sheet", "two"])
+    for case in cases:
+        code, out, err = run(capfd, *plan, *case)
+        assert code == 0, err
+        assert json.loads(out)["input"]["to_veil"] == ["text"]
 
 
 @pytest.mark.parametrize(

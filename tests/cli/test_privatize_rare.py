@@ -74,7 +74,7 @@ def test_what_all_share_stays_and_what_one_has_is_veiled(
     assert facts["rare"]["tree_epsilon_per_record"] == 2.0
     assert facts["guarantee"]["notion"] == "metric differential privacy"
     assert any("e^2" in caveat for caveat in facts["guarantee"]["caveats"])
-    assert any("common where it stands is released as it is" in line for line in facts["not_protected"])
+    assert any("common in its context is released as it is" in line for line in facts["not_protected"])
     assert names(tmp_path) == sorted([f"in.{kind}", f"out.{kind}", "report.json"])
 
 

@@ -53,6 +53,20 @@ def test_a_public_address_without_a_key_is_refused(capsys: pytest.CaptureFixture
     assert err.count("\n") == 1
 
 
+def test_what_is_handed_to_the_processes_ends_with_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, str] = {}
+    monkeypatch.setattr("uvicorn.run", lambda *_, **__: seen.update(os.environ))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setenv("WORDVEIL_SERVE_WORKERS", "1")
+    before, port = dict(os.environ), str(free_port())
+    assert run(capsys, "--port", port, "--workers", "2")[0] == 0
+    assert (seen["WORDVEIL_SERVE_PORT"], seen["WORDVEIL_SERVE_WORKERS"]) == (port, "2")
+    assert {"WORDVEIL_RUN_FOLDER", "WORDVEIL_RUN_SECRET", "PROMETHEUS_MULTIPROC_DIR"} <= set(seen)
+    assert dict(os.environ) == before
+
+
 def test_more_workers_than_a_machine_can_hold_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "--workers", "100000")
     assert code == 2
@@ -84,8 +98,29 @@ def test_what_is_unproven_is_said_on_the_terminal(capsys: pytest.CaptureFixture[
     assert code == 0
     lacks = mechanism("nadp", load_space("glove-50k"), epsilon=4.0).shortfall
     assert lacks in err
-    assert {line.split()[1] for line in err.splitlines()} == {"nadp", "jaccard", "remapped", "hyperbolic-icdm19"}
+    unproven = {"nadp", "jaccard", "remapped", "custext", "santext-plus", "tem-quotient", "hyperbolic-icdm19"}
+    assert {line.split()[1] for line in err.splitlines()} == unproven
     assert run(capsys, "--check")[2] == ""
+
+
+def test_its_processes_have_the_options_and_nobody_after_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "service.toml"
+    file.write_text("largest_epsilon = 5.0\n", encoding="utf-8")
+    monkeypatch.setenv("WORDVEIL_SERVE_PORT", "9")
+    before, handler, port = dict(os.environ), signal.getsignal(signal.SIGTERM), free_port()
+    seen: list[Settings] = []
+
+    def run_server(*_: object, **__: object) -> None:
+        seen.append(Settings.load())
+        assert Path(os.environ["WORDVEIL_RUN_FOLDER"], "metrics").samefile(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+        signal.raise_signal(signal.SIGTERM)  # as the server does when it has stopped
+
+    monkeypatch.setattr("uvicorn.run", run_server)
+    assert run(capsys, "--config", str(file), "--port", str(port), "--workers", "2")[0] == 0
+    assert [(one.port, one.workers, one.largest_epsilon) for one in seen] == [(port, 2, 5.0)]
+    assert (dict(os.environ), signal.getsignal(signal.SIGTERM)) == (before, handler)
 
 
 def answers(address: str) -> bool:

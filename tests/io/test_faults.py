@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from benchmarks.faults import CANARY, Found, Job, kills
+from benchmarks.faults import CANARY, Found, Job, kills, on_a_disk_of
 
 from tests.io.test_job import StoppedError, job_for, names, stop_after
 from wordveil.errors import FileError, InputError
@@ -138,13 +138,7 @@ def test_parquet_on_a_full_disk(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": LINES * 40, "n": range(4800)}), source, compression="NONE")
     command = [sys.executable, "-m", "wordveil", "privatize", str(source), "-o", str(out), "--column", "text"]
     command += ["--epsilon", "3", "--quiet", "--batch-words", "4000"]
-
-    def full() -> None:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
-
-    stopped = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=full)
+    stopped = subprocess.run(on_a_disk_of(60_000, command), capture_output=True, text=True, check=False)
     assert stopped.returncode == 2, stopped.stderr
     assert stopped.stderr.count("\n") == 1
     assert "File too large" in stopped.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -442,6 +443,31 @@ def test_words_of_a_person_are_drawn_once_whoever_draws_and_after_a_crash(
         words = text.lower().split()
         assert words[1] == words[3]
     assert tally.worst_words == 4
+
+
+@pytest.mark.parametrize("scope", ["person", "file"])
+def test_identifiers_keep_their_numbers_after_a_crash(tmp_path: Path, graph: Mechanism[Any], scope: str) -> None:
+    path, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    rows = [f"{who},x@over.com or {who}@over.com" for who in ["ann", "bob"] * 6]
+    path.write_text("\n".join(["who,text", *rows]) + "\n")
+    plan = make_plan(path)
+    reading = Reading(("text",), person="who" if scope == "person" else None, batch_words=4)
+    for number, stop in enumerate([stop_after(2), stop_after(1), None]):  # another process each time
+        veils = Veils(lambda seed: Veil(graph, numbered=True, once=scope, seed=seed))
+        job = FileJob(plan, reading, Destination.of(out, plan), resume=number > 0)
+        if stop is None:
+            job.run(veils)
+            job.forget()
+        else:
+            with pytest.raises(StoppedError):
+                job.run(veils, stop)
+    veiled = [re.findall(r"<EMAIL_(\d+)>", text) for text in texts_in(out)]
+    ann, bob = veiled[0::2], veiled[1::2]
+    assert ann == ann[:1] * 6
+    assert bob == bob[:1] * 6
+    assert ann[0][1] != bob[0][1]
+    assert (ann[0][0] == bob[0][0]) == (scope == "file")
+    assert len({*ann[0], *bob[0]}) == (3 if scope == "file" else 4)
 
 
 @pytest.mark.parametrize("scope", ["record", "file"])

@@ -27,6 +27,7 @@ MAKERS: dict[str, Callable[[EuclideanSpace, float], ExponentialMechanism[Any]]] 
     "exponential": Exponential,
     "frequency": lambda space, epsilon: Exponential(space, epsilon, prior="frequency"),
     "density": lambda space, epsilon: Exponential(space, epsilon, prior="density"),
+    "blahut-arimoto": lambda space, epsilon: Exponential(space, epsilon, prior="blahut-arimoto"),
     "clip": lambda space, epsilon: Exponential(space, epsilon, clip=2.0),
     "on a graph": lambda space, epsilon: Exponential(GraphSpace.of(space, 2), epsilon, prior="frequency"),
     "on a ring": lambda space, epsilon: Exponential(RingSpace.of(space), epsilon, clip=3),

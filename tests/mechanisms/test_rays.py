@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import make_space
 from wordveil._mechanisms.laws.rays import Rays
+from wordveil.kernels import kinds
 from wordveil.spaces import EuclideanSpace
 
 
@@ -21,8 +22,10 @@ def landed(space: EuclideanSpace, word: int, directions: np.ndarray, reach: np.n
     return space.nearest((space.matrix[word] + reach[:, None] * directions).astype(np.float32))
 
 
+@pytest.mark.parametrize("kind", [*kinds(), "off"])
 @pytest.mark.parametrize(("words", "dimension"), [(60, 5), (4000, 20)])
-def test_outputs_are_the_nearest_words(words: int, dimension: int) -> None:
+def test_outputs_are_the_nearest_words(words: int, dimension: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_KERNELS", kind)
     space = make_space(words, dimension, seed=words)
     directions, lengths = noise(100, dimension, seed=1)
     chosen = np.random.default_rng(2).choice(words, 12, replace=False)

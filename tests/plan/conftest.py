@@ -11,6 +11,8 @@ from wordveil.calibration import Maker, maker
 from wordveil.spaces import EuclideanSpace
 from wordveil.text.tokens import tokenise
 
+RECORDS = 160  #: of the desk
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _few_words() -> Iterator[None]:
@@ -23,7 +25,7 @@ def _few_words() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_desk(tmp_path_factory.mktemp("desk") / "tickets.csv", 300)
+    return write_desk(tmp_path_factory.mktemp("desk") / "tickets.csv", RECORDS)
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.plan.conftest import RECORDS
 from tests.plan.desk import COLUMNS, tickets
 from wordveil.calibration import Maker
 from wordveil.errors import InputError
@@ -39,7 +40,7 @@ def test_columns_are_recognised(found: Survey) -> None:
     assert found.chosen == ("subject", "body", "reply")
     assert [column.name for column in found.personal] == ["ticket_id", "customer", "email"]
     assert {column.name: column.language for column in found.texts} == {"subject": "en", "body": "en", "reply": "en"}
-    assert all(column.values == 300 and column.empty == 0 for column in found.columns)
+    assert all(column.values == RECORDS and column.empty == 0 for column in found.columns)
     assert found.coverage is not None
     assert found.coverage > 0.9
 
@@ -58,13 +59,13 @@ def test_text_that_stays_is_named(desk: Path, veil: Veil) -> None:
 
 
 def test_what_recurs_is_counted_for_records_and_people(found: Survey) -> None:
-    assert found.records.records == 300
+    assert found.records.records == RECORDS
     assert found.records.recurring > 0.9  # names, and words of the macro
     assert found.people is not None
-    assert found.people.people == len({row["customer"] for row in tickets(300)})
+    assert found.people.people == len({row["customer"] for row in tickets(RECORDS)})
     assert found.people.recurring > 0.2
     assert found.people.draws >= 2.0
-    assert sum(map(len, found.by_person)) == 300
+    assert sum(map(len, found.by_person)) == RECORDS
 
 
 def test_records_of_one_shape_are_not_singled_out(tmp_path: Path, veil: Veil) -> None:
@@ -77,7 +78,7 @@ def test_records_of_one_shape_are_not_singled_out(tmp_path: Path, veil: Veil) ->
 
 def test_nothing_found_holds_a_word(found: Survey) -> None:
     told = json.dumps(found.to_dict()) + repr(found)
-    for row in tickets(300)[:50]:
+    for row in tickets(RECORDS)[:50]:
         assert row["customer"] not in told
         assert row["email"] not in told
         assert row["customer"].split()[1] not in told
@@ -86,7 +87,7 @@ def test_nothing_found_holds_a_word(found: Survey) -> None:
 
 
 def test_formats_say_the_same(tmp_path: Path, desk: Path, veil: Veil, found: Survey) -> None:
-    rows = tickets(300)
+    rows = tickets(RECORDS)
     lines, table = tmp_path / "t.jsonl", tmp_path / "t.parquet"
     lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
     pq.write_table(pa.table({name: [row[name] for row in rows] for name in COLUMNS}), table)

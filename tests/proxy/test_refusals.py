@@ -183,6 +183,16 @@ def test_a_model_that_is_not_there_or_does_not_answer(proxied: Callable[..., Pro
             assert Proxied(address, nobody).say(USER).status_code == 504
 
 
+def test_replies_that_are_too_long_or_stop_midway(proxied: Callable[..., Proxied]) -> None:
+    one = proxied(reply_bytes=5000, timeout=1.0)
+    one.model.reply = lambda _: as_json(completion(content="a" * 6000))
+    assert one.say(USER).status_code == 502
+    one.model.reply = lambda _: (200, {"content-type": "text/event-stream"}, [b"data: " + b"a" * (5 << 20)])
+    ended = one.say(USER, stream=True)
+    assert (ended.status_code, b"error" in ended.content) == (200, True)
+    assert len(ended.content) < 1000
+
+
 def test_other_addresses(proxied: Callable[..., Proxied]) -> None:
     one = proxied()
     one.model.reply = lambda _: as_json({"object": "list", "data": [{"id": "m"}]})

@@ -153,6 +153,5 @@ def test_smollm2_reads_a_short_text(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in places:
         assert sum(place.probabilities) == pytest.approx(1.0, abs=1e-5)
     assert places[-1].words[0] in {"paris", "london"}
-    assert reader.best(text).startswith("The ")
     with pytest.raises(OptionError):
         Reader(graph, kind="language", model="smollm2", preamble="word " * 2000)

@@ -511,7 +511,7 @@ def test_a_space_that_went_away_is_a_fault_that_names_no_file(tmp_path: Path) ->
             assert str(tmp_path) not in answer.sentence
 
 
-UNPROVEN = {"nadp", "jaccard", "remapped"}
+UNPROVEN = {"nadp", "jaccard", "remapped", "custext", "santext-plus", "tem-quotient"}
 
 
 def test_unproven_mechanisms_are_refused_everywhere_unless_they_are_allowed(toy_file: Path) -> None:
@@ -599,8 +599,15 @@ def test_exploring_is_told_with_its_attacker_and_without_a_text(service: Service
     assert len({tuple(drawn(str(number))) for number in range(5)}) > 1
 
 
-def test_a_mechanism_that_cannot_be_read_is_told(service: Service) -> None:
-    asked = {"text": "w1 w2", "epsilon": 9.0, "draw": "1", "mechanism": "laplace", "space": "toy.txt"}
+def test_a_mechanism_known_by_drawing_alone_is_attacked_by_who_learnt_it(service: Service) -> None:
+    asked = {"text": "zqa zqb zqc", "epsilon": 9.0, "draw": "1", "mechanism": "laplace", "space": "toy.txt"}
+    nobody = service.post("/v1/explore", {**asked, "guess": False}).json
+    assert (nobody["attacker"], nobody["guessed"], nobody["preparing"]) == (None, None, False)
     while (told := service.post("/v1/explore", asked).json)["preparing"]:
-        pass
-    assert (told["attacker"], told["guessed"]) == (None, None)
+        assert 0.0 <= told["progress"] <= 1.0
+    assert told["attacker"]["reader"] == "table"
+    assert "draws" in told["attacker"]["name"]
+    words = [piece for piece in told["pieces"] if piece.get("kind") == "drawn"]
+    assert len(words) == told["words"] == 3
+    assert all(0.0 < piece["chance"] <= 1.0 for piece in words)
+    assert told["guessed"] == sum(piece["guess"] == piece["was"] for piece in words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
@@ -17,8 +18,9 @@ from tests.service.test_keys import price
 from wordveil.client import Client, ServiceError
 from wordveil.errors import OptionError
 from wordveil.service import Key, Settings
-from wordveil.service.budgets import since
+from wordveil.service.budgets import Budgets, since
 from wordveil.service.keys import hash_key, new_key
+from wordveil.service.sticky import Sticky
 
 HISTORY = ["zqa zqb zqc", "zqd zqe", "zqa zqb zqc"]
 
@@ -116,6 +118,44 @@ def test_a_history_that_is_sent_again_costs_only_what_is_new(toy_file: Path, tmp
         assert told["price"] == pytest.approx(2 * price(toy_file))
         body["text"] = "zqf zqg zqh zqi"
         assert not one.post("/v1/price", body, authorization=f"Bearer {key}").json["fits"]
+
+
+def test_a_message_that_is_sent_twice_at_once_is_paid_for_once(
+    toy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORDVEIL_RUN_FOLDER", str(tmp_path))
+    monkeypatch.setenv("WORDVEIL_RUN_SECRET", "ab" * 32)
+    key = new_key()
+    settings = settings_of(toy_file, tmp_path / "ledgers", Key("ann", hash_key(key), 1e6))
+    charge = Budgets.charge
+
+    def slow(*given: Any) -> float:
+        time.sleep(0.05)  # so that the others come meanwhile
+        return charge(*given)
+
+    monkeypatch.setattr(Budgets, "charge", slow)
+    with running(settings) as one, running(settings) as other, ThreadPoolExecutor(8) as pool:
+        for turns in (1, 2):  # the second overlaps with what is kept
+            told = list(pool.map(lambda at: ask(at, key, HISTORY[:turns], conversation="c"), [one, other] * 4))  # noqa: B023
+            assert len({json.dumps(texts_of(answer)) for answer in told}) == 1
+        spent = 1e6 - told[0].json["budget_left"]
+        assert round(spent / price(toy_file)) == 5  # three words, and two
+        assert sum(answer.json["reused"] == 2 for answer in told) == 7
+
+
+def test_whoever_died_with_a_claim_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sticky = Sticky(tmp_path, b"secret", 60.0, 1 << 20)
+    one, other = sticky.digest("one"), sticky.digest("other")
+    assert sticky.claim([one], b"dead") == {}
+    assert sticky.claim([one, other], b"alive") is None
+    assert sticky.claim([other], b"third") == {}  # nothing was claimed in part
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 61)
+    assert sticky.claim([one, other], b"alive") == {}
+    sticky.put({one: {"n": 1}})
+    sticky.release(b"alive")
+    assert sticky.claim([one, other], b"last") == {one: {"n": 1}}
+    sticky.close()
 
 
 def test_a_refusal_says_what_it_needs_what_there_is_and_what_would_fit(toy_file: Path, tmp_path: Path) -> None:

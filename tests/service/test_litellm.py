@@ -133,6 +133,9 @@ def test_what_a_client_asks_for_is_clamped(guarded: Service) -> None:
 
 BAD: dict[str, tuple[Any, dict[str, str]]] = {
     "no key": ({"input_type": "request", "texts": ["zyqx"]}, {}),
+    "wrong key": ({"input_type": "request", "texts": ["zyqx"]}, {"x-api-key": "k-zyqx"}),
+    "over budget": ({"input_type": "request", "texts": ["zyqx harbour"]}, {"x-api-key": "k-poor"}),
+    "no end user": ({"input_type": "request", "texts": ["zyqx"]}, {"x-api-key": "k-people"}),
     "no JSON": (b'{"texts": ["zyqx', {"x-api-key": "k-open"}),
     "another type": (b"zyqx", {"x-api-key": "k-open", "content-type": "text/plain"}),
     "another kind": ({"input_type": "zyqx", "texts": ["zyqx"]}, {"x-api-key": "k-open"}),

@@ -251,7 +251,7 @@ def test_only_equal_protection_is_compared_or_carried_over(open_page: Callable[.
     settled(page)
     page.select_option("#mechanism", "laplace")
     wait(page, "!['', '0', '5'].includes(document.querySelector('#number').value)")  # which is of another unit
-    settled(page)
+    wait(page, "document.querySelector('#title').textContent.includes('laplace')")
     page.select_option("#mechanism", "gaussian")
     wait(page, "document.querySelector('#number').value === ''")
     wait(page, "document.querySelector('#answer').textContent.includes('gaussian')")

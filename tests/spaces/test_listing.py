@@ -22,7 +22,7 @@ from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary, graph, listi
 def small_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
     monkeypatch.setattr(listing, "_PIECE", 256)
-    monkeypatch.setattr(listing, "_LEAST", 128)
+    monkeypatch.setattr(listing, "_FEWEST", 2)
     return tmp_path
 
 

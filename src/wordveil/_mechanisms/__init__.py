@@ -3,9 +3,10 @@
 from wordveil._mechanisms.base import ExponentialMechanism, Mechanism, NoiseMechanism, RadialMechanism, option_names
 from wordveil._mechanisms.blocking import block, blocked_words
 from wordveil._mechanisms.laws import Effort, Law
-from wordveil._mechanisms.registry import DEFAULT, MECHANISMS, mechanism, register
+from wordveil._mechanisms.registry import ALIASES, DEFAULT, MECHANISMS, kind_named, mechanism, register
 
 __all__ = [
+    "ALIASES",
     "DEFAULT",
     "MECHANISMS",
     "Effort",
@@ -16,6 +17,7 @@ __all__ = [
     "RadialMechanism",
     "block",
     "blocked_words",
+    "kind_named",
     "mechanism",
     "option_names",
     "register",

@@ -11,9 +11,10 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import ExponentialMechanism
-from wordveil._mechanisms.priors import log_prior
+from wordveil._mechanisms.priors import LEAST, check_prior, informing_least, log_prior
 from wordveil._mechanisms.rows import ROW_FLOOR, FallingRows, RowSource, rate_of
 from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee
@@ -26,8 +27,9 @@ class Exponential(ExponentialMechanism[Space]):
 
     Parameters
     ----------
-    prior : {"uniform", "frequency", "density", "general"}
-        A public prior over the outputs; costs no privacy.
+    prior : {"uniform", "frequency", "density", "general", "blahut-arimoto"}
+        A public prior over the outputs; costs no privacy. The last is that with which an output says least of its word
+        at the same mean distance.
     clip : float, optional
         Distances above this count as this, so that all far words are equally likely and any two words are told apart by
         at most ``e^(epsilon*clip)``.
@@ -44,8 +46,14 @@ class Exponential(ExponentialMechanism[Space]):
             raise OptionError("clip must be a distance above 0; leave it out for none.")
         self.prior = prior
         self.clip = clip
-        self._log_prior = log_prior(space, prior)
+        check_prior(space, prior)
         self._rate = rate_of(self.epsilon)
+
+    @cached_property
+    def _log_prior(self) -> NDArray[np.float64]:
+        if self.prior == LEAST:
+            return informing_least(self.space, self._rate, self.clip)
+        return log_prior(self.space, self.prior)
 
     @cached_property
     def _reach(self) -> float:

@@ -12,10 +12,22 @@ from wordveil.files import cached_arrays
 from wordveil.parallel import blocks, run
 from wordveil.spaces import PoincareSpace, Space
 
-PRIORS = ("uniform", "frequency", "density", "general")
+#: The prior that Blahut and Arimoto's algorithm finds, which depends on the mechanism; see `informing_least`.
+LEAST = "blahut-arimoto"
+PRIORS = ("uniform", "frequency", "density", "general", LEAST)
 
 _SHIFT = 2.7  # Mandelbrot's constant for English
 _SAMPLE = 512
+_INPUTS, _PASSES = 2048, 12
+_MIXED = 1e-3  # of a uniform prior, so that no word is ruled out
+
+
+def check_prior(space: Space, name: str) -> None:
+    """Refuse a prior that there is not, or not on this space."""
+    if name not in PRIORS:
+        raise OptionError(f"unknown prior; choose one of {', '.join(PRIORS)}.")
+    if name == "general" and not isinstance(space, PoincareSpace):
+        raise SpaceError("the prior general needs a Poincaré space, in which general words are at the centre.")
 
 
 def log_prior(space: Space, name: str) -> NDArray[np.float64]:
@@ -26,18 +38,47 @@ def log_prior(space: Space, name: str) -> NDArray[np.float64]:
     to the tenth neighbour); ``general``, on a Poincaré space, the same law as ``frequency`` of the word's place in the
     order of distance from the origin, where the general words are.
     """
+    check_prior(space, name)
     if name == "uniform":
         return np.zeros(len(space))
     if name == "frequency":
         return _falling(np.arange(len(space)))
-    if name == "general":
-        if not isinstance(space, PoincareSpace):
-            raise SpaceError("the prior general needs a Poincaré space, in which general words are at the centre.")
+    if name == "general" and isinstance(space, PoincareSpace):
         return _falling(np.argsort(np.argsort(space.radii, kind="stable")))
     if name == "density":
         logs = np.log(_density(space))
         return np.asarray(logs - logs.max())
-    raise OptionError(f"unknown prior; choose one of {', '.join(PRIORS)}.")
+    raise OptionError(f"the prior {name} is for the mechanisms that draw by distance.")
+
+
+def informing_least(space: Space, rate: float, clip: float | None) -> NDArray[np.float64]:
+    """Return the logarithm of the prior with which outputs say least of words drawn by frequency, the largest being 0.
+
+    Of all laws that draw ``u`` for ``w`` with probability ∝ ``μ(u)·e^{-rate·min(d(w,u), clip)}``, that of the best μ
+    has the least mutual information at its mean distance. The algorithm of Blahut and Arimoto sets μ to the mean law of
+    its outputs again and again. It is stopped early, and the inputs are the most frequent words of a large space: any
+    μ that does not depend on a text will do, and this one comes near the best.
+    """
+
+    def fill(folder: Path) -> None:
+        words = len(space)
+        ids = np.arange(min(_INPUTS, words))
+        share = np.exp(_falling(ids))
+        share /= share.sum()
+        prior = np.full(words, 1.0 / words)
+        for _ in range(_PASSES):
+            found = np.zeros(words)
+            for part in blocks(len(ids), max(1, (1 << 23) // words)):
+                rows = space.distances(ids[part])
+                weights = np.exp(-rate * (rows if clip is None else np.minimum(rows, clip)))
+                found += (share[part] / (weights @ prior)) @ weights
+            before, prior = prior, (1.0 - _MIXED) * prior * found + _MIXED / words
+            if np.abs(np.log(prior / before)).max() < _MIXED:
+                break
+        np.save(folder / "prior.npy", np.log(prior) - np.log(prior.max()))
+
+    made = f"{rate!r}-{clip!r}-{space.checksum}"
+    return np.asarray(cached_arrays(f"blahut-arimoto-1-{made}", fill, "prior")[0], dtype=np.float64)
 
 
 def _falling(ranks: NDArray[np.int64]) -> NDArray[np.float64]:

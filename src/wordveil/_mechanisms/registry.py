@@ -6,7 +6,10 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from wordveil._mechanisms.base import Mechanism, option_names, option_parameters
+from wordveil._mechanisms.bayes_remap import BayesRemap
+from wordveil._mechanisms.custext import Custext
 from wordveil._mechanisms.density import Density
+from wordveil._mechanisms.diffractor import Diffractor
 from wordveil._mechanisms.elastic import Elastic
 from wordveil._mechanisms.exponential import Exponential
 from wordveil._mechanisms.gaussian import Gaussian
@@ -18,8 +21,11 @@ from wordveil._mechanisms.knn_truncated import KnnTruncated
 from wordveil._mechanisms.laplace import Laplace
 from wordveil._mechanisms.mahalanobis import Mahalanobis
 from wordveil._mechanisms.nadp import Nadp
+from wordveil._mechanisms.polar import Polar
 from wordveil._mechanisms.remapped import Remapped
 from wordveil._mechanisms.ring import Ring
+from wordveil._mechanisms.santext_plus import SantextPlus
+from wordveil._mechanisms.tem_quotient import TemQuotient
 from wordveil._mechanisms.truncated import Truncated
 from wordveil._mechanisms.vickrey import Vickrey
 from wordveil.errors import OptionError
@@ -35,7 +41,10 @@ MECHANISMS: dict[str, type[Mechanism[Any]]] = {
         Exponential,
         Truncated,
         KnnTruncated,
+        Diffractor,
+        BayesRemap,
         Laplace,
+        Polar,
         Vickrey,
         Mahalanobis,
         Density,
@@ -44,12 +53,30 @@ MECHANISMS: dict[str, type[Mechanism[Any]]] = {
         Nadp,
         Jaccard,
         Remapped,
+        Custext,
+        SantextPlus,
+        TemQuotient,
         Hyperbolic,
         HyperbolicIcdm19,
     )
 }
 
 DEFAULT = Graph.name
+
+#: Names that others use for a mechanism of ours: which one it is, and why the two are the same.
+ALIASES: dict[str, tuple[str, str]] = {
+    "santext": (Exponential.name, "SanText (Yue et al. 2021) draws ∝ exp(-ε·distance/2) from all words."),
+    "tem": (Truncated.name, "TEM (Carvalho et al. 2021), with ⊥ as likely as the far words together, has this law."),
+    "cmp": (Laplace.name, "Calibrated multivariate perturbations (Feyisetan et al. 2020) are Laplace noise."),
+}
+
+
+def kind_named(name: str) -> type[Mechanism[Any]]:
+    """Return the class of a mechanism by its name or by what others call it."""
+    kind = MECHANISMS.get(ALIASES[name][0] if name in ALIASES else name)
+    if kind is None:
+        raise OptionError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+    return kind
 
 
 def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mechanism[Any]:
@@ -73,9 +100,7 @@ def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mec
     >>> graph.epsilon, graph.guarantee.unit
     (4.0, 'hop')
     """
-    kind = MECHANISMS.get(name)
-    if kind is None:
-        raise OptionError(f"there is no mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+    kind = kind_named(name)
     known = option_names(kind)
     unknown = [option for option in options if option not in known]
     if unknown:
@@ -109,7 +134,7 @@ def register(kind: type[MechanismT]) -> type[MechanismT]:
     missing = sorted(kind.__abstractmethods__) + [one for one in wanted if not getattr(kind, one, "")]
     if missing:
         raise OptionError(f"{kind.__name__} cannot be registered: it does not define {', '.join(missing)}.")
-    if MECHANISMS.setdefault(kind.name, kind) is not kind:
+    if kind.name in ALIASES or MECHANISMS.setdefault(kind.name, kind) is not kind:
         raise OptionError(f"there is a mechanism {kind.name!r} already; give {kind.__name__} another name.")
     return kind
 

@@ -49,7 +49,9 @@ class VeilOperator(Operator):  # type: ignore[misc]
         if veil.selection.kind != "all":
             raise OptionError("the operator's veil must have select='all', or parts of what was found would be kept.")
         if veil.once is not None and veil.once.scope == "person":
-            raise OptionError("Presidio does not say whose a text is; use a veil with once='file' for each person.")
+            raise OptionError(
+                "Presidio does not say who a text belongs to; use a veil with once='file' for each person."
+            )
 
     def operator_name(self) -> str:
         """Return the name by which configurations refer to it."""

@@ -177,7 +177,7 @@ class VeilText(_OfTexts):
         """Open the space and make the veil; nothing is learnt from the texts."""
         self._check(X, reset=True)
         if self.once == "person":
-            raise OptionError("scikit-learn does not say whose a row is; use once='record' or once='file'.")
+            raise OptionError("scikit-learn does not say who a row belongs to; use once='record' or once='file'.")
         made = make_mechanism(self.mechanism, load_space(self.space), epsilon=self.epsilon, **(self.options or {}))
         self.veil_ = Veil(
             made,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -23,7 +23,19 @@ from wordveil.errors import InputError
 from wordveil.noise import Entropy
 from wordveil.stats import lower_bound, upper_bound
 
-__all__ = ["SHAPES", "Case", "Clock", "Finding", "OutOfTime", "choose_event", "choose_time", "measure", "sample"]
+__all__ = [
+    "SHAPES",
+    "Case",
+    "Clock",
+    "Finding",
+    "Observation",
+    "OutOfTime",
+    "choose_time",
+    "measure",
+    "measure_any",
+    "read_off",
+    "sample",
+]
 
 Observation = tuple[Outcome, ...]
 T = TypeVar("T")
@@ -31,7 +43,6 @@ T = TypeVar("T")
 _MOST_LETTERS = 10_000  # of an output that are searched for a raw word
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SPARE = 8  # letters of a made-up word that may be cut off
-_CUTS = 400  # sets of outputs that are compared, at most
 _GAP = 1e-3  # seconds, and this share of a call, that a difference in time must exceed
 _GAP_SHARE = 0.1
 #: Seconds between two moments.
@@ -195,10 +206,12 @@ def _key(outcome: Outcome) -> str:
     return outcome if isinstance(outcome, str) else f"\0{outcome.kind}"
 
 
-def _read(reading: str, seen: Observation, names: Sequence[str]) -> str:
+def read_off(reading: str, seen: Observation, names: Sequence[str]) -> str:
     """Return what an attacker reads off the outputs: the last one, a word of it, how long it is, or names in it."""
-    kind, _, place = reading.partition(":")
     out = _key(seen[-1])
+    if reading == "whole":
+        return out
+    kind, _, place = reading.partition(":")
     words, lowered = out.split(), out.lower().split()
     if kind == "leans":  # which of the names the other texts of the session have more often
         counts = Counter(word for one in seen[1:] for word in _key(one).lower().split())
@@ -211,20 +224,42 @@ def _read(reading: str, seen: Observation, names: Sequence[str]) -> str:
         "alike": len(set(words)),
         "names": [int(name in lowered) for name in names],
     }
-    return out if kind == "whole" else str(facts[kind])
+    return str(facts[kind])
 
 
 def _measure_pair(target: Target, case: Case, clock: Clock, _: Entropy) -> Finding:
     """Count an event of the outputs on fresh draws."""
-    event = case.event
-    keys, inside, names = set(event["keys"]), event["inside"], event.get("names", ())
-    hits = []
-    for script in (case.left, case.right):
-        if event.get("restart"):
+    return measure_any(target, [case], clock)
+
+
+def measure_any(target: Target, cases: Sequence[Case], clock: Clock) -> Finding:
+    """Count several events of the same two inputs on the same fresh draws, and return what shows most.
+
+    Each case has a share of the error, so that none is flattered by the choice among them. They may have the two inputs
+    either way round.
+    """
+    first = cases[0]
+    drawn = {}
+    for script in (first.left, first.right):
+        if first.event.get("restart"):
             target.restart()
-        drawn = sample(target, script, case.draws, clock, fresh=bool(event.get("fresh")))
-        hits.append(sum((_read(event["reading"], seen, names) in keys) == inside for seen in drawn))
-    return _finding(case, hits, (case.draws, case.draws), event["says"])
+        drawn[script] = sample(target, script, first.draws, clock, fresh=bool(first.event.get("fresh")))
+    read = {
+        (script, one.event["reading"]): Counter(
+            read_off(one.event["reading"], seen, one.event.get("names", ())) for seen in drawn[script]
+        )
+        for one in {one.event["reading"]: one for one in cases}.values()
+        for script in drawn
+    }
+    findings = []
+    for case in cases:
+        event, hits = case.event, []
+        for script in (case.left, case.right):
+            counts = read[script, event["reading"]]
+            inside = sum(counts[key] for key in event["keys"])
+            hits.append(inside if event["inside"] else case.draws - inside)
+        findings.append(_finding(case, hits, (case.draws, case.draws), event["says"]))
+    return max(findings, key=lambda one: one.measured - one.allowed)
 
 
 def _finding(case: Case, hits: Sequence[int], trials: tuple[int, int], output: str) -> Finding:
@@ -234,89 +269,6 @@ def _finding(case: Case, hits: Sequence[int], trials: tuple[int, int], output: s
         case.about, " ⏎ ".join(case.left), " ⏎ ".join(case.right), math.nan if case.distance is None else case.distance,
         case.allowed, max(bound, 0.0), "loss", output, hits=(hits[0], hits[1]), trials=trials, case=case,
     )  # fmt: skip
-
-
-def choose_event(
-    drawn: tuple[list[Observation], list[Observation]],
-    case: Case,
-    readings: Iterable[str],
-    names: Sequence[str],
-    lean: dict[str, float] | None = None,
-) -> tuple[float, Case]:
-    """Choose what tells two inputs apart best, and which is the likelier; return the bound that is to be expected.
-
-    Outputs are put in order, of the ratio seen on half of the draws or of how much nearer they are to one word than to
-    the other (`lean`). The sets that take the first so many, and single outputs, are compared on the other half.
-    """
-    best: tuple[float, Case] = (-math.inf, case)
-    for way in (case, replace(case, left=case.right, right=case.left)):
-        ours, theirs = drawn if way is case else drawn[::-1]
-        for reading in readings:
-            counts = [Counter(_read(reading, seen, names) for seen in half) for half in _halves(ours, theirs)]
-            seen = sorted(set().union(*counts))
-            ratio = {key: (counts[0][key] + 0.5) / (counts[1][key] + 0.5) for key in seen}
-            orders = [sorted(seen, key=lambda key: -ratio[key])]
-            if lean and reading.startswith(("whole", "place")):
-                side = -1.0 if way is case else 1.0
-                orders.append(sorted((key for key in seen if key in lean), key=lambda key: side * lean[key]))
-            for keys in filter(None, orders):
-                hits, misses = (np.array([one[key] for key in keys]) for one in counts[2:])
-                found, chosen = _best_set(hits, misses, (counts[2].total(), counts[3].total()), case)
-                if found > best[0]:
-                    told, inside = set(keys[chosen]), 2 * (chosen.stop - chosen.start) <= len(seen)
-                    event = {
-                        "reading": reading,
-                        "keys": sorted(told if inside else set(seen) - told),
-                        "inside": inside,
-                        "names": list(names),
-                        "says": _says(reading, sorted(told)),
-                    }
-                    best = found, replace(way, event=event)
-    return best
-
-
-def _halves(ours: list[Observation], theirs: list[Observation]) -> list[list[Observation]]:
-    return [ours[::2], theirs[::2], ours[1::2], theirs[1::2]]
-
-
-def _best_set(
-    ours: NDArray[np.int64], theirs: NDArray[np.int64], trials: tuple[int, int], case: Case
-) -> tuple[float, slice]:
-    """Return the bound to be expected of the best set of first outputs, or of the best single one, and which it is."""
-    ends = np.arange(1, len(ours) + 1)
-    if len(ends) > _CUTS:
-        ends = np.unique(np.geomspace(1, len(ours), _CUTS).astype(int))
-    singles = np.argsort(-ours, kind="stable")[:_CUTS]
-    hits = np.concatenate([np.cumsum(ours)[ends - 1], ours[singles]])
-    misses = np.concatenate([np.cumsum(theirs)[ends - 1], theirs[singles]]) + 1  # it was chosen for having few
-    bounds = loss_bound(
-        np.minimum(hits * (case.draws / trials[0]), case.draws),
-        np.minimum(misses * (case.draws / trials[1]), case.draws),
-        (case.draws, case.draws),
-        case.error / 2,
-        case.delta,
-    )
-    place = int(bounds.argmax())
-    if place < len(ends):
-        return float(bounds[place]), slice(0, int(ends[place]))
-    single = int(singles[place - len(ends)])
-    return float(bounds[place]), slice(single, single + 1)
-
-
-def _says(reading: str, keys: list[str]) -> str:
-    """Say which event it is."""
-    kind, _, place = reading.partition(":")
-    what = {
-        "whole": "the output",
-        "place": f"word {int(place or 0) + 1} of the output",
-        "words": "the number of words",
-        "letters": "the number of letters",
-        "alike": "the number of different words",
-        "names": "which of the two words the output has",
-        "leans": "which of the two words the other texts have",
-    }[kind]
-    shown = keys[0].replace("\0", "failure: ") if len(keys) == 1 else f"one of {len(keys):,}"
-    return f"{what} is {shown}"
 
 
 def choose_time(target: Target, case: Case, clock: Clock, entropy: Entropy) -> tuple[float, Case]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,13 +25,15 @@ from wordveil.audit.cases import (
     Finding,
     Observation,
     OutOfTime,
-    choose_event,
     choose_time,
     measure,
+    measure_any,
     sample,
 )
 from wordveil.audit.claim import Claim
+from wordveil.audit.events import choose_events
 from wordveil.audit.report import Report, sort_findings
+from wordveil.audit.sampled import pairs_in_excess
 from wordveil.audit.suspects import choose_candidates, choose_suspects
 from wordveil.audit.targets import Failure, Target, target_of
 from wordveil.errors import OptionError
@@ -45,7 +48,8 @@ CHECKS = {
     "time": 0.05,
 }  # fmt: skip
 _NEEDED = ("raw", "repeats", "words")  # without which nothing is told
-_MEASURED = 8  # pairs of words
+_SHARES = (4, 2, 1, 1)  # of the draws, for the pairs of words that are measured, the most promising first
+_WORTH_IT = 1000  # draws of a pair; with fewer, there are fewer pairs
 _CANARIES = 40  # made-up words of each shape
 _MOST_LOSS = 500.0  # nats; beyond, made-up words would be hundreds of letters long
 _PROBES = 30  # texts beside the one that differs
@@ -64,24 +68,22 @@ class _Sizes:
 
     explored: int  # draws of every word, to find pairs
     chosen_on: int  # draws of a word that choose events
-    measured_on: int
-    pairs: int
+    measured_on: tuple[int, ...]  # draws of each pair, the most promising first
+    aside: int  # draws for what is beside the main question
 
     @classmethod
     def of(cls, draws: int | None, rate: float, seconds: float, words: int) -> _Sizes:
         """Return the sizes for so many draws of a pair, or for what the time suffices for at this rate."""
         if draws is not None:
-            return cls(max(50, draws // 20), max(50, draws // 3), draws, _MEASURED)
+            sizes = tuple(share * draws for share in _SHARES)
+            return cls(max(50, draws // 10), max(50, draws), sizes, max(_LEAST_DRAWS, draws // 2))
         calls = rate * seconds
-        pairs = int(np.clip(0.25 * calls / 2 / 4000, 1, _MEASURED))
-        fitted = int(np.clip(0.25 * calls / (2 * pairs), _LEAST_DRAWS, 60_000))
-        chosen = int(np.clip(0.1 * calls / (4 * pairs + 16), 50, fitted))
-        return cls(int(np.clip(0.1 * calls / words, 20, 2000)), chosen, fitted, pairs)
-
-    @property
-    def aside(self) -> int:
-        """Draws for what is beside the main question."""
-        return max(_LEAST_DRAWS, self.measured_on // 4)
+        each = 0.25 * calls / 2
+        shares = next((some for some in (_SHARES, _SHARES[:2]) if each >= _WORTH_IT * sum(some)), _SHARES[:1])
+        unit = int(np.clip(each / sum(shares), _LEAST_DRAWS / shares[0], 125_000))
+        chosen = int(np.clip(0.2 * calls / (8 * len(shares)), 50, unit))
+        explored = int(np.clip(0.1 * calls / words, 20, 10_000))
+        return cls(explored, chosen, tuple(share * unit for share in shares), max(_LEAST_DRAWS, unit // 2))
 
 
 def audit_callable(
@@ -114,7 +116,8 @@ def audit_callable(
     timeout : float, optional
         Seconds that a call may take.
     draws : int, optional
-        How many draws to measure each pair on; as many as the time suffices for if not given.
+        How many draws to measure a pair on, and four times as many for the most promising one; as many as the time
+        suffices for if not given.
     words : int
         How many words to look at.
     seconds : float
@@ -223,7 +226,7 @@ class _Audit:
             else:
                 self.reasons.append(
                     f"the claim allows a loss of {least:.3g} or more between the words looked at, and "
-                    f"{self.sizes.measured_on:,} draws can show at most {max(case.reach for case in pairs):.3g}"
+                    f"{self.sizes.measured_on[0]:,} draws can show at most {max(case.reach for case in pairs):.3g}"
                 )
 
     def _find_near(self) -> None:
@@ -253,32 +256,29 @@ class _Audit:
     # The main question: which outputs tell two words apart.
 
     def _look_at_words(self, share: float) -> None:
-        candidates = choose_candidates(self.words, self.allowed, self.explored, max(1, self.sizes.pairs // 4))
-        drawn: dict[int, list[Observation]] = {}
-        for word in sorted({word for pair in candidates for word in pair}):
-            drawn[word] = sample(self.target, [self.words[word]], self.sizes.chosen_on, self.clock)
+        sizes = self.sizes.measured_on
+        candidates = choose_candidates(self.words, self.allowed, self.explored, len(sizes))
+        places = sorted({word for pair in candidates for word in pair})
+        drawn = {word: sample(self.target, [self.words[word]], self.sizes.chosen_on, self.clock) for word in places}
+        # With so many more draws the search among these words finds more.
+        again = pairs_in_excess(_table(drawn.values()), self.allowed[np.ix_(places, places)], 4 * len(sizes))
+        for left, right in again:
+            pair = places[left], places[right]
+            if not {pair, pair[::-1]} & candidates.keys():
+                candidates[pair] = "searched for"
         expected = []
         for pair, about in candidates.items():
-            case = self._case(pair, about, share / self.sizes.pairs)
+            case = self._case(pair, about, share / len(sizes))
             lean = self._lean(pair, [drawn[word] for word in pair])
-            expected.append(choose_event((drawn[pair[0]], drawn[pair[1]]), case, ["whole"], self._names(pair), lean))
-        expected.sort(key=lambda one: one[1].allowed - one[0])
-        for _, case in expected[: self.sizes.pairs]:
-            self.findings.append(measure(self.target, case, self.clock, self.entropy))
+            expected.append(choose_events((drawn[pair[0]], drawn[pair[1]]), case, ["whole"], self._names(pair), lean))
+        expected.sort(key=lambda one: -one[0])
+        for (_, cases), draws in zip(expected, sizes, strict=False):
+            these = [replace(case, draws=draws) for case in cases]
+            self.findings.append(measure_any(self.target, these, self.clock))
 
     def _explore(self) -> NDArray[np.int64]:
         """Call every word a few times and return how often each output was seen."""
-        counts: list[dict[str, int]] = []
-        for word in self.words:
-            seen: dict[str, int] = {}
-            for one in sample(self.target, [word], self.sizes.explored, self.clock):
-                seen[str(one)] = seen.get(str(one), 0) + 1
-            counts.append(seen)
-        columns = {key: place for place, key in enumerate(sorted(set().union(*counts)))}
-        table = np.zeros((len(self.words), len(columns)), dtype=np.int64)
-        for row, seen in zip(table, counts, strict=True):
-            row[[columns[key] for key in seen]] = list(seen.values())
-        return table
+        return _table(sample(self.target, [word], self.sizes.explored, self.clock) for word in self.words)
 
     def _lean(self, pair: tuple[int, int], drawn: list[list[Observation]]) -> dict[str, float]:
         """Return how much nearer each output is to the first word than to the second."""
@@ -298,7 +298,7 @@ class _Audit:
         distance = float(self.claim.space.distances(self.ids[[left]])[0, self.ids[right]])
         case = Case(
             "pair", about, (self.words[left],), (self.words[right],), float(self.allowed[left, right]),
-            self.sizes.measured_on, error, self.claim.delta, distance if math.isfinite(distance) else None,
+            self.sizes.measured_on[0], error, self.claim.delta, distance if math.isfinite(distance) else None,
         )  # fmt: skip
         return replace(case, **changed)
 
@@ -311,9 +311,10 @@ class _Audit:
             if restart:
                 self.target.restart()
             drawn.append(sample(self.target, script, case.draws, self.clock))
-        _, chosen = choose_event((drawn[0], drawn[1]), case, readings, self._names(self.near))
-        chosen.event["restart"] = restart
-        found = measure(self.target, chosen, self.clock, self.entropy)
+        _, chosen = choose_events((drawn[0], drawn[1]), case, readings, self._names(self.near))
+        for one in chosen:
+            one.event["restart"] = restart
+        found = measure_any(self.target, chosen, self.clock)
         self.findings.append(found)
         return found
 
@@ -434,3 +435,13 @@ class _Audit:
                 self.findings.append(found)
                 if found.measured > 0:
                     self.remarks.append("how long a call takes depends on the word")
+
+
+def _table(drawn: Iterable[list[Observation]]) -> NDArray[np.int64]:
+    """Return how often each output was seen, a row for each word."""
+    counts = [Counter(map(str, seen)) for seen in drawn]
+    columns = {key: place for place, key in enumerate(sorted(set().union(*counts)))}
+    table = np.zeros((len(counts), len(columns)), dtype=np.int64)
+    for row, seen in zip(table, counts, strict=True):
+        row[[columns[key] for key in seen]] = list(seen.values())
+    return table

@@ -94,6 +94,7 @@ class Report:
             "findings": [finding.to_dict() for finding in self.findings],
             "unchecked": self.unchecked,
             "remarks": self.remarks,
+            "reasons": self.reasons,
             "error_probability": self.error,
             "calls": self.calls,
             "seconds": round(self.seconds, 3),

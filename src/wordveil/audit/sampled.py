@@ -95,10 +95,14 @@ def search_pairs(
 def pairs_in_excess(counts: NDArray[np.int64], allowed: NDArray[np.float64], count: int, seen: int = 30) -> list[Pair]:
     """Return the pairs that exceed the allowed loss most on an output, as counted: a row a word, a column an output.
 
-    An output must have been `seen` so often for its ratio to mean something.
+    An output must have been `seen` so often for its ratio to mean something, and a ratio of few counts is taken for
+    less than it looks, by its standard deviation.
     """
-    words, logs = len(counts), np.log(counts + 0.5)
-    gaps = [np.where(row >= seen, log - logs, -np.inf).max(axis=1) for row, log in zip(counts, logs, strict=True)]
+    words, logs, spread = len(counts), np.log(counts + 0.5), 1.0 / (counts + 0.5)
+    gaps = [
+        np.where(row >= seen, log - logs - np.sqrt(wide + spread), -np.inf).max(axis=1)
+        for row, log, wide in zip(counts, logs, spread, strict=True)
+    ]
     excess = np.array(gaps) - allowed
     np.fill_diagonal(excess, -np.inf)
     excess[np.isnan(excess)] = -np.inf

@@ -56,12 +56,12 @@ def choose_candidates(
 
     add(np.unravel_index(others.argmin(), others.shape), "the words that may lose least")
     draws = int(explored.sum(axis=1).max())
-    for pair in pairs_in_excess(explored, allowed, 4 * each, max(3, draws // 60)):
+    for pair in pairs_in_excess(explored, allowed, 2 * each, max(3, draws // 100)):
         add(pair, "searched for")
     seen = (explored > 0).astype(np.int64)
     shared = np.where(others > np.median(others), math.inf, seen @ seen.T)  # outputs in common, of words not far apart
     add(np.unravel_index(shared.argmin(), shared.shape), "words of different outputs")
-    for about, pairs in choose_pairs(allowed, each).items():
+    for about, pairs in choose_pairs(allowed, max(1, each // 2)).items():
         for pair in pairs:
             add(pair, about)
     listed = [place for place, word in enumerate(words) if word in function_words("en")]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wordveil._mechanisms import DEFAULT, MECHANISMS, option_names
+from wordveil._mechanisms import ALIASES, DEFAULT, MECHANISMS, option_names
 from wordveil.guarantee import Guarantee, Notion
 
 __all__ = ["Evidence", "Verdict", "list_mechanisms"]
@@ -157,6 +157,7 @@ def list_mechanisms() -> list[dict[str, Any]]:
             "audit": audited[name]["verdict"] if name in audited else "not audited",
             "claim": audited[name]["claim_verdict"] if name in audited else "",
             "options": option_names(kind),
+            "aliases": {alias: why for alias, (of, why) in ALIASES.items() if of == name},
         }
         for name, kind in MECHANISMS.items()
     ]

@@ -70,7 +70,7 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.kind not in TARGETS:
-            raise OptionError(f"there is no target {self.kind!r}; choose one of {', '.join(TARGETS)}.")
+            raise OptionError(f"unknown target {self.kind!r}; choose one of {', '.join(TARGETS)}.")
         if not 0.0 < self.share <= 1.0:
             raise OptionError("share, of the words that must meet a target, must be above 0 and at most 1.")
         if not (np.isfinite(self.bound) and self.bound > 0):

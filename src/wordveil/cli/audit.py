@@ -51,13 +51,14 @@ def audit(
         ),
     ] = False,
     words: Annotated[
-        int | None, Option(min=2, help="How many words to audit; 200 if not given, and 48 of a callable.")
+        int | None, Option(min=2, help="How many words to audit; 200 if not given, and 48 for a callable.")
     ] = None,
     draws: Annotated[
         int | None,
         Option(
             min=1000,
-            help="How many draws to measure each event on; 60,000, and of a callable as many as time allows.",
+            help="How many draws to measure each event on; 60,000 if not given. For a callable, as many as time "
+            "allows, and four times as many for the most promising pair.",
         ),
     ] = None,
     pairs: Annotated[int | None, Option(min=1, help="How many pairs of each kind to sample; 1 if not given.")] = None,
@@ -87,17 +88,23 @@ def audit(
     local: Annotated[
         bool, Option("--local", help="The callable claims ε for every two words, however far apart they are.")
     ] = False,
-    delta: Annotated[float | None, Option(min=0.0, max=1.0, help="The δ that the callable claims; 0.")] = None,
+    delta: Annotated[
+        float | None, Option(min=0.0, max=1.0, help="The δ that the callable claims; 0 if not given.")
+    ] = None,
     table: Annotated[
         Path | None, Option(metavar="FILE", help="Distances in a file: two words and their distance in each line.")
     ] = None,
     known_only: Annotated[
         bool, Option("--known-words-only", help="The callable claims nothing for words outside the space.")
     ] = False,
-    seconds: Annotated[float | None, Option(help="How long the audit of a callable may take; 60.")] = None,
-    timeout: Annotated[float | None, Option(help="Seconds that one call may take; 10, a run of --command 60.")] = None,
+    seconds: Annotated[
+        float | None, Option(help="How many seconds the audit of a callable may take; 60 if not given.")
+    ] = None,
+    timeout: Annotated[
+        float | None, Option(help="How many seconds one call may take; 10 if not given, and 60 for a run of --command.")
+    ] = None,
     error: Annotated[
-        float | None, Option(help="The probability that an honest callable is found broken; 1e-6.")
+        float | None, Option(help="The probability that an honest callable is found broken; 1e-6 if not given.")
     ] = None,
     skip: Annotated[list[str] | None, Option(metavar="CHECK", help="A check to leave out; may be repeated.")] = None,
     output: Annotated[
@@ -182,11 +189,11 @@ def audit(
 
 def _try(auditor: Any, name: str, space: Any, epsilon: float | None) -> tuple[Verdict | None, str]:
     """Audit a mechanism, or say why it does not fit this space or this ε."""
-    from wordveil._mechanisms import MECHANISMS
+    from wordveil._mechanisms import kind_named
     from wordveil.errors import WordveilError
 
     try:
-        rate = 1.0 + MECHANISMS[name].least_epsilon(space) if epsilon is None else epsilon
+        rate = 1.0 + kind_named(name).least_epsilon(space) if epsilon is None else epsilon
         return auditor.audit(name, space, epsilon=rate), ""
     except WordveilError as error:
         return None, str(error)
@@ -307,6 +314,9 @@ def _replay(target: Target, path: Path, seconds: float | None, as_json: bool) ->
 def _show_findings(title: str, findings: list[Finding]) -> None:
     from rich.markup import escape
 
+    if not findings:
+        stdout().print(f"{title}.", markup=False)
+        return
     rows = []
     for one in findings:
         colour = "red" if one.breaks else "green"

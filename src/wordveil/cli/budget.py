@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from wordveil.service import Key
     from wordveil.service.budgets import Budgets
 
-__all__ = ["app"]
-
 app = App(
     help="Look at the budgets of the service's keys and of their end users, and change them. Works beside a running "
     "service: a change counts from its next request on.",
@@ -76,8 +74,8 @@ def add(
 def reset(key: _KeyName, user: _User = None, config: _Config = None, as_json: Json = False) -> None:
     """Let a key, or one of its end users, spend its whole budget again.
 
-    What was released stays released: the losses before and after add up for whoever kept it. What was ever spent stays
-    in the account, and every change is noted in it with its time.
+    What was released stays released: for anyone who kept it, the losses before and after add up. The account keeps
+    the total ever spent, and records every change with its time.
 
     Examples:
 

@@ -40,8 +40,8 @@ class _Bounds:
         float | None,
         Option(
             metavar="P",
-            help="Target: the strongest attacker at hand guesses right at most this often: with context, "
-            "and on your texts if there are any. The default, with 0.1.",
+            help="Target: the strongest attacker at hand guesses right at most this often: with context, and on your "
+            "texts if you give any. This is the default, at 0.1.",
         ),
     ] = None
     adversary: Annotated[
@@ -63,8 +63,8 @@ def calibrate(
     texts: Annotated[
         Path | None,
         Argument(
-            help="Texts of yours, a file or folder: attacked at the ε that are given and at the one that is "
-            "recommended, with context.",
+            help="A file or folder of your own texts, attacked with context at every ε given and at the recommended "
+            "one.",
             show_default=False,
         ),
     ] = None,
@@ -95,7 +95,7 @@ def calibrate(
     eta: Annotated[float, Option(help="The probability mass that the smallest set of outputs may leave out.")] = 0.05,
     gamma: Annotated[float, Option(help="Inputs within this factor of the likeliest count as plausible.")] = 2.0,
     adversary_words: Annotated[int, Option(min=1, help="The most words that the attacker chooses among.")] = 50_000,
-    points: Annotated[int, Option(min=2, help="How many ε to measure if none is given.")] = 10,
+    points: Annotated[int, Option(min=2, help="How many values of ε to measure if none is given.")] = 10,
     seed: Annotated[int, Option(min=0, help="Random seed for the words and draws.")] = 0,
     word: Annotated[
         list[str] | None, Option("--word", "-w", help="A word to show example replacements for; may be repeated.")

@@ -34,6 +34,9 @@ def mechanisms(as_json: Json = False) -> None:
         told = (fact["family"], fact["promises"], fact["source"], found, ", ".join(fact["options"]) or "-")
         rows.append((f"[bold]{fact['name']}[/]", *told))
     print_table("Mechanisms (the first is the default)", headings, rows, left=len(headings))
+    for fact in facts:
+        for alias, why in fact["aliases"].items():
+            stdout().print(f"[bold]{alias}[/] is {fact['name']}: {why}")
 
 
 def spaces(

@@ -49,7 +49,7 @@ Seed = Annotated[
 Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
 Column = Annotated[str | None, Option("--column", "-c", help="The column of the text, in a table.")]
 Format = Annotated[
-    str | None, Option("--format", "-f", help="text, csv, tsv, jsonl or parquet, where the extension does not say.")
+    str | None, Option("--format", "-f", help="text, csv, tsv, jsonl or parquet, if the extension does not say.")
 ]
 Select = Annotated[str, Option("--select", help="Which words are veiled: content (all but function words) or all.")]
 ReportFile = Annotated[
@@ -174,11 +174,10 @@ def build_mechanism(
     """Open the space and make the mechanism, with a sign of life where that takes time."""
     epsilon = check_epsilon(epsilon)
     chosen = parse_options(options)
-    from wordveil._mechanisms import MECHANISMS, mechanism
+    from wordveil._mechanisms import kind_named, mechanism
     from wordveil.spaces import load_space
 
-    if name not in MECHANISMS:
-        raise OptionError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")
+    kind_named(name)  # before a space is opened in vain
     where = Path(space).name
     with _opening(f"opening the space {where}", quiet=quiet):
         opened = load_space(space, normalise=normalise)
@@ -204,12 +203,11 @@ class Made:
 
     def maker(self) -> tuple[Any, Callable[[float], Mechanism[Any]]]:
         """Open the space; return it, and a function that makes the mechanism on it for any ε."""
-        from wordveil._mechanisms import MECHANISMS
+        from wordveil._mechanisms import kind_named
         from wordveil.calibration import maker
         from wordveil.spaces import load_space
 
-        if self.mechanism not in MECHANISMS:
-            raise OptionError(f"unknown mechanism {self.mechanism!r}; choose one of {', '.join(MECHANISMS)}.")
+        kind_named(self.mechanism)  # before a space is opened in vain
         opened = load_space(self.space, normalise=self.normalise)
         return opened, maker(self.mechanism, opened, **parse_options(self.option))
 

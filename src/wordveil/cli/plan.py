@@ -14,7 +14,6 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
-from wordveil.cli.attack.shared import maker_of
 from wordveil.cli.files import Overwrite, check_writable
 from wordveil.cli.options import Quiet, check_epsilon, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
@@ -38,15 +37,15 @@ Require = Annotated[
     list[str] | None,
     Option(
         metavar="CONDITION",
-        help="A figure that must hold, such as 'attacker<=0.2' or 'identifiers=0'; may be repeated. If one does not, "
-        "nothing is written and the exit status is 3.",
+        help="A condition that must hold, such as 'attacker<=0.2' or 'identifiers=0'; may be repeated. If one does "
+        "not hold, nothing is written and the exit status is 3.",
     ),
 ]
 Protect = Annotated[
     str | None,
     Option(
         metavar="HOW",
-        help="Choose ε by protection instead of by number: strong, balanced or light (on your own texts the strongest "
+        help="Choose ε by level of protection: strong, balanced or light (on your own texts the strongest "
         "attacker guesses at most 10, 20 or 40% of the words, and gains at most 5, 10 or 20% from the draws).",
     ),
 ]
@@ -54,12 +53,12 @@ Once = Annotated[
     str,
     Option(
         metavar="SCOPE",
-        help="Draw equal words once in each record, person or file, or none: repeated draws give a word away. "
-        "Which words are equal is then released.",
+        help="Draw equal words once per record, person or file; with none, each is drawn anew, and repeated draws give "
+        "a word away. Drawing once shows which words are equal.",
     ),
 ]
 Fast = Annotated[
-    bool, Option(help="Leave out the attack by a network, which needs PyTorch and minutes; a minute is enough then.")
+    bool, Option(help="Skip the attack by a network, which needs PyTorch and minutes; the rest takes about one minute.")
 ]
 
 
@@ -70,15 +69,19 @@ def plan(
     *,
     column: Annotated[
         list[str] | None,
-        Option("--column", "-c", help="A column to veil; may be repeated. By default, all that seem to be text."),
+        Option(
+            "--column", "-c", help="A column to veil; may be repeated. By default, every column that seems to be text."
+        ),
     ] = None,
     person: Annotated[
         str | None,
-        Option(metavar="COLUMN", help="The column that says whose a record is: draws add up over a person."),
+        Option(metavar="COLUMN", help="The column that says who each record belongs to: draws add up over a person."),
     ] = None,
     label: Annotated[
         str | None,
-        Option(metavar="COLUMN", help="A column that analysts want to tell from the text, to see what they keep."),
+        Option(
+            metavar="COLUMN", help="A column that analysts want to predict from the text, to measure what they keep."
+        ),
     ] = None,
     epsilon: Annotated[
         list[float] | None,
@@ -94,9 +97,13 @@ def plan(
     ] = "content",
     once: Once = "record",
     format_name: Annotated[
-        str | None, Option("--format", "-f", help="Of the input; by default, as the file extension says.")
+        str | None, Option("--format", "-f", help="The format of the input, if its extension does not say.")
     ] = None,
-    encoding: Annotated[str, Option(help="Of a text input, such as cp1252 (Excel) or utf-16.")] = "utf-8",
+    encoding: Annotated[str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16.")] = "utf-8",
+    encoding_errors: Annotated[
+        str, Option(help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD).")
+    ] = "strict",
+    sheet: Annotated[str | None, Option(help="Which sheet of a workbook to look at.")] = None,
     sample: Annotated[int, Option(min=40, help="How many records to try attacks on, chosen at random.")] = 2000,
     seed: Annotated[int, Option(min=0, help="Random seed of the sample and of the attacks.")] = 0,
     fast: Fast = False,
@@ -108,8 +115,8 @@ def plan(
 ) -> None:
     """Look before you release: what a file holds, what attackers would find in it, and what to do.
 
-    Nothing is written but the findings, no text leaves the machine, and no word of a text is shown. Every record is
-    looked at; attacks are tried on a sample.
+    Only findings are written: no text leaves the machine, and no word of a text is shown. Every record is read; attacks
+    are tried on a sample.
 
     Examples:
 
@@ -121,7 +128,7 @@ def plan(
 
       wordveil plan tickets.csv --column body -e 4 --fast --require 'attacker<=0.2' --require 'identifiers=0' --json
     """
-    from wordveil.io import Reading, make_plan
+    from wordveil.io import Reading, check_encoding, make_plan
     from wordveil.plan import FIGURES
     from wordveil.plan.presets import bound_of
 
@@ -138,8 +145,11 @@ def plan(
     if label is not None:
         needs("sklearn", "tasks", "a score by label")
     pieces = make_plan(None if source in (None, _STREAM) else Path(str(source)), format_name)
-    reading = Reading(tuple(dict.fromkeys(column or ())), encoding=encoding)
-    opened, make = maker_of(mechanism, space, normalise, option)
+    reading = Reading(
+        tuple(dict.fromkeys(column or ())), encoding_errors=encoding_errors, encoding=check_encoding(encoding),
+        sheet=sheet,
+    )  # fmt: skip
+    opened, make = options.Made(mechanism, space, normalise, option).maker()
     found = _planned(
         pieces, reading, make, opened, quiet=quiet, epsilons=chosen, protect=protect, select=select, person=person,
         label=label, sample=sample, seed=seed, fast=fast, once=scope,
@@ -152,6 +162,8 @@ def plan(
             "--space": space,
             "--format": format_name,
             "--encoding": encoding,
+            "--encoding-errors": encoding_errors,
+            "--sheet": sheet,
         }
         given |= {"--select": select, "--normalise": normalise, "--option": option}
         command = command_for(found, source, given, person)
@@ -274,7 +286,7 @@ def command_for(found: ReleasePlan, source: str | None, given: dict[str, Any], p
             parts.append(flag)
         elif isinstance(value, list):
             parts += [part for one in value for part in (flag, one)]
-        elif value and value != usual.get(flag.removeprefix("--")):
+        elif value and value != usual.get(flag.removeprefix("--").replace("-", "_")):
             parts += [flag, str(value)]
     if advice.once != "record":
         parts += [

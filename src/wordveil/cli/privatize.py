@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import gc
-import json
 import math
-import os
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
-from wordveil.cli.attack.shared import maker_of
 from wordveil.cli.files import check_no_input, check_writable
+from wordveil.cli.jobs import STREAM, check_report, open_job, run_job, summarise, warn, write_report
 from wordveil.cli.languages import language_and_check
 from wordveil.cli.options import build_mechanism, check_epsilon, never_drawing, parse_options
 from wordveil.cli.plan import Once, Protect, Require, check_before, gates_of, scope_of
@@ -25,12 +22,9 @@ from wordveil.errors import FileError, InputError, OptionError, UnprovenError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
-    from wordveil.io import FileJob, Plan, Reading, StreamJob, Tally, Veils
+    from wordveil.io import FileJob, Plan, StreamJob
     from wordveil.plan import Gate
     from wordveil.text import RareWords, Veil
-
-_STREAM = "-"
-_BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
 
 
 def privatize(
@@ -66,7 +60,7 @@ def privatize(
         ),
     ] = None,
     missing: Annotated[
-        str, Option(help="JSON records without such a key: refuse, or pass them on as they are (pass).")
+        str, Option(help="JSON records without the key: refuse them, or pass them on as they are (pass).")
     ] = "refuse",
     sheet: Annotated[str | None, Option(help="Which sheet of a workbook to veil; the others are left out.")] = None,
     format_name: Annotated[
@@ -74,7 +68,7 @@ def privatize(
         Option(
             "--format",
             "-f",
-            help="text, csv, tsv, jsonl, json, parquet, xlsx, eml, mbox or docx; by default, as the extension says.",
+            help="text, csv, tsv, jsonl, json, parquet, xlsx, eml, mbox or docx, if the extension does not say.",
         ),
     ] = None,
     select: Annotated[
@@ -125,13 +119,13 @@ def privatize(
     ] = "placeholder",
     numbered: Annotated[
         bool,
-        Option("--numbered", help="Number the placeholders of identifiers within what --once says: <EMAIL_1>."),
+        Option("--numbered", help="Number the placeholders of identifiers (<EMAIL_1>) within the scope of --once."),
     ] = False,
     numbers: Annotated[
         str,
         Option(
-            help="Numbers, amounts, dates and times: placeholder (<DATE>), metric (moved a little, with a promise of "
-            "their own; needs --numbers-epsilon), digits (random ones), or drop."
+            help="Numbers, amounts, dates and times: placeholder (<DATE>), metric (moved a little, with a guarantee "
+            "of their own; needs --numbers-epsilon), digits (random ones), or drop."
         ),
     ] = "placeholder",
     numbers_epsilon: Annotated[
@@ -148,8 +142,8 @@ def privatize(
         Path | None,
         Option(
             metavar="FILE",
-            help="Words never to be drawn, one per line, in place of the bundled slurs and obscenities; an empty file "
-            "for none.",
+            help="A file of words never to draw, one per line, instead of the bundled slurs and obscenities; it may be "
+            "empty.",
         ),
     ] = None,
     case: Annotated[
@@ -157,11 +151,12 @@ def privatize(
     ] = "sentence",
     once: Once = "record",
     person: Annotated[
-        str | None, Option(metavar="COLUMN", help="For --once person: the column or key that says whose a record is.")
+        str | None,
+        Option(metavar="COLUMN", help="For --once person: the column or key that says who each record belongs to."),
     ] = None,
     seed: options.Seed = None,
     unproven: Annotated[
-        bool, Option("--unproven", help="Allow what protects some words or none, for experiments.")
+        bool, Option("--unproven", help="Allow what leaves words unprotected, for experiments.")
     ] = False,
     report: Annotated[
         str | None, Option(metavar="FILE", help="Write the privacy report as JSON; - for standard output.")
@@ -169,18 +164,18 @@ def privatize(
     resume: Annotated[bool, Option("--resume", help="Continue a job that was stopped, if there is one.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing output, finished or not.")] = False,
     encoding: Annotated[
-        str, Option(help="Of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
+        str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
     ] = "utf-8",
     encoding_errors: Annotated[
         str, Option(help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD).")
     ] = "strict",
     batch_words: Annotated[
-        int, Option(min=1, help="About how many words to process at a time; a crash loses no more than that.")
+        int, Option(min=1, help="About how many words to process at a time; a crash loses at most these.")
     ] = 1 << 18,
     workers: Annotated[
         str,
         Option(
-            "--workers", "-j", help="How many processes to use, or auto for one a core; the records keep their order."
+            "--workers", "-j", help="How many processes to use, or auto for one per core; records keep their order."
         ),
     ] = "1",
     engine: Annotated[
@@ -195,7 +190,7 @@ def privatize(
     ] = "exact",
     require: Require = None,
     fast_checks: Annotated[
-        bool, Option("--fast-checks", help="For --protect and --require: leave out the attack by a network.")
+        bool, Option("--fast-checks", help="For --protect and --require: skip the attack by a network.")
     ] = False,
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Show no progress and no summary; warnings are still shown.")
@@ -203,7 +198,7 @@ def privatize(
 ) -> None:
     """Veil a text, a table or a folder of them; whatever is not replaced stays as it is.
 
-    The output appears under its name once it is complete. A job that was stopped continues with --resume.
+    The output file appears once it is complete. Use --resume to continue a job that was stopped.
 
     Examples:
 
@@ -238,8 +233,7 @@ def privatize(
     _check_engine(engine, index, crew)
     if engine == "spark":
         refused = {
-            "--spans": spans, "--normalise": normalise, "--seed": seed is not None,
-            "--report": report, "--resume": resume, "--overwrite": overwrite, "--workers": crew > 1,
+            "--spans": spans, "--overwrite": overwrite, "--workers": crew > 1,
             "--select rare": common, "--encoding": encoding != "utf-8", "--missing": missing != "refuse",
             "--sheet": sheet, "several inputs": len(inputs) > 1, "--protect": protect, "--require": gates,
         }  # fmt: skip
@@ -247,17 +241,18 @@ def privatize(
             if is_given:
                 raise OptionError(f"{name} cannot be used with --engine spark.")
         _on_spark(
-            inputs[0], output, column, format_name, epsilon=check_epsilon(epsilon), mechanism=mechanism, space=space,
-            options=parse_options(option), select=select, oov=oov, case=case, once=scope, person=person,
-            unproven=unproven, identifiers=identifiers, numbered=numbered, numbers=numbers,
-            numbers_epsilon=numbers_epsilon, date_order=date_order, markup=markup, language=language or "en",
-            words=_listed(words), stop_words=_listed(stop_words), block=_listed(block),
+            inputs[0], output, column, format_name, report, quiet=quiet, epsilon=check_epsilon(epsilon),
+            mechanism=mechanism, space=space, normalise=normalise, options=parse_options(option), select=select,
+            oov=oov, case=case, once=scope, person=person, unproven=unproven, identifiers=identifiers,
+            numbered=numbered, numbers=numbers, numbers_epsilon=numbers_epsilon, date_order=date_order, markup=markup,
+            language=language or "en", words=_listed(words), stop_words=_listed(stop_words), block=_listed(block),
+            seed=seed, resume=resume, encoding_errors=encoding_errors,
         )  # fmt: skip
         return
     from wordveil.io import Reading, Veils, check_encoding, job_report, make_plan, missing_promise, place
     from wordveil.text import Veil, told_before
 
-    plan = make_plan(None if inputs == [_STREAM] else [place(one) for one in inputs], format_name)
+    plan = make_plan(None if inputs == [STREAM] else [place(one) for one in inputs], format_name)
     reading = Reading(
         tuple(dict.fromkeys(column or ())),
         spans,
@@ -269,17 +264,17 @@ def privatize(
         person=person,
     )
     for written in (output, report):
-        if written not in (None, _STREAM):
+        if written not in (None, STREAM):
             check_no_input(Path(str(written)), (space, words, stop_words, block))
     listed, left_alone = _listed(words), _listed(stop_words)
     with ExitStack() as stack:
-        job = _job(
+        job = open_job(
             plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite), unveiled=unproven
         )
         job.check()
-        _check_report(report, plan, output, replace=resume or overwrite)
+        check_report(report, plan, output, replace=resume or overwrite)
         if protect is not None or gates:  # before anything is written
-            opened, make = maker_of(mechanism, space, normalise, option)
+            opened, make = options.Made(mechanism, space, normalise, option).maker()
             epsilon = check_before(
                 plan, reading, make, opened, epsilon=epsilon, protect=protect, gates=gates, quiet=quiet, select=select,
                 fast=fast_checks, once=scope, person=person, seed=seed or 0,
@@ -301,17 +296,17 @@ def privatize(
 
         veils = Veils(veil, seed)
         missing, before = missing_promise(veils.whole), told_before(veils.whole)
-        _warn(*filter(None, (missing, *before)))
-        tally = _run(job, veils, plan, workers=crew, quiet=quiet)
+        warn(*filter(None, (missing, *before)))
+        tally = run_job(job, veils, plan, workers=crew, quiet=quiet)
         facts = job_report(veils.whole, plan, reading, tally)
-        _warn(*(sentence for sentence in facts["warnings"] if sentence not in before))
+        warn(*(sentence for sentence in facts["warnings"] if sentence not in before))
         if report is not None:
-            _write_report(facts, report)
+            write_report(facts, report)
         job.forget()
     for sentence in facts["job"]["left_out"] if not quiet else ():
         typer.echo(f"wordveil: {sentence}", err=True)
     if report is None and not quiet:
-        _summarise(facts, tally, warned=bool(missing))
+        summarise(facts, tally, warned=bool(missing))
 
 
 def _check_protects(made: Mechanism[Any]) -> None:
@@ -328,18 +323,12 @@ def _check_protects(made: Mechanism[Any]) -> None:
         )
 
 
-def _warn(*sentences: str) -> None:
-    """Say what is not promised or protects little, whatever other options are given: no --quiet, no --report."""
-    for sentence in sentences:
-        typer.echo(f"wordveil: warning: {sentence}", err=True)
-
-
 def _inputs(source: list[str] | None) -> list[str]:
     if not source and sys.stdin and sys.stdin.isatty():
         raise OptionError("give an input file, or pipe text into the command (- reads what you type).")
-    if source and _STREAM in source and len(source) > 1:
+    if source and STREAM in source and len(source) > 1:
         raise OptionError("standard input cannot be one of several inputs; give files alone, or - alone.")
-    return source or [_STREAM]
+    return source or [STREAM]
 
 
 def _check_protection(
@@ -387,16 +376,45 @@ def _check_engine(engine: str, index: str, workers: int) -> None:
         check_engine(engine)
 
 
-def _on_spark(source: str, output: str | None, columns: list[str] | None, format_name: str | None, **how: Any) -> None:
-    if source == _STREAM or output in (None, _STREAM):
+def _on_spark(
+    source: str,
+    output: str | None,
+    columns: list[str] | None,
+    format_name: str | None,
+    report: str | None,
+    *,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    if source == STREAM or output in (None, STREAM):
         raise OptionError("--engine spark reads a file or folder and writes a folder; give INPUT and -o FOLDER.")
-    from wordveil.io import format_named, format_of
+    from wordveil.io import Tally, format_named, format_of
     from wordveil.spark import privatize_files
+    from wordveil.text import Counts
 
     form = format_named(format_name) if format_name else format_of(Path(source))
     if form is None:
         raise OptionError("--format is required with --engine spark unless INPUT is a file with a known extension.")
-    privatize_files(source, str(output), columns or [], form.name, tell=_warn, **how)
+    if report not in (None, STREAM):
+        check_writable(Path(report), inputs=[Path(source)], overwrite=how["resume"])
+    told: list[dict[str, Any]] = []
+    warned: list[str] = []
+
+    def tell(sentence: str) -> None:
+        warned.append(sentence)
+        warn(sentence)
+
+    privatize_files(source, str(output), columns or [], form.name, tell=tell, report=told.append, **how)
+    if not told:
+        if report is not None:
+            raise FileError(f"{output} was complete, so nothing was drawn; its report is that of the first run.")
+        typer.echo(f"wordveil: {output} was complete, so nothing was drawn.", err=True)
+    elif report is not None:
+        write_report(told[0], report)
+    elif not quiet:
+        counts, job = Counts(**told[0]["counts"]), told[0]["job"]
+        tally = Tally(counts, records=job["records"], seconds=job["seconds"])
+        summarise(told[0], tally, warned=bool(warned))
 
 
 def _selection(select: str | None, spans: str | None) -> str:
@@ -413,7 +431,9 @@ def _scope(once: str, person: str | None) -> str | None:
     """Return in what equal words are drawn once; None if they are drawn each time."""
     scope = scope_of(once)
     if (once == "person") != (person is not None):
-        raise OptionError("--once person and --person COLUMN go together: the column says whose a record is.")
+        raise OptionError(
+            "--once person needs --person COLUMN, which says who each record belongs to, and the other way round."
+        )
     return scope
 
 
@@ -474,122 +494,3 @@ def _listed(path: Path | None) -> list[str] | None:
     except UnicodeDecodeError:
         pass
     raise InputError(f"{path} is not UTF-8 text.")
-
-
-def _job(
-    plan: Plan,
-    reading: Reading,
-    output: str | None,
-    stack: ExitStack,
-    *,
-    named: bool,
-    again: tuple[bool, bool],
-    unveiled: bool,
-) -> FileJob | StreamJob:
-    from wordveil.files import file_errors
-    from wordveil.io import Destination, FileJob, StreamJob, format_of, is_remote, written_remotely
-
-    resume, overwrite = again
-    if output is not None and is_remote(output):
-        if resume:
-            raise OptionError("output to another place cannot be resumed; leave out --resume, or give -o FILE.")
-        sources = [piece.source for piece in plan.pieces]
-        stream = stack.enter_context(written_remotely(output, sources, overwrite=overwrite))
-        return StreamJob(plan, reading, stream, unveiled=unveiled)
-    target = None if output in (None, _STREAM) else Path(str(output))
-    with file_errors("write", target or "standard output"):
-        is_stream = target is None or not (target.is_file() or target.is_dir() or not target.exists())
-    if target is not None and not is_stream:
-        meant, form = format_of(target), plan.pieces[0].format
-        if not plan.is_many and not named and meant not in (None, form):
-            raise OptionError(
-                f"the input is {form.name}, but {target} has the extension of another format, and formats are not "
-                "converted; give another name, or say --format."
-            )
-        return FileJob(
-            plan, reading, Destination.of(target, plan), resume=resume, overwrite=overwrite, unveiled=unveiled
-        )
-    if resume:
-        raise OptionError("output to a stream cannot be resumed; leave out --resume, or give -o FILE.")
-    if target is None:
-        if sys.stdout is None:
-            raise FileError("standard output is closed; give an output file with -o.")
-        return StreamJob(plan, reading, sys.stdout.buffer, unveiled=unveiled)
-    with file_errors("write", target):
-        stream = target.open("wb")
-    stack.callback(_close, stream)
-    return StreamJob(plan, reading, stream, unveiled=unveiled)
-
-
-def _close(stream: BinaryIO) -> None:
-    with suppress(OSError):  # what could not be written was told
-        stream.close()
-
-
-def _check_report(report: str | None, plan: Plan, output: str | None, *, replace: bool) -> None:
-    if report is None:
-        return
-    if report == _STREAM:
-        if output in (None, _STREAM):
-            raise OptionError("standard output takes the text; give --report the name of a file.")
-        if sys.stdout is None:
-            raise FileError("standard output is closed; give --report the name of a file.")
-        return
-    path = Path(report)
-    if output is not None and path.resolve() == Path(output).resolve():
-        raise OptionError("--report and --output need different names.")
-    check_writable(path, inputs=[piece.source for piece in plan.pieces], overwrite=replace)
-
-
-def _run(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int, quiet: bool) -> Tally:
-    gc.freeze()  # the space and all that was loaded stay to the end: no need to look through them, here or in a worker
-    try:
-        with ProgressBar("veiling", plan.size, quiet=quiet) as bar:
-
-            def watch(tally: Tally, done: int) -> None:
-                bar.move(done, f"{tally.counts.words:,} words, {tally.words_per_second:,.0f} a second")
-
-            return job.run(veils, watch, workers)
-    except BrokenPipeError:
-        # Nobody reads the output any more. What is still in the buffer must go somewhere at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(_BROKEN_PIPE) from None
-    except KeyboardInterrupt:
-        if job.kept:
-            typer.echo(f"wordveil: what was done is kept in {job.kept}; continue with --resume.", err=True)
-        raise
-
-
-def _write_report(facts: dict[str, Any], report: str) -> None:
-    from wordveil.files import write_whole
-
-    # A file name may not be UTF-8; JSON can still say it, as an escape.
-    text = json.dumps(facts, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n"
-    if report == _STREAM:
-        sys.stdout.write(text)
-    else:
-        write_whole(Path(report), text, mode=0o600)  # it has exact counts: for the owner
-
-
-def _summarise(facts: dict[str, Any], tally: Tally, *, warned: bool) -> None:
-    counts, records = tally.counts, f"{tally.records:,} record{'' if tally.records == 1 else 's'}"
-    job = facts["job"]
-    records += f" ({', '.join([*job['formats'], *job['packing'], *([job['encoding']] if job['encoding'] else [])])})"
-    typer.echo(
-        f"wordveil: veiled {counts.veiled:,} of {counts.words:,} words in {records} "
-        f"in {tally.seconds:.1f} s ({tally.words_per_second:,.0f} words a second).",
-        err=True,
-    )
-    skipped = len(job["skipped_files"])
-    if skipped:
-        typer.echo(
-            f"wordveil: skipped {skipped:,} of the folder's files, which are empty, in another format, or links to "
-            "folders; --report FILE names them.",
-            err=True,
-        )
-    if not warned:
-        choice = [facts["rare"]["promise"]] if "rare" in facts else []
-        moved = [facts["numbers_promise"]] if "numbers_promise" in facts else []
-        released = facts["not_protected"][1 : 1 + len(choice)]
-        told = " ".join([facts["guarantee"]["sentence"], *choice, *released, *moved])
-        typer.echo(f"wordveil: {told} Use --report FILE for details.", err=True)

@@ -11,8 +11,6 @@ from wordveil.cli.options import Epsilon, MechanismName, Options, SpaceName, bui
 from wordveil.cli.serve import check_address, log_config
 from wordveil.extras import needs
 
-__all__ = ["proxy"]
-
 
 def proxy(
     upstream: Annotated[
@@ -32,10 +30,12 @@ def proxy(
     host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option("--port", "-p", min=1, max=65_535, help="The port to listen on.")] = 8766,
     name: Annotated[
-        list[str] | None, Option("--name", help="Another name by which it may be called; may be repeated.")
+        list[str] | None, Option("--name", help="Another host name that clients may use; may be repeated.")
     ] = None,
     timeout: Annotated[float, Option(help="Seconds to wait for the model.")] = 120.0,
-    plain_http: Annotated[bool, Option("--plain-http", help="Allow an upstream without TLS elsewhere.")] = False,
+    plain_http: Annotated[
+        bool, Option("--plain-http", help="Allow an upstream on another machine without TLS.")
+    ] = False,
     access_log: Annotated[bool, Option("--access-log", help="Log path, status and time of requests.")] = False,
 ) -> None:
     """Veil what users write on its way to a language model, and restore its replies.

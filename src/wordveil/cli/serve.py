@@ -8,6 +8,8 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,8 +39,8 @@ def serve(
 ) -> None:
     """Serve the HTTP API and the page, by default to this machine only.
 
-    Options win over WORDVEIL_SERVE_… variables, and these over the file. Stop it with Ctrl-C: requests in progress are
-    finished first.
+    Options take precedence over WORDVEIL_SERVE_… variables, and these over the file. Stop it with Ctrl-C: requests in
+    progress are finished first.
 
     Examples:
 
@@ -54,6 +56,7 @@ def serve(
         _print_key(new_key)
         return
     from wordveil.service import Settings
+    from wordveil.service.settings import PREFIX
 
     chosen: dict[str, Any] = {"host": host, "port": port, "workers": workers, "unproven": unproven or None}
     settings = Settings.load(config, **chosen)
@@ -61,12 +64,9 @@ def serve(
     if check:
         typer.echo("The settings are valid.")
         return
-    if config is not None:
-        os.environ["WORDVEIL_SERVE_CONFIG"] = str(config.resolve())
-    for name, value in chosen.items():
-        if value is not None:  # the processes read their settings anew
-            os.environ[f"WORDVEIL_SERVE_{name.upper()}"] = str(value)
-    _run(settings)
+    told = {"config": config and config.resolve(), **chosen}
+    # The processes read their settings anew.
+    _run(settings, {f"{PREFIX}{name.upper()}": str(value) for name, value in told.items() if value is not None})
 
 
 def _print_key(name: str) -> None:
@@ -128,20 +128,46 @@ def log_config() -> dict[str, Any]:
     }
 
 
-def _run(settings: Settings) -> None:
+@contextmanager
+def _environment(told: dict[str, str]) -> Iterator[None]:
+    """Set variables for the processes that are started meanwhile, and put back what was there."""
+    before = {name: os.environ.get(name) for name in told}
+    os.environ.update(told)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Unwind at SIGTERM: the server, when it has stopped, sends itself the signal again."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run(settings: Settings, told: dict[str, str]) -> None:
     import uvicorn
 
     from wordveil.service.app import RUN_FOLDER, RUN_SECRET
     from wordveil.service.connections import Connection
 
     check_address(settings.host, settings.port)
-    with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
-        os.environ[RUN_FOLDER], os.environ[RUN_SECRET] = folder, secrets.token_hex(32)
-        # The server, when it has stopped, sends itself the signal again, which would leave the folder behind.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wordveil-serve-"))
+        told = {**told, RUN_FOLDER: folder, RUN_SECRET: secrets.token_hex(32)}
         if settings.workers > 1:
             (Path(folder) / "metrics").mkdir()
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(Path(folder) / "metrics")
+            told["PROMETHEUS_MULTIPROC_DIR"] = str(Path(folder) / "metrics")
+        stack.enter_context(_environment(told))
+        stack.enter_context(_ended_by_sigterm())
         typer.echo(f"wordveil: http://{settings.host}:{settings.port}/ (stop with Ctrl-C)", err=True)
         uvicorn.run(
             "wordveil.service.app:from_environment",

@@ -19,7 +19,7 @@ ENGINES = ("local", "gpu")
 def check_engine(engine: str) -> None:
     """Refuse an engine that does not exist, or that this machine cannot run."""
     if engine not in ENGINES:
-        raise OptionError(f"there is no engine {engine!r}; choose {' or '.join(ENGINES)}.")
+        raise OptionError(f"unknown engine {engine!r}; choose {' or '.join(ENGINES)}.")
     if engine == "gpu":
         needs("torch", "gpu", "the engine gpu")
         from wordveil.engines.gpu import check_cuda  # noqa: PLC0415 - PyTorch is slow to load

@@ -12,7 +12,7 @@ from wordveil.io.inputs import Plan, make_plan
 from wordveil.io.job import FileJob, StreamJob, learn_common_words
 from wordveil.io.output import Destination
 from wordveil.io.remote import is_remote, place, written_remotely
-from wordveil.io.report import job_report, missing_promise
+from wordveil.io.report import job_report, missing_promise, report_of
 from wordveil.io.streams import check_encoding, detect_encoding, packing_of
 from wordveil.io.workers import Veils
 
@@ -37,5 +37,6 @@ __all__ = [
     "missing_promise",
     "packing_of",
     "place",
+    "report_of",
     "written_remotely",
 ]

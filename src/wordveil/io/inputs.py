@@ -66,7 +66,7 @@ def make_plan(source: Path | Sequence[Path] | None, format_name: str | None = No
         source = source[0]
     if source is not None and _is_folder(source):
         if not isinstance(source, Path):
-            raise OptionError(f"{source} is a folder; of what lies elsewhere, only single files are read.")
+            raise OptionError(f"{source} is a folder, and only single files are read from another place.")
         return _folder_plan(source, named)
     return Plan((_piece(source, "", named),))
 

@@ -79,7 +79,10 @@ class _Job:
     def _check_person(self, veils: Veils) -> None:
         once = veils.whole.once
         if (once is not None and once.scope == "person") != (self._reading.person is not None):
-            raise OptionError("once='person' and `person`, the column that says whose a record is, go together.")
+            raise OptionError(
+                "once='person' needs `person`, the column that says who each record belongs to, and the other way "
+                "round."
+            )
 
     def records(self, watch: Callable[[int], None] | None = None) -> Iterator[list[str]]:
         """Give the texts of every record, for a pass over the input before the job; `watch` is told the bytes done."""

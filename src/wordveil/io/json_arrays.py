@@ -65,7 +65,7 @@ class JsonFileReader(JsonReader):
         if self._is_done:
             if self._skip(self._at) < len(self._text):
                 raise InputError(
-                    f"{self._lines.name} goes on behind its end; if it has an object on each line, set `format` to "
+                    f"{self._lines.name} continues after its end; if it has an object on each line, set `format` to "
                     "jsonl."
                 )
             return None

@@ -130,7 +130,7 @@ class JsonReader(LineReader[Row]):
             texts |= {place.start: place for place in self._texts(line, column, found)}
         for column, start in found.strays:
             if start not in texts and ("[*]" in column or not found.places[column]):
-                raise InputError(f"{self._where()} has something else on the way to {column!r} than the path says.")
+                raise InputError(f"{self._where()} does not have the structure that the path {column!r} says.")
         places = [texts[start] for start in sorted(texts)]
         spans = self._spans(line, places, found) if spans_key else None
         return Row(line, places, spans, person=self._person(line, found))

@@ -15,29 +15,37 @@ from wordveil.io.inputs import Plan
 from wordveil.io.streams import packing_of
 from wordveil.text import Report, Veil
 
-__all__ = ["job_report", "missing_promise"]
+__all__ = ["job_report", "missing_promise", "report_of"]
 
 
 def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[str, Any]:
     """Return what a job did, what it promises and what it does not protect, as plain values."""
+    job = {
+        "records": tally.records,
+        "files": tally.files,
+        "skipped_files": list(plan.skipped),
+        "formats": sorted({piece.format.name for piece in plan.pieces}),
+        "packing": sorted({packing_of(piece.source) for piece in plan.pieces if piece.source} - {""}),
+        "encoding": reading.encoding if any(piece.format.is_encoded for piece in plan.pieces) else None,
+        "left_out": sorted({piece.format.leaves_out for piece in plan.pieces} - {""}),
+        "columns": list(reading.columns),
+        "missing": reading.missing,
+        "person": reading.person,
+        "encoding_errors": reading.encoding_errors,
+        "batch_words": reading.batch_words,
+    }
+    return report_of(veil, tally, _not_protected(plan), job)
+
+
+def report_of(veil: Veil, tally: Tally, released: list[str], job: dict[str, Any]) -> dict[str, Any]:
+    """Return the report of a job from what it counted, what else it releases, and what is said of it."""
     facts = Report.of(veil, tally.counts, tally.worst_words)
     return {
         **facts,
         "policies": _policies(facts),
-        "not_protected": [*facts["not_protected"], *_not_protected(plan)],
+        "not_protected": [*facts["not_protected"], *released],
         "job": {
-            "records": tally.records,
-            "files": tally.files,
-            "skipped_files": list(plan.skipped),
-            "formats": sorted({piece.format.name for piece in plan.pieces}),
-            "packing": sorted({packing_of(piece.source) for piece in plan.pieces if piece.source} - {""}),
-            "encoding": reading.encoding if any(piece.format.is_encoded for piece in plan.pieces) else None,
-            "left_out": sorted({piece.format.leaves_out for piece in plan.pieces} - {""}),
-            "columns": list(reading.columns),
-            "missing": reading.missing,
-            "person": reading.person,
-            "encoding_errors": reading.encoding_errors,
-            "batch_words": reading.batch_words,
+            **job,
             "seconds": round(tally.seconds, 3),
             "words_per_second": round(tally.words_per_second),
             "runs": tally.runs,

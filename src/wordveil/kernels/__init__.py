@@ -8,7 +8,17 @@ compiler at installation there is none, and everything is only slower. ``WORDVEI
 from __future__ import annotations
 
 from wordveil.kernels.distances import squared_distances, straight_distances, worst_error
-from wordveil.kernels.native import compiled, kinds, plain
+from wordveil.kernels.native import compiled, kind, kinds, plain
 from wordveil.kernels.weights import Falls, choose
 
-__all__ = ["Falls", "choose", "compiled", "kinds", "plain", "squared_distances", "straight_distances", "worst_error"]
+__all__ = [
+    "Falls",
+    "choose",
+    "compiled",
+    "kind",
+    "kinds",
+    "plain",
+    "squared_distances",
+    "straight_distances",
+    "worst_error",
+]

@@ -1,7 +1,8 @@
 /* Weights that fall with the distance, for one kind of processor.
 
    Included once for each kind, with LANES (floats in a vector), VECTORS (vectors of sources in a strip), TARGET (the
-   compiler's name of the kind), ROOTS (square roots of a vector) and NAME (a suffix for what is defined here).
+   compiler's name of the kind), ROOTS (square roots of a vector), LESS (a bit for each lane of one that is less than that of
+   another) and NAME (a suffix for what is defined here).
 
    A *strip* is LANES*VECTORS sources, stored with the coordinates outside and the sources inside, so that one vector
    operation serves LANES of them. A tile is a block of BLOCK words against a strip: the products of ROWS words with the
@@ -285,6 +286,9 @@ TARGET static int NAME(pick)(const Cloud *cloud, const int64_t *ids, const int64
     return 1;
 }
 
+#include "nearest.h"
+#include "rays.h"
+
 #undef STRIP
 #undef FLOATS
 #undef INTS
@@ -293,4 +297,5 @@ TARGET static int NAME(pick)(const Cloud *cloud, const int64_t *ids, const int64
 #undef VECTORS
 #undef TARGET
 #undef ROOTS
+#undef LESS
 #undef NAME

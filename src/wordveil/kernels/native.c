@@ -3,6 +3,7 @@
 
 #include "native.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ typedef struct {
 #define VECTORS 4
 #define TARGET __attribute__((target("avx512f,fma")))
 #define ROOTS(x) ((NAME(floats))_mm512_sqrt_ps((__m512)(x)))
+#define LESS(x, y) ((unsigned)_mm512_cmp_ps_mask((__m512)(x), (__m512)(y), _CMP_LT_OQ))
 #define NAME(what) what##_avx512
 #include "falls.h"
 
@@ -32,6 +34,7 @@ typedef struct {
 #define VECTORS 2
 #define TARGET __attribute__((target("avx2,fma")))
 #define ROOTS(x) ((NAME(floats))_mm256_sqrt_ps((__m256)(x)))
+#define LESS(x, y) ((unsigned)_mm256_movemask_ps(_mm256_cmp_ps((__m256)(x), (__m256)(y), _CMP_LT_OQ)))
 #define NAME(what) what##_avx2
 #include "falls.h"
 
@@ -39,6 +42,7 @@ typedef struct {
 #define VECTORS 2
 #define TARGET
 #define ROOTS(x) ((NAME(floats))_mm_sqrt_ps((__m128)(x)))
+#define LESS(x, y) ((unsigned)_mm_movemask_ps(_mm_cmplt_ps((__m128)(x), (__m128)(y))))
 #define NAME(what) what##_plain
 #include "falls.h"
 
@@ -56,7 +60,15 @@ static inline four_floats roots(four_floats x)
         y[lane] = sqrtf(x[lane]);
     return y;
 }
+static inline unsigned less(four_floats x, four_floats y)
+{
+    unsigned found = 0;
+    for (int lane = 0; lane < 4; lane++)
+        found |= (unsigned)(x[lane] < y[lane]) << lane;
+    return found;
+}
 #define ROOTS(x) roots(x)
+#define LESS(x, y) less(x, y)
 #include "falls.h"
 
 #endif
@@ -66,14 +78,16 @@ typedef struct {
     int (*sums)(const Cloud *, const int64_t *, int64_t, const float *, float *);
     int (*table)(const Cloud *, int64_t, int64_t, float, float *);
     int (*pick)(const Cloud *, const int64_t *, const int64_t *, int64_t, const float *, const double *, int64_t *);
+    void (*best)(const float *, int64_t, int64_t, const float *, int64_t, float *, int64_t *);
+    int (*follow)(const Rays *, float *, int32_t *);
 } Kind;
 
 static const Kind KINDS[] = {
 #if defined(__x86_64__)
-    {"avx512", sums_avx512, table_avx512, pick_avx512},
-    {"avx2", sums_avx2, table_avx2, pick_avx2},
+    {"avx512", sums_avx512, table_avx512, pick_avx512, best_avx512, follow_avx512},
+    {"avx2", sums_avx2, table_avx2, pick_avx2, best_avx2, follow_avx2},
 #endif
-    {"plain", sums_plain, table_plain, pick_plain},
+    {"plain", sums_plain, table_plain, pick_plain, best_plain, follow_plain},
 };
 
 enum { KIND_COUNT = sizeof KINDS / sizeof KINDS[0] };
@@ -243,6 +257,69 @@ static PyObject *pick(PyObject *self, PyObject *args)
         int done;
         Py_BEGIN_ALLOW_THREADS;
         done = kind->pick(&cloud, ids, blocks, count, reach, aims, out);
+        Py_END_ALLOW_THREADS;
+        result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+static PyObject *best_products(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name;
+    PyObject *packed_of, *queries_of, *values_of, *where_of;
+    long long words, dimension, count;
+    if (!PyArg_ParseTuple(args, "sOLLOLOO", &name, &packed_of, &words, &dimension, &queries_of, &count, &values_of,
+                          &where_of))
+        return NULL;
+    const Kind *kind = kind_of(name);
+    Buffers buffers = {.count = 0};
+    const float *packed, *queries;
+    float *values;
+    int64_t *where;
+    PyObject *result = NULL;
+    if (kind && (words < 1 || words > INT32_MAX || dimension < 1 || dimension > MOST_COORDINATES))
+        PyErr_SetString(PyExc_ValueError, "words have coordinates, and there are not too many");
+    else if (kind && (packed = memory(&buffers, packed_of, (words + BLOCK - 1) / BLOCK * BLOCK * (dimension + 1), 4, 0)) &&
+             (queries = memory(&buffers, queries_of, product(count, dimension), 4, 0)) &&
+             (values = memory(&buffers, values_of, count, 4, 1)) && (where = memory(&buffers, where_of, count, 8, 1))) {
+        Py_BEGIN_ALLOW_THREADS;
+        kind->best(packed, words, dimension, queries, count, values, where);
+        Py_END_ALLOW_THREADS;
+        result = Py_NewRef(Py_None);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+static PyObject *follow_rays(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name;
+    PyObject *products_of, *squares_of, *places_of, *scales_of, *rises_of, *out_of;
+    long long words, directions, count, several;
+    if (!PyArg_ParseTuple(args, "sLLLLOOOOOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
+                          &places_of, &scales_of, &rises_of, &out_of))
+        return NULL;
+    const Kind *kind = kind_of(name);
+    Buffers buffers = {.count = 0};
+    Rays rays = {.words = words, .directions = directions, .count = count, .several = several};
+    float *rises;
+    int32_t *out;
+    PyObject *result = NULL;
+    if (kind && (words < 1 || words > INT32_MAX))
+        PyErr_SetString(PyExc_ValueError, "there are words, and not too many");
+    else if (kind && (rays.products = memory(&buffers, products_of, product(directions, words), 4, 0)) &&
+             (rays.squares = memory(&buffers, squares_of, product(count, words), 4, 0)) &&
+             (rays.places = memory(&buffers, places_of, count, 8, 0)) &&
+             (rays.scales = memory(&buffers, scales_of, product(count, several), 4, 0)) &&
+             (rises = memory(&buffers, rises_of, product(count, directions), 4, 1)) &&
+             (out = memory(&buffers, out_of, product(product(count, several), directions), 4, 1)) &&
+             all_below(rays.places, count, words)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = kind->follow(&rays, rises, out);
         Py_END_ALLOW_THREADS;
         result = answer(done);
     }
@@ -422,6 +499,8 @@ static PyMethodDef METHODS[] = {
     {"block_sums", block_sums, METH_VARARGS, "Add up falling weights over blocks of words, for some words."},
     {"block_table", block_table, METH_VARARGS, "Add up falling weights over blocks of words, for all words."},
     {"pick", pick, METH_VARARGS, "Finish draws inside their blocks."},
+    {"best_products", best_products, METH_VARARGS, "Find the word with the largest product plus bias."},
+    {"follow_rays", follow_rays, METH_VARARGS, "Find where noise lands, for words that share their directions."},
     {"choose", choose, METH_VARARGS, "Search cumulated rows."},
     {"all_hops", all_hops, METH_VARARGS, "Count the hops from some words to every word."},
     {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},

@@ -18,8 +18,6 @@ from urllib.parse import urlsplit
 from wordveil.errors import FileError
 from wordveil.extras import needs
 
-__all__ = ["Database", "Run", "is_postgres", "open_database"]
-
 #: Executes one statement with its values and returns a cursor (`fetchone`, `fetchall`, `rowcount`).
 Run = Callable[..., Any]
 

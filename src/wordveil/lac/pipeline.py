@@ -221,7 +221,7 @@ class Pipeline(Generic[ResultT]):
                 continue
             new[record.user] += 1
             if given[record.user] + new[record.user] > self.per_user:
-                raise InputError(f"record {number} is one too many from its user; per_user is {self.per_user}.")
+                raise InputError(f"record {number} exceeds the limit for its user; per_user is {self.per_user}.")
         given.update(new)
         if self.ledger is not None:
             cost = self.localizer.account(1, self.delta).local

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from wordveil.errors import OptionError
 from wordveil.noise.entropy import Entropy
 
-__all__ = ["discrete_laplace", "exact_rate", "laplace_radius"]
-
 _PARTS = 10**6
 _LARGEST = 100
 

@@ -14,8 +14,6 @@ from randomgen import ChaCha
 
 from wordveil.parallel import renew_after_fork
 
-__all__ = ["Entropy", "KeyedEntropy", "directions", "key_blocks", "log_gamma_draws", "uniform_from"]
-
 _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fewer than 53 significant bits
 
 
@@ -146,12 +144,8 @@ def uniform_from(
 ) -> NDArray[np.float64]:
     """Return the numbers from (0, 1) that random bits stand for, as `Entropy.uniform` says.
 
-    Parameters
-    ----------
-    high : array of uint64
-        The first 64 bits of each.
-    low : callable or array of uint64
-        The next 64 bits, which only numbers near 0 need: those of all, or what gives so many.
+    `high` are the first 64 bits of each. `low` are the next 64, which only numbers near 0 need: an array for all of
+    them, or a function that gives so many.
     """
     draws = np.ldexp(high.astype(np.float64), -64)
     coarse = np.flatnonzero(high < _REFINE_BELOW)

@@ -14,8 +14,6 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-__all__ = ["delta_between", "sigma_for"]
-
 
 def sigma_for(epsilon: float, delta: float) -> float:
     """Return the smallest standard deviation that makes points at distance 1 (ε, δ)-indistinguishable.

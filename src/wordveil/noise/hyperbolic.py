@@ -11,14 +11,6 @@ from numpy.typing import NDArray
 
 from wordveil.noise.entropy import Entropy, log_gamma_draws
 
-__all__ = [
-    "hyperbolic_radii",
-    "icdm19_lengths",
-    "icdm19_log_normaliser",
-    "icdm19_radius_distribution",
-    "metropolis_points",
-]
-
 Floats = NDArray[np.float64]
 
 _LAST = 1e-6

@@ -70,7 +70,7 @@ class Gate:
             raise OptionError("a requirement must look like attacker<=0.2: a figure, a sign and a number.")
         figure, sign, number, percent = found.groups()
         if figure not in FIGURES:
-            raise OptionError(f"there is no figure {figure!r} to require; choose one of {', '.join(FIGURES)}.")
+            raise OptionError(f"unknown figure {figure!r} to require; choose one of {', '.join(FIGURES)}.")
         return cls(figure, "=" if sign == "==" else sign, float(number) / (100.0 if percent else 1.0))
 
     def verdict(self, value: Estimate | float | None) -> Verdict:

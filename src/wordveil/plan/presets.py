@@ -50,7 +50,7 @@ _BELOW, _STEPS = 0.85, 3  # between the last ε that will do and the first that 
 def bound_of(protect: str) -> Protection:
     """Return what a preset allows."""
     if protect not in PROTECTION:
-        raise OptionError(f"there is no protection {protect!r}; choose one of {', '.join(PROTECTION)}.")
+        raise OptionError(f"unknown protection {protect!r}; choose one of {', '.join(PROTECTION)}.")
     return PROTECTION[protect]
 
 

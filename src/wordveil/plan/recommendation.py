@@ -149,8 +149,8 @@ def recommend(
             Advice(
                 "note",
                 "label",
-                "The label is hardly told better from these texts than without their veiled words, so nothing can be "
-                "said of what is kept of it.",
+                "These texts hardly predict the label better than without their veiled words, so it cannot be said "
+                "how much of it is kept.",
             )
         )
     wider = None
@@ -305,7 +305,7 @@ def _notes(found: Survey, trial: Trial | None, *, is_fast: bool) -> list[Advice]
             Advice(
                 "note", "singled_out",
                 f"{records.singled_out:.0%} of the records are told from all others by their shape alone: the words "
-                "left alone, the punctuation and the number of words. Whoever knows such a text finds its record, "
+                "left alone, the punctuation and the number of words. Anyone who knows such a text finds its record, "
                 f"whatever the ε; if all words were veiled it would be {records.singled_out_bare:.0%}.",
             )
         )  # fmt: skip

@@ -83,8 +83,8 @@ class Recurring:
     >>> counts = Recurring(room=100)
     >>> for value in (5, 6, 5):
     ...     counts.add(value)
-    >>> counts.distinct, counts.share_of_values(least=2), counts.is_exact
-    (2, 0.5, True)
+    >>> counts.distinct, counts.values(most=1), counts.is_exact
+    (2, 1, True)
     """
 
     def __init__(self, room: int = 1 << 17) -> None:
@@ -114,18 +114,9 @@ class Recurring:
         """Return how many values, or about how many, occur at most so often."""
         return round(sum(count <= most for count in self._counts.values()) * (_ALL / self._limit))
 
-    def share_of_values(self, *, least: int) -> float:
-        """Return which share of the distinct values occurs at least so often."""
-        return sum(count >= least for count in self._counts.values()) / max(1, len(self._counts))
-
     def share_of_occurrences(self, *, least: int) -> float:
         """Return which share of all occurrences is of values that occur at least so often."""
         return sum(count for count in self._counts.values() if count >= least) / max(1, sum(self._counts.values()))
-
-    @property
-    def largest_share(self) -> float:
-        """The share of the most frequent value among all occurrences."""
-        return max(self._counts.values(), default=0) / max(1, sum(self._counts.values()))
 
 
 class Reservoir(Generic[Item]):

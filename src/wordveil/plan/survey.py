@@ -17,7 +17,7 @@ from wordveil.progress import Watch, ignore
 from wordveil.text import Veil
 from wordveil.text.identifiers import VALUES
 
-__all__ = ["Sampled", "Survey", "survey"]
+__all__ = ["Sampled", "Survey", "check_columns", "records_of", "survey"]
 
 #: So many records decide what columns are texts, where none is chosen.
 FIRST = 1000
@@ -163,12 +163,12 @@ def survey(
     """
     hasher = Hasher(seed)
     watches: dict[str, ColumnWatch] = {}
-    records = _records(plan, replace(reading, columns=(), spans=None, person=None, every_column=True), watch)
+    records = records_of(plan, replace(reading, columns=(), spans=None, person=None, every_column=True), watch)
     first = list(islice(records, FIRST))
     if not first:
         raise InputError("the input has no records.")
     names = list(dict.fromkeys(name for fields in first for name in fields))
-    _check(names, [*reading.columns, *(one for one in (person, label) if one is not None)])
+    check_columns(names, [*reading.columns, *(one for one in (person, label) if one is not None)])
 
     def look(fields: Fields) -> None:
         for name, value in fields.items():
@@ -176,7 +176,7 @@ def survey(
             if column is None:
                 if len(watches) == _MOST:
                     raise InputError(
-                        f"the records have more than {_MOST:,} keys, so these are no columns; make them values."
+                        f"the records have more than {_MOST:,} keys, too many for columns; make them values."
                     )
                 column = watches[name] = ColumnWatch(name, hasher, veil.lookup, seed)
             column.skip() if value is None else column.add(value)
@@ -210,7 +210,8 @@ def survey(
     )
 
 
-def _records(plan: Plan, reading: Reading, watch: Watch) -> Iterator[Fields]:
+def records_of(plan: Plan, reading: Reading, watch: Watch = ignore) -> Iterator[Fields]:
+    """Give the columns of every record of an input, in order; `reading` must ask for every column."""
     before, size = 0, plan.size
     for piece in plan.pieces:
         with piece.format.open_reader(piece.source, reading) as reader:
@@ -221,7 +222,8 @@ def _records(plan: Plan, reading: Reading, watch: Watch) -> Iterator[Fields]:
         before += piece.size
 
 
-def _check(names: Sequence[str], asked: Sequence[str]) -> None:
+def check_columns(names: Sequence[str], asked: Sequence[str]) -> None:
+    """Refuse a column that the input does not have."""
     if names == [""] and asked:
         raise InputError("plain text has no columns; leave out `columns`, `person` and `label`.")
     for name in asked:

@@ -32,7 +32,7 @@ from wordveil.plan.survey import Survey
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading import Reader
 from wordveil.spaces import PointSpace, Space
-from wordveil.stats import CONFIDENCE, Estimate, plain, resampled, upper_bound
+from wordveil.stats import CONFIDENCE, Estimate, plain, resampled_shares, upper_bound
 from wordveil.text import Veil
 
 __all__ = ["ALONE", "CONTEXT", "LEAST", "RECORDS", "Attack", "Bench", "Trial"]
@@ -91,13 +91,9 @@ def gain_over(right: Estimate, floor: float) -> Estimate:
 
 def gain_within(hits: Counts, floor: Counts, trials: Counts) -> Estimate:
     """Return what is gained over a floor that was found on the same stretches of text, drawn again together."""
-
-    def gained(chosen: Counts | slice) -> float:
-        before = floor[chosen].sum()
-        return float(max(0, hits[chosen].sum() - before) / max(1, trials[chosen].sum() - before))
-
-    value = gained(slice(None))
-    low, high = resampled(gained, len(hits))
+    gained, possible = hits - floor, trials - floor
+    value = float(max(0, gained.sum()) / max(1, possible.sum()))
+    low, high = resampled_shares(gained, possible)
     # Where nothing was gained a bootstrap sees no spread.
     most = upper_bound(round(value * len(hits)), len(hits), (1.0 - CONFIDENCE) / 2.0)
     return Estimate(value, low, high if high > value else float(most), int(trials.sum()))
@@ -117,13 +113,13 @@ class Trial:
         What each attacker finds.
     repeats : Estimate or None
         Of the words that recur in a record, or for a person, how many are found by an attacker who knows where they
-        stand and combines up to ten of their draws; None if there are none, or if it was not looked at here.
+        stand and combines up to ten of their draws; None if there are none.
     utility : Estimate or None
         How near the vectors of the texts that were read are to those of the clean texts: 0 as if no word had been
         released, 1 for clean text; None where the space has no vectors.
     score : Estimate or None
-        How much of what the label can be told by from clean text is told from what was read, on the same scale; None
-        without a label.
+        How much of what the label can be told by from clean text is told from what was read, on the same scale, and 0
+        where the veiled words only confuse, since an analyst may leave them out; None without a label.
     """
 
     epsilon: float
@@ -226,18 +222,13 @@ class Bench:
         return [self._trials[epsilon] for epsilon in sorted(self._trials)]
 
     def deepened(self, epsilon: float, watch: Watch = ignore) -> Trial:
-        """Return what is found at an ε, also from words that recur and by the network, which is fitted anew for it."""
+        """Return what is found at an ε, also by the network, which is fitted anew for it."""
         found = self.trial(epsilon)
-        if epsilon in self._deepened:
+        if self.is_fast or epsilon in self._deepened:
             return found
-        made, told = self._make(epsilon), f"attacking in depth at ε = {epsilon:g}"
-
-        def part(start: float, end: float) -> Watch:
-            return within(lambda _, share: watch(told, share), start, end)
-
-        repeats = self._repeats(made, part(0.0, 1.0 if self.is_fast else 0.1))
-        attacks = () if self.is_fast else (self._network(made, part(0.1, 1.0)),)
-        self._trials[epsilon] = replace(found, attacks=(*found.attacks, *attacks), repeats=repeats)
+        told = f"attacking in depth at ε = {epsilon:g}"
+        network = self._network(self._make(epsilon), lambda _, share: watch(told, share))
+        self._trials[epsilon] = replace(found, attacks=(*found.attacks, network))
         self._deepened.add(epsilon)
         return self._trials[epsilon]
 
@@ -248,7 +239,8 @@ class Bench:
         def part(start: float, end: float) -> Watch:
             return within(lambda _, share: watch(told, share), start, end)
 
-        sentences = self._sentences(made, part(0.0, 0.5))
+        sentences = self._sentences(made, part(0.0, 0.4))
+        repeats = self._repeats(made, part(0.4, 0.5))
         utility, score = self._reading(made, part(0.5, 1.0))
         floor, found = self._floor.records, sentences.records
         attacks = [
@@ -259,7 +251,7 @@ class Bench:
             )
         ]
         watch(told, 1.0)
-        return Trial(epsilon, sentences.kept, tuple(attacks), None, utility, score)
+        return Trial(epsilon, sentences.kept, tuple(attacks), repeats, utility, score)
 
     def _entropy(self) -> Entropy:
         return Entropy(self._seed)
@@ -427,4 +419,4 @@ def _share_of_scores(read: NDArray[np.bool_], nothing: NDArray[np.bool_], clean:
     start, end = float(nothing.mean()), float(clean.mean())
     if end - start < max(_TELLS, 2.0 * math.sqrt(2.0 * end * (1.0 - end) / len(clean))):
         return None
-    return _moved(Estimate.share(int(read.sum()), len(read)), lambda value: (value - start) / (end - start))
+    return _moved(Estimate.share(int(read.sum()), len(read)), lambda value: max(0.0, (value - start) / (end - start)))

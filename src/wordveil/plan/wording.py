@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wordveil.plan.release import ReleasePlan
+from wordveil.plan.trial import CONTEXT
 from wordveil.stats import Estimate
 
 __all__ = ["attackers", "headline"]
@@ -39,6 +40,8 @@ def attackers(plan: ReleasePlan) -> str:
     )
     if plan.is_fast:
         return f"{told} The network was left out."
+    if not any(attack.attacker == CONTEXT for trial in plan.trials for attack in trial.attacks):
+        return f"{told} No ε was left to fit the network at: the other attackers find too much already."
     return f"{told} The network is fitted on the release alone, at the ε to choose from only."
 
 

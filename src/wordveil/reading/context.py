@@ -29,13 +29,13 @@ from wordveil.progress import Watch, ignore, within
 from wordveil.reading.kinds import Basis, Floats, Ids, Means, Population, Vectors
 from wordveil.reading.network import PADDING, Size, bundled_weights, make_network
 from wordveil.reading.places import LEFT_ALONE, VEILED, Places
+from wordveil.reading.windows import Windows, runs
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["Context", "Schedule", "as_released"]
 
-_WINDOW, _OVERLAP = 128, 16  # words that are read together; so many at a cut end only serve as context
 _READ_WORDS = 2048  # that are read at once
 _COLUMN_BYTES = 1 << 30  # of the law, that are kept
 _LOG_FLOOR = -80.0  # below the largest: a word that cannot have given an output is as good as impossible
@@ -184,7 +184,7 @@ class Context(Population):
         for number, one in enumerate(seen):
             order = generator.permutation(len(one.windows.starts))
             kept = len(order) // _ASIDE if len(order) >= _ENOUGH else 0
-            aside += [(number, part) for part in _runs(one.windows, np.sort(order[:kept]), plan.batch)]
+            aside += [(number, part) for part in runs(one.windows, np.sort(order[:kept]), plan.batch)]
             learn.append(order[kept:])
         words = sum(int((s.windows.stops - s.windows.starts)[o].sum()) for s, o in zip(seen, learn, strict=True))
         if not words:
@@ -220,7 +220,7 @@ class Context(Population):
                     queue = [
                         (number, part)
                         for number, (one, order) in enumerate(zip(seen, learn, strict=True))
-                        for part in _runs(one.windows, order, plan.batch, generator)
+                        for part in runs(one.windows, order, plan.batch, generator)
                     ]
                     generator.shuffle(queue)
                 number, part = queue.pop()
@@ -237,7 +237,7 @@ class Context(Population):
         watch("fitting the network", 1.0)
         return min(_TRUSTS, key=lambda trust: self._loss_aside(seen, aside, trust)) if aside else 1.0
 
-    def _loss(self, seen: _Seen, windows: _Windows, trust: float) -> torch.Tensor:
+    def _loss(self, seen: _Seen, windows: Windows, trust: float) -> torch.Tensor:
         """Return for each veiled place how surprising its output is, or its original where that is known."""
         torch = self._torch
         with self._halved():
@@ -298,11 +298,11 @@ class Context(Population):
         seen = self.prepare(places, count=self.schedule.read_candidates)
         rank = np.cumsum(places.kinds == VEILED) - 1
         draws = places.draws if self.basis.once else None
-        runs = _runs(seen.windows, np.arange(len(seen.windows.starts)), _READ_WORDS)
+        parts = runs(seen.windows, np.arange(len(seen.windows.starts)), _READ_WORDS)
         self._network.eval()
         with torch.no_grad():
             words = self._network.embed(seen.words)
-            for number, part in enumerate(runs):
+            for number, part in enumerate(parts):
                 with self._halved():
                     answers, which = self._answers(seen, seen.windows.take(part))
                 logits = self._trust * (answers.float() @ words.T)
@@ -315,7 +315,7 @@ class Context(Population):
                     logits /= torch.bincount(shared)[shared][:, None]
                 logits += seen.log_prior + seen.evidence(which)
                 yield rank[which.cpu().numpy()], seen.candidates, torch.softmax(logits, dim=1)
-                watch("reading", (number + 1) / len(runs))
+                watch("reading", (number + 1) / len(parts))
 
     # ------------------------------------------------------------------------------------------ what it is shown
 
@@ -350,7 +350,7 @@ class Context(Population):
             self._points = Means(replace(self.basis, vectors=self.basis.points), self.prior, cached=False)
         return self._points.of(outputs[:, 0], watch)
 
-    def _answers(self, seen: _Seen, windows: _Windows) -> tuple[torch.Tensor, torch.Tensor]:
+    def _answers(self, seen: _Seen, windows: Windows) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the network's answer for each veiled place of some windows, and which places these are."""
         torch, device = self._torch, self._device
         longest = int((windows.stops - windows.starts).max())
@@ -404,51 +404,6 @@ def as_released(mechanism: Mechanism[Any], places: Places, possible: NDArray[np.
     return replace(places, ids=drawn, kinds=np.where(looks_alone, LEFT_ALONE, places.kinds).astype(np.uint8))
 
 
-class _Windows(NamedTuple):
-    """Stretches of texts that are read together, and between which of its places each answers."""
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    firsts: NDArray[np.int64]
-    lasts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, places: Places) -> _Windows:
-        """Cut texts into windows, and leave out those in which there is nothing to read."""
-        before = np.concatenate([[0], np.cumsum(places.kinds == VEILED)])
-        cut = []
-        for start, stop in zip(places.starts[:-1].tolist(), places.starts[1:].tolist(), strict=True):
-            if stop - start <= _WINDOW:
-                cut.append((start, stop, start, stop))
-                continue
-            for first in range(start, stop - 2 * _OVERLAP, _WINDOW - 2 * _OVERLAP):
-                last = min(first + _WINDOW, stop)
-                answers = first if first == start else first + _OVERLAP, last if last == stop else last - _OVERLAP
-                cut.append((first, last, *answers))
-        found = np.array(cut, dtype=np.int64).reshape(-1, 4)
-        return cls(*found[before[found[:, 3]] > before[found[:, 2]]].T)
-
-    def take(self, which: NDArray[np.int64]) -> _Windows:
-        return _Windows(*(part[which] for part in self))
-
-
-def _runs(
-    windows: _Windows, which: NDArray[np.int64], words: int, generator: np.random.Generator | None = None
-) -> list[NDArray[np.int64]]:
-    """Put windows of like lengths together, about so many words in each run, so that little of it is padding."""
-    lengths = (windows.stops - windows.starts)[which].astype(np.float64)
-    if generator is not None:
-        lengths += generator.normal(scale=2.0, size=len(lengths))
-    ordered = which[np.argsort(lengths, kind="stable")]
-    runs, first, longest = [], 0, 0
-    for number, length in enumerate((windows.stops - windows.starts)[ordered].tolist()):
-        longest = max(longest, length)
-        if number > first and longest * (number - first + 1) > words:
-            runs.append(ordered[first:number])
-            first, longest = number, length
-    return [*runs, ordered[first:]] if len(ordered) else []
-
-
 class _Seen:
     """Texts as the network is shown them, with what the law says of their outputs."""
 
@@ -456,7 +411,7 @@ class _Seen:
         self, kind: Context, places: Places, truth: NDArray[np.int64] | None, count: int, watch: Watch
     ) -> None:
         torch, device = kind._torch, kind._device
-        self.windows = _Windows.of(places)
+        self.windows = Windows.of(places)
         points = kind.basis.points
         scale = float(1.0 / points.std())
         prior = kind.prior

@@ -128,7 +128,7 @@ class Table(Kind):
         words, chances = np.zeros((len(distinct), top), dtype=np.int64), np.zeros((len(distinct), top))
         words[:, shown:] = np.flatnonzero(self.prior == 0)[: top - shown]  # which are impossible
         for part in self._parts(len(distinct)):
-            given = self._given(distinct[part])
+            given = self._given(distinct[part], watch)
             likeliest = np.argpartition(-given, shown - 1, axis=1)[:, :shown]
             values = np.take_along_axis(given, likeliest, axis=1)
             order = np.lexsort((likeliest, -values), axis=1)
@@ -173,7 +173,7 @@ class Table(Kind):
     def _parts(self, count: int) -> list[slice]:
         return list(blocks(count, max(1, _CELLS // len(self._possible))))
 
-    def _given(self, outputs: Ids) -> Floats:
+    def _given(self, outputs: Ids, watch: Watch = ignore) -> Floats:
         """Return how likely each possible word is behind places with these outputs, a row for each place.
 
         Draws of one word are independent given the word, so their logarithms add up. Where no word could have given
@@ -181,7 +181,7 @@ class Table(Kind):
         """
         prior = self.prior[self._possible]
         distinct, which = np.unique(outputs, return_inverse=True)
-        columns = self.basis.law.log_columns(distinct, self._possible, prior=prior)
+        columns = self.basis.law.log_columns(distinct, self._possible, prior=prior, watch=watch)
         which = which.reshape(outputs.shape)
         logs = columns[which[:, 0]]
         for draw in range(1, outputs.shape[1]):

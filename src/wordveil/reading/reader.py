@@ -480,7 +480,7 @@ class Reader:
 
 def _kind(name: str) -> type[Kind]:
     if name not in _KINDS:
-        raise OptionError(f"there is no reader {name!r}; choose one of {', '.join(_KINDS)}.")
+        raise OptionError(f"unknown reader {name!r}; choose one of {', '.join(_KINDS)}.")
     return _KINDS[name]
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms.attackers import ALONE
 from wordveil.errors import InputError, WordveilError
+from wordveil.progress import Watch, ignore
 from wordveil.reading import Place, Reader
 from wordveil.service.schemas import (
     CaseName,
@@ -56,6 +57,7 @@ _KINDS = {
     "context": "an attacker who reads words in context with a small network",
     "table": ALONE,
 }
+_LEARNT = ", and has learnt the mechanism’s probabilities from draws of it"
 _FIRST = "Some first words at the station."
 _NEAR = 50  # words, as for the curves
 
@@ -76,6 +78,7 @@ class ExploreRequest(MechanismChoice):
         max_length=100,
         description="Names a draw: under one name and the same settings a word comes out as it did.",
     )
+    guess: bool = Field(default=True, description="Whether an attacker is to guess.")
 
     @model_validator(mode="after")
     def _make_sense(self) -> ExploreRequest:
@@ -110,9 +113,10 @@ class Explored(BaseModel):
     pieces: list[Piece]
     counts: CountDetails
     attacker: AttackerDetails | None = Field(
-        description="The strongest reader at hand; null while it is prepared, and where the mechanism cannot be read."
+        description="The strongest reader at hand; null while it is prepared, and where nobody is to guess."
     )
     preparing: bool = Field(description="Whether the attacker is still being prepared: ask again for the same draw.")
+    progress: float = Field(description="How far that is, from 0 to 1, where it can be told.")
     words: int = Field(description="Words that were drawn.")
     guessed: int | None
     alike: int
@@ -142,28 +146,34 @@ class ExploreFacts(BaseModel):
 
 
 class Attacker(NamedTuple):
-    """Who reads the draws of a mechanism; nobody where its probabilities are known by drawing alone."""
+    """Who reads the draws of a mechanism; nobody where nothing can be read."""
 
     reader: Reader | None
     select: str
+    is_learnt: bool = False
 
     @property
     def told(self) -> dict[str, str] | None:
         """Which reader it is, and who that is in words."""
-        return None if self.reader is None else {"reader": self.reader.kind, "name": _KINDS[self.reader.kind]}
+        if self.reader is None:
+            return None
+        return {"reader": self.reader.kind, "name": _KINDS[self.reader.kind] + (_LEARNT if self.is_learnt else "")}
 
 
-def make_attacker(mechanism: Mechanism[Any], select: str) -> Attacker:
-    """Make the strongest reader at hand: in context where PyTorch and weights for the space are there, else a table."""
+def make_attacker(mechanism: Mechanism[Any], select: str, watch: Watch = ignore) -> Attacker:
+    """Make the strongest reader at hand: in context where PyTorch and weights for the space are there, else a table.
+
+    Where probabilities are known by drawing alone, a table is learnt from draws, for half a minute.
+    """
     select = select if select in ("content", "all") else "spans"
-    if mechanism.law().exact:
-        for kind in _KINDS:
-            try:
-                reader = Reader(mechanism, kind=kind, select=select)
-                reader.posterior(Document(_FIRST, ((0, 4),) if select == "spans" else None), 1)
-            except WordveilError:  # no PyTorch, no weights for this space, or nothing that could be read
-                continue
-            return Attacker(reader, select)
+    is_exact = mechanism.law().exact
+    for kind in _KINDS if is_exact else ("table",):
+        try:
+            reader = Reader(mechanism, kind=kind, select=select)
+            reader.posterior(Document(_FIRST, ((0, 4),) if select == "spans" else None), 1, watch=watch)
+        except WordveilError:  # no PyTorch, no weights for this space, or nothing that could be read
+            continue
+        return Attacker(reader, select, not is_exact)
     return Attacker(None, select)
 
 
@@ -173,12 +183,13 @@ def _language(space: EuclideanSpace | PoincareSpace) -> str:
 
 
 def explored(
-    text: str, release: Release, veil: Veil, space: EuclideanSpace | PoincareSpace, attacker: Attacker | None
+    text: str, release: Release, veil: Veil, space: EuclideanSpace | PoincareSpace, attacker: Attacker | float
 ) -> dict[str, Any]:
-    """Say what a draw of a text shows to an analyst and to an attacker, as plain values; no attacker is not ready."""
+    """Say what a draw of a text shows to an analyst and to an attacker, or how far that one is, as plain values."""
     old = veil.selection.prepare(Document(text)).text  # without marks
-    reader = None if attacker is None else attacker.reader
-    guesses = {} if reader is None or attacker is None else _guesses(release, reader, attacker.select)
+    ready = attacker if isinstance(attacker, Attacker) else None
+    reader = None if ready is None else ready.reader
+    guesses = {} if reader is None or ready is None else _guesses(release, reader, ready.select)
     pieces = list(_pieces(old, release, veil, guesses))
     drawn = [piece for piece in pieces if piece.get("kind") == "drawn"]
     _mark_near(drawn, veil, space)
@@ -186,8 +197,9 @@ def explored(
     return {
         "pieces": pieces,
         "counts": release.counts.to_dict(),
-        "attacker": None if attacker is None else attacker.told,
-        "preparing": attacker is None,
+        "attacker": None if ready is None else ready.told,
+        "preparing": not isinstance(attacker, Attacker),
+        "progress": 1.0 if isinstance(attacker, Attacker) else attacker,
         "words": len(drawn),
         "guessed": None if reader is None else sum(piece["right"] for piece in drawn),
         "alike": sum(piece["near"] for piece in drawn),

@@ -15,7 +15,7 @@ from wordveil._mechanisms.attackers import named_curve
 from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
 from wordveil.plan.presets import PROTECTION, usual_presets
-from wordveil.service.attacker import EXAMPLES, Explored, ExploreFacts, ExploreRequest, explored
+from wordveil.service.attacker import EXAMPLES, Attacker, Explored, ExploreFacts, ExploreRequest, explored
 from wordveil.service.budgets import check_end_user, named_in_header
 from wordveil.service.metrics import exposition
 from wordveil.service.problems import PROBLEMS, Problem, header
@@ -160,7 +160,8 @@ async def explore(asked: ExploreRequest, request: Request) -> Response:
     sketch, once = [await state.batcher(Way(**how, once=scope)) for scope in ("file", "record")]
     whose = state.sticky.digest("explore", key.name if key else "", asked.draw).hex()
     release = (await sketch([Document(asked.text, scope=whose)]))[0]
-    attacker = await state.attacker(asked, asked.select, once.veil, _PREPARED)
+    nobody = Attacker(None, asked.select)
+    attacker = await state.attacker(asked, asked.select, once.veil, _PREPARED) if asked.guess else nobody
     space = await state.space(asked.space)
     told = await state.read(explored, asked.text, release, once.veil, space, attacker)
     loss = once.veil.largest_loss * release.counts.draws if math.isfinite(once.veil.largest_loss) else None

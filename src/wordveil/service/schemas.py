@@ -324,6 +324,7 @@ class MechanismFacts(BaseModel):
     audit: str
     claim: str
     options: list[str]
+    aliases: dict[str, str] = Field(description="What others call it, and why it is the same.")
     unproven: bool = Field(description="Whether it guarantees nothing, or leaves some words without noise.")
     kinds: list[SpaceKind] = Field(description="The kinds of space that it works on; see /v1/spaces.")
     smallest_epsilon: float

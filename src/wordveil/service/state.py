@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import secrets
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -40,6 +42,7 @@ _THREADS = 2
 _TEXTS = 256  # drawn for together: more save little, and make the first wait for the last
 _CHARACTERS = 1 << 18
 _READINGS = 16  # that wait for their turn; more get 503
+_FORGOTTEN = 10.0  # seconds after which an attacker who was not asked for again is not prepared further
 _ATTACKERS = 4  # kept ready: a reader holds columns of a law
 _FIRST_EPSILON = 4.0  # what the first request will most likely ask for
 
@@ -172,6 +175,25 @@ class _Kept(Generic[Thing]):
                 self._things.popitem(last=False)
 
 
+class _Forgotten(Exception):  # noqa: N818 - nothing went wrong
+    """Nobody waits for an attacker any more."""
+
+
+class _Preparing:
+    """An attacker who is being prepared."""
+
+    task: asyncio.Task[Attacker]
+
+    def __init__(self, key: Any) -> None:
+        self.key, self.share, self.asked = key, 0.0, time.monotonic()
+
+    def watch(self, _: str, share: float) -> None:
+        """Note how far it is; give up where nobody asks."""
+        self.share = share
+        if time.monotonic() - self.asked > _FORGOTTEN:
+            raise _Forgotten
+
+
 class State:
     """Everything that lives as long as the application, and makes what requests ask for within its settings."""
 
@@ -191,6 +213,7 @@ class State:
         self._batchers: _Kept[Batcher] = _Kept(settings.veils)
         self._reading, self._reading_waits = asyncio.Semaphore(1), 0
         self._attackers: _Kept[Attacker] = _Kept(_ATTACKERS)
+        self._preparing: _Preparing | None = None
 
     @property
     def space_names(self) -> list[str]:
@@ -237,7 +260,7 @@ class State:
             raise _unproven(name)
 
     async def mechanism(self, choice: MechanismChoice) -> Mechanism[Any]:
-        """Return the mechanism that is asked for, if the settings allow it."""
+        """Return the mechanism that is asked for, never drawing words of the bundled list, if the settings allow it."""
         self.check_mechanism(choice.mechanism, choice.options)
         self.check_epsilon(choice.epsilon)
         space = await self.space(choice.space)
@@ -252,7 +275,7 @@ class State:
             raise Problem(409, f"an option of the mechanism {choice.mechanism} has an invalid value.") from None
         if made.shortfall and not self.settings.unproven:
             raise _unproven(choice.mechanism)
-        return made
+        return block(made, blocked_words())
 
     async def batcher(self, way: Way, words: list[str] | None = None) -> Batcher:
         """Return what veils in this way, for all requests that ask for it at the same time.
@@ -270,7 +293,7 @@ class State:
             if once is not None:  # of this way alone: draws of two ways from one secret would not be independent
                 once.go_on_with(self.sticky.digest("once", way.model_dump(include=set(Way.model_fields))))
             veil = Veil(
-                made, select=way.select, words=words, oov=way.oov, case=way.case, block=blocked_words(), once=once,
+                made, select=way.select, words=words, oov=way.oov, case=way.case, once=once,
                 unproven=self.settings.unproven, **way.beyond_words,
             )  # fmt: skip
             return Batcher(veil, self._executor)
@@ -279,12 +302,30 @@ class State:
             return await asyncio.to_thread(make)
         return await self._batchers.get(key, make)
 
-    async def attacker(self, choice: MechanismChoice, select: str, veil: Veil, seconds: float) -> Attacker | None:
-        """Return who reads what a veil draws; None if that takes longer to prepare, which then goes on."""
+    async def attacker(self, choice: MechanismChoice, select: str, veil: Veil, seconds: float) -> Attacker | float:
+        """Return who reads what a veil draws; while that is prepared, which goes on, how far it is.
+
+        One is prepared at a time, since it may take a processor for half a minute, and given up when nobody asks for
+        it any more.
+        """
         key = (*_key_of(choice), select)
-        making = asyncio.ensure_future(self._attackers.get(key, partial(make_attacker, veil.mechanism, select)))
-        await asyncio.wait({making}, timeout=seconds)
-        return making.result() if making.done() else None
+        found = self._attackers.ready(key)
+        if found is not None:
+            return found
+        going = self._preparing
+        if going is None or going.task.done():
+            going = self._preparing = _Preparing(key)
+            make = partial(make_attacker, veil.mechanism, select, going.watch)
+            going.task = asyncio.create_task(self._attackers.get(key, make))
+            going.task.add_done_callback(lambda task: task.cancelled() or task.exception())  # else asyncio logs it
+        if going.key == key:
+            going.asked = time.monotonic()
+        await asyncio.wait({going.task}, timeout=seconds)
+        if going.key != key:
+            return 0.0
+        if going.task.done() and not isinstance(going.task.exception(), _Forgotten):
+            return going.task.result()
+        return going.share
 
     async def read(self, work: Callable[..., Thing], *given: Any) -> Thing:
         """Have an attacker read, one text at a time: that is work, and draws must not wait for it."""
@@ -305,8 +346,7 @@ class State:
             space = self._spaces.ready(self.path(way.space))
             if space is None or way.mechanism == SLOW:
                 raise busy()
-            made = self._make(way.model_copy(update={"epsilon": epsilon}), space)
-            return block(made, blocked_words()).largest_loss
+            return self._make(way.model_copy(update={"epsilon": epsilon}), space).largest_loss
 
         return price_at
 
@@ -327,7 +367,9 @@ class State:
         self.is_ready = True
 
     def stop(self) -> None:
-        """End streams: what they have not read yet is to be sent again."""
+        """End streams: what they have not read yet is to be sent again. Prepare nobody any more."""
+        if self._preparing is not None:
+            self._preparing.asked = -math.inf
         if not self.stopping.done():
             self.stopping.set_result(None)
 

@@ -4,6 +4,9 @@ A chat client sends the whole history with each turn. Drawn anew each time, ever
 and repeated draws can be combined to recover the words. What is kept is what was released anyway, under a keyed hash of
 who sent what where; the key is a secret of the run that is never written, so whoever reads the file can neither find a
 text nor test a guess. A copy of a release is post-processing: it loses nothing, and costs nothing.
+
+A message that two requests send for the first time at once must be paid for once, so the one that will pay claims it,
+and the other waits for its draw.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,7 @@ __all__ = ["Sticky"]
 
 _LOG = logging.getLogger("wordveil.service")
 _WAIT = 30.0  # seconds for the other processes to finish
+_CLAIMED = 60.0  # seconds until whoever claimed a message is taken to have died
 _SHARE = 10  # one in so many goes when there is no more room
 
 
@@ -41,25 +46,41 @@ class Sticky:
             self._database.execute(f"PRAGMA {pragma}")
         self._database.execute("CREATE TABLE IF NOT EXISTS kept (digest BLOB PRIMARY KEY, value BLOB, used REAL)")
         self._database.execute("CREATE INDEX IF NOT EXISTS kept_used ON kept (used)")
+        self._database.execute("CREATE TABLE IF NOT EXISTS claims (digest BLOB PRIMARY KEY, owner BLOB, until REAL)")
 
     def digest(self, *parts: Any) -> bytes:
         """Return what stands for plain values, from which they cannot be found without the secret."""
         told = json.dumps(parts, sort_keys=True).encode()  # escaped, so that halves of characters pass, too
         return hashlib.blake2b(told, key=self._secret, digest_size=32).digest()
 
-    def get(self, digests: Sequence[bytes]) -> dict[bytes, dict[str, Any]]:
+    def get(self, digests: Collection[bytes]) -> dict[bytes, dict[str, Any]]:
         """Return what is kept, and keep it for longer."""
-        now = time.time()
-        found = {}
         with self._lock:
-            for digest in set(digests):
-                row = self._database.execute(
-                    "SELECT value FROM kept WHERE digest = ? AND used > ?", (digest, now - self._seconds)
-                ).fetchone()
-                if row is not None:
-                    found[digest] = orjson.loads(row[0])
-                    self._database.execute("UPDATE kept SET used = ? WHERE digest = ?", (now, digest))
-        return found
+            return self._get(digests)
+
+    def claim(self, digests: Collection[bytes], owner: bytes) -> dict[bytes, dict[str, Any]] | None:
+        """Return what is kept and claim the rest, until `release`; None if another has claimed some of it.
+
+        Nobody claims a part and waits for the others: two who did would wait for each other.
+        """
+        now = time.time()
+        with self._transaction():
+            self._database.execute("DELETE FROM claims WHERE until <= ?", (now,))
+            known = self._get(digests)
+            mine = [(digest, owner, now + _CLAIMED) for digest in set(digests) - known.keys()]
+            taken = "SELECT 1 FROM claims WHERE digest = ? AND owner <> ?"
+            if any(self._database.execute(taken, one[:2]).fetchone() for one in mine):
+                return None
+            self._database.executemany("INSERT OR IGNORE INTO claims VALUES (?, ?, ?)", mine)
+        return known
+
+    def release(self, owner: bytes) -> None:
+        """Give up what was claimed: it is kept now, or nothing came of it. What fails here ends by itself, later."""
+        try:
+            with self._transaction():
+                self._database.execute("DELETE FROM claims WHERE owner = ?", (owner,))
+        except sqlite3.Error as error:
+            _LOG.error("messages of a conversation could not be released: %s", type(error).__name__)
 
     def put(self, values: Mapping[bytes, dict[str, Any]]) -> dict[bytes, dict[str, Any]]:
         """Keep values, and return those that count: where another process was first, its own.
@@ -72,25 +93,42 @@ class Sticky:
             _LOG.error("draws of a conversation could not be kept: %s", type(error).__name__)
             return dict(values)
 
+    def _get(self, digests: Collection[bytes]) -> dict[bytes, dict[str, Any]]:
+        now = time.time()
+        found = {}
+        for digest in set(digests):
+            row = self._database.execute(
+                "SELECT value FROM kept WHERE digest = ? AND used > ?", (digest, now - self._seconds)
+            ).fetchone()
+            if row is not None:
+                found[digest] = orjson.loads(row[0])
+                self._database.execute("UPDATE kept SET used = ? WHERE digest = ?", (now, digest))
+        return found
+
     def _put(self, values: Mapping[bytes, dict[str, Any]]) -> dict[bytes, dict[str, Any]]:
         now = time.time()
         settled = {}
+        with self._transaction():
+            self._database.execute("DELETE FROM kept WHERE used <= ?", (now - self._seconds,))
+            for digest, value in values.items():
+                row = (digest, orjson.dumps(value), now)
+                self._database.execute("INSERT INTO kept VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+                (kept,) = self._database.execute("SELECT value FROM kept WHERE digest = ?", (digest,)).fetchone()
+                settled[digest] = orjson.loads(kept)
+            while self._used_bytes() > self._most and self._forget_some():
+                pass
+        return settled
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         with self._lock:
             self._database.execute("BEGIN IMMEDIATE")
             try:
-                self._database.execute("DELETE FROM kept WHERE used <= ?", (now - self._seconds,))
-                for digest, value in values.items():
-                    row = (digest, orjson.dumps(value), now)
-                    self._database.execute("INSERT INTO kept VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
-                    (kept,) = self._database.execute("SELECT value FROM kept WHERE digest = ?", (digest,)).fetchone()
-                    settled[digest] = orjson.loads(kept)
-                while self._used_bytes() > self._most and self._forget_some():
-                    pass
+                yield
             except BaseException:
                 self._database.execute("ROLLBACK")
                 raise
             self._database.execute("COMMIT")
-        return settled
 
     def close(self) -> None:
         """Close the file."""

@@ -23,6 +23,8 @@ __all__ = ["Drawn", "Scopes", "check_words", "details", "document", "price_messa
 
 Spans = Sequence[Sequence[int]]
 
+_AGAIN = 0.01  # seconds until another look at what somebody else has claimed
+
 
 class Drawn(NamedTuple):
     """What a request gets."""
@@ -54,6 +56,20 @@ async def veil_messages(
     Raises a `Problem` where the settings, the key or a budget do not allow it; then nothing was released or charged.
     """
     order = await _ordered(request, texts, way, conversation=conversation, **beside)
+    if order.bill is None or conversation is None or not order.new:
+        return await _drawn(request, order, is_kept=conversation is not None)
+    sticky, owner = state_of(request).sticky, secrets.token_bytes(16)
+    try:
+        while (paid := await asyncio.to_thread(sticky.claim, order.new, owner)) is None:
+            await asyncio.sleep(_AGAIN)  # another request pays for some of it just now
+        new = {digest: one for digest, one in order.new.items() if digest not in paid}
+        return await _drawn(request, order._replace(known=order.known | paid, new=new), is_kept=True)
+    finally:
+        await asyncio.to_thread(sticky.release, owner)
+
+
+async def _drawn(request: Request, order: _Order, *, is_kept: bool) -> Drawn:
+    """Draw what is new, charge for it, and keep it if it may be sent again."""
     state, key = state_of(request), caller(request)
     drawn = dict(zip(order.new, await order.batcher(list(order.new.values())) if order.new else [], strict=True))
     counts = sum((release.counts for release in drawn.values()), Counts())
@@ -62,9 +78,9 @@ async def veil_messages(
         request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
         left = await asyncio.to_thread(state.budgets.charge, order.bill, counts.draws)
     made = {digest: {"result": details(one), "counts": one.counts.to_dict()} for digest, one in drawn.items()}
-    if conversation is not None and made:
+    if is_kept and made:
         made = await asyncio.to_thread(state.sticky.put, made)
-    reused = len(texts) - len(drawn)
+    reused = len(order.digests) - len(drawn)
     count_words(counts, key)
     if reused:
         REUSED.inc(reused)

@@ -77,8 +77,7 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
     path = Path(name_or_path)
     if not path.exists():
         raise SpaceError(
-            f"there is no space {str(name_or_path)!r}: give the path of an embedding file or one of "
-            f"{', '.join(BUNDLED)}."
+            f"unknown space {str(name_or_path)!r}: give the path of an embedding file or one of {', '.join(BUNDLED)}."
         )
     if is_poincare_folder(path):
         return _poincare(path, normalise)

@@ -200,7 +200,7 @@ def _form(path: Path, given: str | None) -> str:
 
 def _known(form: str) -> str:
     if form not in _FORMATS:
-        raise OptionError(f"there is no format '{form}'; choose one of: {', '.join(FORMATS)}.")
+        raise OptionError(f"unknown format '{form}'; choose one of: {', '.join(FORMATS)}.")
     return form
 
 

@@ -31,7 +31,7 @@ Edges = NDArray[np.int64]
 _MOST_EDGES = 1 << 26  # so that the work on them takes gigabytes at most, and their numbers fit into 32 bits
 _NO_GRAPH = "a graph must have every edge in both directions, and a path from each word to every other."
 _MOST_PAIRS = 1 << 30  # that are compared in one round of joining components: seconds
-_SCORES = 1 << 26  # likenesses that are held at once
+_SCORES = 1 << 24  # likenesses that are held at once
 _ENDS = 1 << 14  # words of the largest component that others may be joined to
 _LISTED = 10  # neighbours listed for the spanning tree, even where the graph itself has fewer
 

@@ -18,24 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from wordveil.errors import SpaceError
 
-__all__ = [
-    "BallPoints",
-    "at_radius",
-    "ball_distance",
-    "ball_points",
-    "exp_map",
-    "from_hyperboloid",
-    "hyperboloid_distance",
-    "hyperboloid_exp",
-    "log_map",
-    "mobius_add",
-    "opposite",
-    "radius",
-    "tangent_length",
-    "time_coordinate",
-    "to_hyperboloid",
-]
-
 Floats = NDArray[np.floating[Any]]
 
 _SPLIT = 2.0**27 + 1.0  # cuts a double in two halves of 26 bits (Veltkamp)

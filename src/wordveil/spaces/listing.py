@@ -1,8 +1,8 @@
 """The most similar words of every word, for a graph: exactly, or where that takes hours in parts of the space.
 
 Any connected graph over public words keeps the promise (docs/guarantees.md), so a large embedding may be searched
-approximately: its words are put into cells around centres, each looks at the cells nearest to its own, and then at the
-neighbours of its neighbours. What share of the true neighbours that finds is measured, and said with every guarantee.
+approximately: its words are put into cells around centres, and each is compared with those of the cells whose centres
+are nearest to it. What share of the true neighbours that finds is measured, and said with every guarantee.
 
 The work is done in pieces that are kept until the whole is: a build that was stopped goes on where it was.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from wordveil.files import cached_arrays, forget
 from wordveil.noise import Entropy
-from wordveil.parallel import blocks, run
+from wordveil.parallel import blocks, cores, run
 from wordveil.progress import tell
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.products import BestProduct, keep_largest, most
@@ -33,12 +33,11 @@ _PIECE = 1 << 14  # words whose neighbours are kept together
 _EXACT = 2e13  # products of coordinates that are computed at most: minutes on two cores
 _SAMPLE = 16  # words for each centre that it is learned from
 _ROUNDS = 8
-_LOOKED_AT = 0.1  # of all words, at least, that a word is compared with
-_LEAST = 1 << 13
+_NEAR = 6e12  # products in cells: as many cells are looked at as that allows, and of all of them
+_MOST_SHARE, _LEAST_SHARE, _FEWEST = 0.05, 0.01, 16
 _TRIED = 512  # words whose true neighbours are looked up
-_ROWS, _WIDE = 512, 2048
-_TURNS = 2  # in which the neighbours of a word's neighbours are looked at
-_TOGETHER = 128  # words that are then looked at at once
+_ROWS = 1 << 13  # words that look at cells together
+_ROOM = 1 << 28  # bytes: the program, and what is compared at once
 _WHAT = "building the neighbour graph"
 
 
@@ -64,7 +63,7 @@ def is_exact(space: EuclideanSpace) -> bool:
 
 def memory_for(words: int, dimension: int, k: int) -> int:
     """Return about how many bytes building a graph takes: the directions, and lists and edges while they are sorted."""
-    return words * (4 * dimension + 200 * max(k, 10))
+    return _ROOM + words * (4 * dimension + 200 * max(k, 10))
 
 
 def list_similar(space: PointSpace, k: int) -> Listed:
@@ -79,7 +78,7 @@ def list_similar(space: PointSpace, k: int) -> Listed:
     how, cells = "exact", None
     if isinstance(space, EuclideanSpace) and not is_exact(space):
         how, cells = "near", _Cells(space, lambda share: tell(what, 0.1 * share))
-    begin, end = (0.0, 1.0) if cells is None else (0.1, 0.6)
+    begin, end = (0.0, 1.0) if cells is None else (0.1, 1.0)
     order = np.arange(words) if cells is None else cells.order
     where, likeness = np.empty((words, k), dtype=np.int32), np.empty((words, k), dtype=np.float32)
     pieces = [] if cells is None else [cells.key]
@@ -91,14 +90,11 @@ def list_similar(space: PointSpace, k: int) -> Listed:
             np.save(folder / "where.npy", found.astype(np.int32))
             np.save(folder / "likeness.npy", alike.astype(np.float32))
 
-        pieces.append(f"graph-piece-1-{how}-{k}-{part.start}-{space.checksum}")
+        pieces.append(f"graph-piece-2-{how}-{k}-{part.start}-{space.checksum}")
         where[ids], likeness[ids] = cached_arrays(pieces[-1], fill, "where", "likeness")
         tell(what, begin + (end - begin) * part.stop / words)
     if cells is None:
         return Listed(where, likeness, 1.0, pieces)
-    for turn in range(_TURNS):
-        where, likeness = cells.refined(where, likeness)
-        tell(what, end + (1.0 - end) * (turn + 1) / _TURNS)
     return Listed(where, likeness, cells.share_found(where), pieces)
 
 
@@ -108,10 +104,10 @@ class _Cells:
     def __init__(self, space: EuclideanSpace, watch: Callable[[float], None]) -> None:
         self._points = space.directions
         words = len(space)
-        self.key = f"graph-cells-1-{space.checksum}"
+        self.key = f"graph-cells-2-{space.checksum}"
 
         def fill(folder: Path) -> None:
-            centres = self._learn(math.isqrt(64 * words), watch)
+            centres = self._learn(math.isqrt(4 * words), watch)
             np.save(folder / "centres.npy", centres)
             np.save(folder / "cell.npy", _nearest(centres, self._points))
 
@@ -138,50 +134,31 @@ class _Cells:
         return centres
 
     def similar(self, ids: Ints, k: int) -> tuple[Ints, NDArray[np.float32]]:
-        """Return the `k` most similar words of each that the cells around its own hold; ids stand cell by cell."""
+        """Return the `k` most similar words of each that the cells around it hold; fast where ids go cell by cell."""
         where, values = np.zeros((len(ids), k), dtype=np.int64), np.full((len(ids), k), -np.inf, dtype=np.float32)
-        cells, starts = np.unique(self._cell[ids], return_index=True)
-        ends = [*starts[1:].tolist(), len(ids)]
-        enough = max(_LEAST, int(_LOOKED_AT * len(self._points)))
-
-        def search(job: tuple[int, slice]) -> None:
-            cell, part = job
-            nearest = np.argsort(-(self._centres @ self._centres[cell]), kind="stable")
-            sizes = np.cumsum(np.diff(self._bounds)[nearest])
-            near = nearest[: int(np.searchsorted(sizes, enough)) + 1]
-            around = np.concatenate([self.order[self._bounds[one] : self._bounds[one + 1]] for one in near])
-            for tile in blocks(len(around), _WIDE):
-                scores = self._points[ids[part]] @ self._points[around[tile]].T
-                keep_largest(scores, around[tile], values[part], where[part], ids[part])
-
-        jobs = [
-            (cell, slice(start + part.start, start + part.stop))
-            for cell, start, end in zip(cells.tolist(), starts.tolist(), ends, strict=True)
-            for part in blocks(end - start, _ROWS)
-        ]
-        run(search, jobs)
-        return where, values
-
-    def refined(
-        self, where: NDArray[np.int32], likeness: NDArray[np.float32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Return better lists: of the words listed, and those listed for these, the most similar."""
-        k = where.shape[1]
-        better, values = np.empty_like(where), np.empty_like(likeness)
+        count = len(self._centres)
+        share = _NEAR / (float(len(self._points)) ** 2 * self._points.shape[1])
+        several = min(count, max(_FEWEST, round(min(_MOST_SHARE, max(_LEAST_SHARE, share)) * count)))
 
         def search(part: slice) -> None:
-            ids = np.arange(part.start, part.stop)[:, None]
-            around = where[where[part]].reshape(len(ids), -1)
-            around = np.sort(np.concatenate([where[part], around], axis=1), axis=1)
-            scores = np.matmul(self._points[around], self._points[part][:, :, None])[:, :, 0]
-            scores[:, 1:][around[:, 1:] == around[:, :-1]] = -np.inf
-            scores[around == ids] = -np.inf
-            chosen = np.argpartition(scores, scores.shape[1] - k, axis=1)[:, -k:]
-            chosen = np.take_along_axis(chosen, np.argsort(-np.take_along_axis(scores, chosen, axis=1), axis=1), axis=1)
-            better[part], values[part] = (np.take_along_axis(some, chosen, axis=1) for some in (around, scores))
+            own, points, kept, kept_at = ids[part], self._points[ids[part]], values[part], where[part]
+            likeness = points @ self._centres.T
+            nearest = np.argpartition(likeness, count - several, axis=1)[:, count - several :].ravel()
+            by_cell = np.argsort(nearest, kind="stable")
+            looking = np.bincount(nearest, minlength=count)
+            starts = np.cumsum(looking) - looking
+            # Cells that many look at come first: what they hold is near, and little that comes later is kept.
+            for cell in np.argsort(-looking, kind="stable")[: np.count_nonzero(looking)].tolist():
+                rows = by_cell[starts[cell] : starts[cell] + looking[cell]] // several
+                inside = self.order[self._bounds[cell] : self._bounds[cell + 1]]
+                best, best_at = kept[rows], kept_at[rows]
+                keep_largest(points[rows] @ self._points[inside].T, inside, best, best_at, own[rows])
+                kept[rows], kept_at[rows] = best, best_at
 
-        run(search, blocks(len(where), _TOGETHER))
-        return better, values
+        run(search, blocks(len(ids), min(_ROWS, -(-len(ids) // cores()))))
+        alone = np.flatnonzero(np.isneginf(values[:, -1]))  # the cells around them held too few words
+        where[alone], values[alone] = most(self._points[ids[alone]], self._points, None, k, own=ids[alone])
+        return where, values
 
     def share_found(self, where: NDArray[np.int32]) -> float:
         """Return which share of the true neighbours of some words are listed."""

@@ -13,8 +13,6 @@ from wordveil.errors import OptionError, SpaceError
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.space import Device, Ids, Points, PointSpace, Rows
 
-__all__ = ["MahalanobisSpace"]
-
 
 class MahalanobisSpace(PointSpace):
     """An embedding with the regularised Mahalanobis distance (Xu et al. 2020).

@@ -20,8 +20,6 @@ from wordveil.spaces.products import BestProduct
 from wordveil.spaces.space import Ids, Points, PointSpace, Rows, smallest
 from wordveil.spaces.vocabulary import Vocabulary
 
-__all__ = ["PoincareSpace", "is_poincare_folder"]
-
 _FORMS = "noun.exc"
 _HYPERBOLOID, _WORDS, _META, _IS_A = "hyperboloid.npy", "words.txt", "meta.json", "is_a.npy"
 # A product of n+1 terms is right to n+1 roundings of its largest term. Where the winner's product is less than so many

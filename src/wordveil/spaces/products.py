@@ -7,34 +7,33 @@ that stay in the processor's cache, and the tiles into threads.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.kernels import compiled, plain
-from wordveil.parallel import blocks, run
-
-__all__ = ["BestProduct", "keep_largest", "most"]
+from wordveil.kernels import compiled, kind, plain
+from wordveil.parallel import blocks, cores, run
 
 Matrix = NDArray[np.float32]
 Floats = NDArray[np.floating[Any]]
 
-# Measured on 2 cores: tiles of 512 words by 1024 queries reach 87% of the processor's own matrix rate.
 _QUERIES = 1024
 _TILE = 512
+_BLOCK = 64  # as in native.c
 _ROWS, _WIDE = 256, 2048  # where several words are kept of each row
 
 
 class BestProduct:
     """Finds for many queries the word with the largest product plus bias, in the precision of the vectors.
 
-    The words are kept as transposed tiles with the bias as one more row, so that only a matrix product and an argmax
-    are left to do.
+    In single precision compiled code does both at once. Elsewhere the words are kept as transposed tiles with the bias
+    as one more row, so that only a matrix product and an argmax are left to do.
     """
 
     def __init__(self, vectors: Floats, bias: Floats) -> None:
-        self._tiles = [np.concatenate([vectors[tile].T, bias[None, tile]]) for tile in blocks(len(vectors), _TILE)]
+        self._vectors, self._bias = vectors, bias
 
     def __call__(self, queries: Floats) -> NDArray[np.int64]:
         """Return the winning word of each query; of equals, the first."""
@@ -42,21 +41,48 @@ class BestProduct:
 
     def best(self, queries: Floats) -> tuple[NDArray[np.int64], Floats]:
         """Return the winning word of each query and its product plus bias."""
-        dtype = self._tiles[0].dtype
+        dtype, native = self._vectors.dtype, compiled()
         found = np.zeros((len(queries), 1), dtype=np.int64)
         highest = np.full((len(queries), 1), -np.inf, dtype=dtype)
+        is_single = native is not None and dtype == queries.dtype == np.float32
+        points = plain(queries, np.float32) if is_single else queries
 
         def search(part: slice) -> None:
-            ones = np.ones((part.stop - part.start, 1), dtype=dtype)
-            points = np.concatenate([queries[part], ones], axis=1)
-            room = np.empty(len(points) * _TILE, dtype=dtype)
-            for number, tile in enumerate(self._tiles):
-                scores = room[: len(points) * tile.shape[1]].reshape(len(points), -1)
-                np.matmul(points, tile, out=scores)
-                keep_largest(scores, number * _TILE, highest[part], found[part])
+            if native is None or not is_single:
+                self._search_tiles(points[part], highest[part], found[part])
+                return
+            some = points[part]
+            shape = self._vectors.shape
+            native.best_products(kind(), self._packed, *shape, some, len(some), highest[part], found[part])
 
-        run(search, blocks(len(queries), _QUERIES))
+        # compiled code has no threads of its own: a block for each core, if there are few
+        several = -(-len(queries) // cores()) if is_single else _QUERIES
+        run(search, blocks(len(queries), max(1, min(_QUERIES, several))))
         return found[:, 0], highest[:, 0]
+
+    @cached_property
+    def _packed(self) -> Matrix:
+        """The words in blocks, with the coordinates outside and the words inside, and the biases behind them."""
+        words, dimension = self._vectors.shape
+        packed = np.zeros((-(-words // _BLOCK), dimension + 1, _BLOCK), dtype=np.float32)
+        packed[-1, -1] = -np.inf  # what the last block has too many of is never the largest
+        for number, part in enumerate(blocks(words, _BLOCK)):
+            packed[number, :-1, : part.stop - part.start] = self._vectors[part].T
+            packed[number, -1, : part.stop - part.start] = self._bias[part]
+        return packed
+
+    @cached_property
+    def _tiles(self) -> list[Floats]:
+        parts = blocks(len(self._vectors), _TILE)
+        return [np.concatenate([self._vectors[part].T, self._bias[None, part]]) for part in parts]
+
+    def _search_tiles(self, queries: Floats, highest: Floats, found: NDArray[np.int64]) -> None:
+        points = np.concatenate([queries, np.ones((len(queries), 1), dtype=highest.dtype)], axis=1)
+        room = np.empty(len(points) * _TILE, dtype=highest.dtype)
+        for number, tile in enumerate(self._tiles):
+            scores = room[: len(points) * tile.shape[1]].reshape(len(points), -1)
+            np.matmul(points, tile, out=scores)
+            keep_largest(scores, number * _TILE, highest, found)
 
 
 def keep_largest(

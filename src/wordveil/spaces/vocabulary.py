@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from wordveil.errors import InputError, SpaceError
 
-__all__ = ["Vocabulary"]
-
 
 class Vocabulary:
     """An ordered set of distinct words; a word's id is its place.

@@ -4,8 +4,8 @@ r"""What in a text is not a word: addresses, numbers of things, amounts, dates, 
 replaced whole, an identifier taken for words is veiled word by word. Everything is decided by form, never by which
 words a vocabulary has.
 
-Libraries made for this were tried and declined (CONTRIBUTING.md, "Libraries we chose not to use"): Presidio brings a
-language model, phonenumbers weighs 48 MB and must be told the country, and python-stdnum is under the LGPL.
+Libraries made for this find less, or must be told the country (CONTRIBUTING.md, "Libraries we chose not to use");
+`python -m benchmarks.identifiers` compares them.
 
 Time is linear in the length of a text, whatever it holds. Each pattern either looks back at whether it stands at the
 start of its run, so that a run is tried once and not from each of its characters, or is of bounded length; runs are
@@ -239,7 +239,9 @@ def _iban(text: str, start: int, end: int) -> Identifier:
     """Find the longest of the groups that has an IBAN's check digits; whatever has its form numbers something."""
     groups = [place for place in range(start, end) if text[place] in " -"]
     for until in [end, *reversed(groups)]:
-        if until - start >= 15 and _has_iban_digits(text[start:until]):
+        code = text[start:until]
+        is_one = code.isupper() or code.islower()  # a word after a code would pass for its end once in 97 times
+        if len(code) >= 15 and is_one and _has_iban_digits(code):
             return Identifier("IBAN", start, until)
     # Words after a code are no part of it.
     ends = [until for until in [*groups, end] if any(map(str.isdecimal, text[start:until].rsplit(maxsplit=1)[-1]))]

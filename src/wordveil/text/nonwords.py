@@ -65,7 +65,9 @@ class NonWords:
         if (numbers == "metric") != (numbers_epsilon is not None):
             raise OptionError("numbers='metric' and `numbers_epsilon` go together: give both or neither.")
         if numbered and identifiers not in ("placeholder", "selected"):
-            raise OptionError("only placeholders are numbered: leave identifiers at 'placeholder', or numbered out.")
+            raise OptionError(
+                "only placeholders are numbered: set `identifiers` to placeholder, or leave out `numbered`."
+            )
         self.identifiers, self.numbers, self.markup, self.numbered = identifiers, numbers, markup, numbered
         self.mover = None if numbers_epsilon is None else Mover(numbers_epsilon, date_order)
         #: The kinds that are set apart; the words of others are veiled, all of them, and their digits redrawn.

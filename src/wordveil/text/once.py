@@ -3,7 +3,7 @@
 A scope is a record, a person or a file. In a record, which is veiled in one piece, equal words are gathered and share
 their draw. A person's records may lie anywhere, in other batches, worker processes or machines, or behind a crash; and
 to remember what was drawn for whom would take memory without bound. So there the randomness of a draw follows from a
-secret of the job, the scope and the word, by a keyed hash: whoever has the secret makes the same draw again. What is
+secret of the job, the scope and the word, by a keyed hash: anyone who has the secret makes the same draw again. What is
 remembered saves time and nothing else. See docs/guarantees.md, "Draw once", for what is promised, and the proof.
 """
 

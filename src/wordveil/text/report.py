@@ -19,41 +19,43 @@ __all__ = ["Report"]
 _RAW = ", and so is every number, amount, date and time there; what follows is about those that were veiled."
 _LEFT_ALONE = {
     "content": "Function words (of, the, not, …) in small letters, or with a capital where a sentence or a line "
-    "begins, and their positions are released as they are, even where they are names there (An, So).",
+    "begins, and their positions are released as they are, even if they are names (An, So).",
     "spans": "Every word outside the given spans is released as it is" + _RAW,
     "marked": "Every word outside the marks is released as it is" + _RAW,
     "words": "Every word that is not on the list is released as it is" + _RAW,
-    "rare": "Every word that is common where it stands is released as it is, even where it is a name; a veiled word is "
-    "known not to be common there. A person with several records bears the loss of the choice for each of them.",
+    "rare": "Every word that is common in its context is released as it is, even if it is a name, and a veiled word "
+    "is known not to be common in its context. A person with several records bears the loss of this choice for each "
+    "of them.",
 }
 _COPIED = "Capital letters are copied from the original, which reveals names and sentence starts."
 _OUTSIDE = {
-    "replace": "Nothing is promised between a word inside the vocabulary and one outside it.",
+    "replace": "Nothing is guaranteed between a word of the vocabulary and one outside it.",
     "drop": "Words dropped because they are outside the vocabulary leave shorter sentences, which shows that they were "
     "there.",
     "keep": "Words outside the vocabulary are released as they are: names, numbers and rare words among them.",
 }
 
 # How a release differs from the texts that were attacked in advance, of which all but function words were veiled.
-_DIFFERS = "Here fewer words are veiled than there: the clear words around them help an attacker further."
+_DIFFERS = "Fewer words are veiled here than there, and the clear words around them help an attacker."
 _DIFFERS_BY = {
     "content": "",
-    "all": "Here function words are veiled, too, which were left alone there; they are easier to guess.",
+    "all": "Function words are veiled here but were left alone there; they are easier to guess.",
 }
 
 
 _EQUAL = (
-    "Equal words of a {scope} are drawn once, and values that are moved and written alike are moved once: which places "
-    "of it hold the same is released, and the promise compares texts in which the same places do."
+    "Equal words of a {scope} are drawn once, and equal values are moved once. So the release shows which places "
+    "hold the same word or value, and the guarantee compares texts that agree in this."
 )
 _REPEATED = {
     None: "A word that occurs n times, in a text or in a person's records, is drawn n times: its losses add up, and "
     "repeated draws can be combined to recover it. Remove recurring names first, or draw equal words once.",
     "record": "A word that occurs in n records of a person is drawn n times: its losses add up, and repeated draws can "
     "be combined to recover it. Remove recurring names first, or draw equal words of a person once.",
-    "person": "A word of a person is drawn once, but anew for every person. How often the person uses it, and where, "
+    "person": "A word is drawn once for each person, and anew for every other person. How often the person uses it, "
+    "and where, "
     "is released, and over all their records the losses of all their different words add up. Records of one person "
-    "under two names share no draws, so that these can be combined.",
+    "under two names are drawn separately, and those draws can be combined.",
     "file": "A word is drawn once for a whole file. How often it occurs, and where, is released, and frequent words "
     "can be told by that alone.",
 }
@@ -164,7 +166,7 @@ def _numbers(veil: Veil) -> dict[str, str]:
 def _attackers(veil: Veil) -> dict[str, Any]:
     """Say what the strongest attacker got who was tried in advance, under the same mechanism and ε."""
     if veil.guarantee.notion is Notion.NONE:
-        return {"strongest": None, "sentences": ["Nothing is promised, so any attacker may be right."]}
+        return {"strongest": None, "sentences": ["Nothing is guaranteed, so any attacker may be right."]}
     prose = on_prose(veil.mechanism)
     if prose is None:
         return {"strongest": None, "sentences": [NOT_MEASURED]}
@@ -188,8 +190,8 @@ def _not_protected(veil: Veil) -> list[str]:
         *([_COPIED] if veil.case == "copy" else []),
         _OUTSIDE[veil.oov],
         *veil.nonwords.released(),
-        "The promise compares words that would both be veiled, given fixed beliefs about the others; the words of a "
-        "text say something about each other, and over n of them the losses add up.",
+        "The guarantee compares words that would both be veiled, with beliefs about the other words held fixed. The "
+        "words of a text say something about each other, and over n of them the losses add up.",
         *([] if veil.once is None else [_EQUAL.format(scope=veil.once.scope)]),
         _REPEATED[None if veil.once is None else veil.once.scope],
         *veil.guarantee.caveats,

@@ -68,7 +68,7 @@ class Selection:
         left_alone: Collection[str] | None = None,
     ) -> None:
         if kind not in _KINDS:
-            raise OptionError(f"there is no selection {kind!r}; choose one of {', '.join(_KINDS)}.")
+            raise OptionError(f"unknown selection {kind!r}; choose one of {', '.join(_KINDS)}.")
         if (kind == "words") != (words is not None):
             raise OptionError("select='words' and `words`, a list, go together: give both or neither.")
         if isinstance(words, (str, bytes)):  # which would be a list of its letters

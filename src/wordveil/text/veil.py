@@ -97,8 +97,8 @@ class Veil:
     once : {"record", "person", "file"}, Once or None
         Draw equal words of a text, of all texts with the same `Document.scope`, or of all texts once, and use the draw
         for all of them: their loss then counts once, but which words are equal is released. The same goes for values
-        that ``numbers="metric"`` moves. With None every word is drawn each time, and whoever finds out which words are
-        equal can combine their draws.
+        that ``numbers="metric"`` moves. With None every word is drawn each time, and an attacker who finds out which
+        words are equal can combine their draws.
     seed : int, optional
         Makes the draws reproducible, for experiments; leaves no guarantee.
     unproven : bool
@@ -207,7 +207,7 @@ class Veil:
             promise = promise.void("A seed was given, so anyone who knows it can repeat the draws.")
         if self.selection.rare is not None:
             promise = promise.with_caveat(
-                "Only words that are unlikely where they stand are veiled, and the promise compares only such words. "
+                "Only words that are unlikely in their context are veiled, and the guarantee compares only such words. "
                 f"{self.selection.rare.sentence()}"
             )
             if not self.selection.rare.tree.secure:

@@ -46,7 +46,10 @@ def test_the_figures_do_not_depend_on_how_many_processes(data: Path, topics: Euc
         )
         for workers in (1, 2)
     ]
-    assert found[0].to_dict() == found[1].to_dict()
+    told = [one.to_dict() for one in found]
+    for point in [point for one in told for point in one["points"]]:
+        assert point.pop("words_per_second") > 0  # no two runs are equally fast
+    assert told[0] == told[1]
     assert [point.label for point in found[1].points] == ["laplace", "graph", "ring"]
     assert kept == [1, 2, 3, 1, 2, 3]
 

@@ -133,6 +133,15 @@ class Falloff:
             others *= self._factor(self._space.apart(self._space.points(words), output))
         return np.where(words == output, self._stay, others)
 
+    def rows(self, row: Places) -> Floats:
+        """Return the probabilities of every word of the vocabulary as an output, for some suspects, a row each."""
+        words = self._suspects[row]
+        others = ((1.0 - self._stay) / self._sums[row])[:, None] * self._background
+        if self._space is not None:
+            others *= self._factor(self._space.distances(words))
+        others[np.arange(len(words)), words] = self._stay
+        return others
+
     def columns(self, outputs: Places) -> Floats:
         """Return the probabilities of some outputs (columns) for every suspect (row)."""
         others = ((1.0 - self._stay) / self._sums)[:, None] * self._background[outputs]
@@ -200,9 +209,9 @@ class Learnt:
         # What was seen comes up again among these as if it had not been, and then loses to itself.
         row = np.concatenate([likely[0], seen.row, itself[0]])
         output = np.concatenate([likely[1], seen.output, itself[1]])
-        value = np.concatenate(
-            [self._unseen(*likely), self._kept + self._spread(seen.row, self._expected), self._unseen(*itself)]
-        )
+        unseen = self._spread(likely[0], self._falloff.rows(likeliest).ravel())
+        own = self._spread(itself[0], self._falloff.pairs(*itself))
+        value = np.concatenate([unseen, self._kept + self._spread(seen.row, self._expected), own])
         value *= (prior / (seen.drawn + self._pseudo))[row]
         best = np.zeros(self._words)
         np.maximum.at(best, output, value)
@@ -210,9 +219,6 @@ class Learnt:
         guesses = np.full(self._words, seen.suspects[likeliest[0]])
         guesses[output[wins]] = seen.suspects[row[wins]]
         return guesses
-
-    def _unseen(self, row: Places, output: Places) -> Floats:
-        return self._spread(row, self._falloff.pairs(row, output))
 
     def _spread(self, row: Places, expected: Floats) -> Floats:
         return np.asarray((self._pseudo + self._lost[row]) * expected)

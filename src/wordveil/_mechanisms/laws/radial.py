@@ -38,6 +38,7 @@ Arrays = dict[str, NDArray[Any]]
 _FIGURES, _GUESSES, _WORST = range(3)
 _MOST_TIMES = 20
 _TABLE = 1 << 14
+_TAIL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -57,16 +58,20 @@ class UnitLength:
         return np.asarray(scipy.special.gammainc(self.shape, 0.5 * lengths**2 if self.is_root else lengths))
 
     @cached_property
-    def _table(self) -> tuple[Floats, Floats]:
-        tail = 1e-12
-        low, high = (float(scipy.special.gammaincinv(self.shape, share)) for share in (tail, 1 - tail))
+    def _table(self) -> tuple[float, float, Floats]:
+        """Where a table of the Gamma law begins, how many entries it has for each unit, and these."""
+        low, high = (float(scipy.special.gammaincinv(self.shape, share)) for share in (_TAIL, 1 - _TAIL))
         grid = np.linspace(low, high, _TABLE)
-        chances = scipy.special.gammainc(self.shape, grid)
-        return (np.sqrt(2.0 * grid) if self.is_root else grid), chances
+        return low, (_TABLE - 1) / (high - low), scipy.special.gammainc(self.shape, grid)
 
     def below(self, lengths: Floats) -> Floats:
         """Return the same as `distribution`, to within 1e-6, for many lengths."""
-        return np.interp(lengths, *self._table, left=0.0, right=1.0)
+        low, per_unit, chances = self._table
+        places = np.clip(((0.5 * lengths**2 if self.is_root else lengths) - low) * per_unit, 0.0, _TABLE - 1.0)
+        before = np.minimum(places.astype(np.int32), _TABLE - 2)
+        found = chances[before]
+        found += (places - before) * (chances[before + 1] - found)
+        return found
 
 
 class _Field:
@@ -214,7 +219,8 @@ class RadialLaw(SampledLaw):
                 landing = self._field.follow(chosen[part], scales[part], self.effort.draws, _FIGURES, number)
                 return _packed(Counts.of(chosen[part], landing.outputs[:, place], self.effort) for place in self._all)
 
-            return _joined(sweep.each_block(chosen, "counting outputs", work, key, self.watch), Counts, len(self._all))
+            found = sweep.each_block(chosen, "counting outputs", work, key, self.watch)
+            return [_joined(found, Counts, place) for place in self._all]
 
         counts = sweep.remembered("distinct", (chosen,), count)
         return counts[self._place].distinct_of(chosen, self.effort.draws, self.block)
@@ -243,7 +249,7 @@ class RadialLaw(SampledLaw):
 
             key = {"what": "guesses", "words": len(words), "told": hash_of(words, *priors)}
             found = sweep.each_block(words, "learning to guess", work, key, watch)
-            return [self._judged(words, halves, priors) for halves in _joined(found, Halves, len(self._all))]
+            return [self._judged(words, _joined(found, Halves, place), priors) for place in self._all]
 
         return sweep.remembered("guesses", (words, *priors), learn)[self._place]
 
@@ -279,7 +285,7 @@ class RadialLaw(SampledLaw):
             near.append(own)
         again = self._again([worst_words(one) for one in stays], watch)
         stays = [replace(one, again=second) for one, second in zip(stays, again, strict=True)]
-        return stays, _joined(found, Counts, len(self._all)), near
+        return stays, [_joined(found, Counts, place) for place in self._all], near
 
     def _again(self, worst: list[NDArray[np.int64]], watch: Watch) -> list[PerWord]:
         """Measure once more how often the worst words at each ε stay, on other directions."""
@@ -312,8 +318,7 @@ def _packed(parts: Iterable[Any]) -> Arrays:
     return {f"{place}.{one.name}": getattr(part, one.name) for place, part in enumerate(parts) for one in fields(part)}
 
 
-def _joined(found: list[Arrays], kind: Any, count: int) -> list[Any]:
-    return [
-        kind.joined([kind(**{one.name: arrays[f"{place}.{one.name}"] for one in fields(kind)}) for arrays in found])
-        for place in range(count)
-    ]
+def _joined(found: list[Arrays], kind: Any, place: int) -> Any:
+    """Put what was found for one ε together, and take it out of the parts, so that memory holds it once."""
+    names = {one.name: f"{place}.{one.name}" for one in fields(kind)}
+    return kind.joined([kind(**{name: arrays.pop(where) for name, where in names.items()}) for arrays in found])

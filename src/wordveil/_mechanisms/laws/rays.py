@@ -5,21 +5,24 @@ A word at ``x`` with noise of length ``r`` in direction ``v`` lands nearest to t
 products with ``v``. So when many words share their directions, and many values of ε share both, no product of vectors
 is left in a query: the products are computed once a direction and the distances once a word.
 
-Two short lists hold nearly every winner: the words with the largest ``P`` in this direction and those with the
-smallest ``D`` from this word. No word outside both can score below the smallest ``D`` left out less ``2r`` times the
-largest ``P`` left out, which the ends of the lists tell. Where the best of the lists beats that bound it is the best of
-all. Elsewhere a longer list of the first kind is tried, and at last every word. The answer is always the exact one.
+Compiled code has the words in groups of neighbours, and passes by those whose largest ``P`` and smallest ``D`` show
+that none of them can win. Without it, two short lists hold nearly every winner: the words with the largest ``P`` in
+this direction and those with the smallest ``D`` from this word. No word outside both can score below the smallest ``D``
+left out less ``2r`` times the largest ``P`` left out, which the ends of the lists tell. Where the best of the lists
+beats that bound it is the best of all. Elsewhere a longer list of the first kind is tried, and at last every word. The
+answer is always the exact one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.kernels import squared_distances
+from wordveil.kernels import compiled, kind, plain, squared_distances
 from wordveil.parallel import blocks
 
 Matrix = NDArray[np.float32]
@@ -28,6 +31,8 @@ Matrix = NDArray[np.float32]
 _FAR, _NEAR, _DEEP = 1024, 512, 4096
 _DIRECTIONS = 128
 _BLOCK_BYTES = 1 << 27
+_GROUP = 16  # as in rays.h
+_TURNS = 3
 
 
 @dataclass(frozen=True)
@@ -55,9 +60,10 @@ class Rays:
 
     def __init__(self, matrix: Matrix) -> None:
         _, first, place = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
-        self._ids = np.sort(first)  # one word for each point, in the order of the vocabulary
+        order = _side_by_side(np.asarray(matrix[first], dtype=np.float32))
+        self._ids = first[order]  # one word for each point
         rank = np.empty(len(first), dtype=np.int64)
-        rank[np.argsort(first)] = np.arange(len(first))
+        rank[order] = np.arange(len(first))
         self._place = rank[place.reshape(-1)]
         self._points = np.ascontiguousarray(matrix[self._ids], dtype=np.float32)
         self._squares = np.einsum("ij,ij->i", self._points, self._points)
@@ -79,18 +85,21 @@ class Rays:
         All words share the directions, of shape (n, dimension), and the lengths along them, of shape (n,), at scale 1;
         `scales`, of shape (words, m), tells by how much each word's noise is longer. See `block` for how many words.
         """
-        places = self._place[words]
+        places, native = self._place[words], compiled()
         squares = self._squared_distances(places)
-        near = [_smallest(row, min(_NEAR, len(row))) for row in squares]
+        near = [] if native else [_smallest(row, min(_NEAR, len(row))) for row in squares]
         edges = np.empty((len(words), len(directions)))
         outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
         for part in blocks(len(directions), _DIRECTIONS):
-            fan = _Fan(self._points, directions[part], lengths[part])
-            for word, place in enumerate(places):
-                look = _Look(fan, int(place), squares[word], near[word])
-                edges[word, part] = lengths[part] * look.edges
-                for column, scale in enumerate(scales[word]):
-                    outputs[word, column, part] = look.outputs(float(scale))
+            products = (directions[part] * (2.0 * lengths[part])[:, None]).astype(np.float32) @ self._points.T
+            steepest, landed = (
+                _look_by_lists(products, places, squares, near, scales)
+                if native is None
+                else _look_compiled(native, products, places, squares, scales)
+            )
+            with np.errstate(divide="ignore"):  # where no word lies ahead the cell has no end
+                edges[:, part] = lengths[part] / np.maximum(steepest, 0.0).astype(np.float64)
+            outputs[:, :, part] = landed
         twins = self._ids[places] != words
         edges[twins] = 0.0
         return Landing(edges, self._ids[outputs].astype(np.int32))
@@ -101,13 +110,67 @@ class Rays:
         return rows
 
 
+def _side_by_side(points: Matrix) -> NDArray[np.int64]:
+    """Return an order in which each group of words, and each bunch of groups, is of words that lie near one another.
+
+    The words are cut in two halves across a direction in which they are spread widely, and so are the halves.
+    """
+    order, uncut = np.arange(len(points)), [slice(0, len(points))]
+    while uncut:
+        part = uncut.pop()
+        size = part.stop - part.start
+        if size <= _GROUP:
+            continue
+        some = points[order[part]] - points[order[part]].mean(axis=0)
+        along = some[np.einsum("ij,ij->i", some, some).argmax()]
+        for _ in range(_TURNS):  # towards the direction of the widest spread
+            along = (some @ along) @ some
+            along = along / max(float(np.linalg.norm(along)), float(np.finfo(np.float32).tiny))
+        middle = -(-size // (2 * _GROUP)) * _GROUP
+        order[part] = order[part][np.argpartition(some @ along, middle - 1)]
+        uncut += [slice(part.start, part.start + middle), slice(part.start + middle, part.stop)]
+    return order
+
+
+def _look_compiled(
+    native: ModuleType,
+    products: Matrix,
+    places: NDArray[np.int64],
+    squares: Matrix,
+    scales: NDArray[np.floating[Any]],
+) -> tuple[Matrix, NDArray[np.int32]]:
+    """Return for each word and direction the steepest rise, and who comes out at each scale."""
+    steepest = np.empty((len(places), len(products)), dtype=np.float32)
+    landed = np.empty((len(places), scales.shape[1], len(products)), dtype=np.int32)
+    sizes = products.shape[1], len(products), len(places), scales.shape[1]
+    native.follow_rays(kind(), *sizes, products, squares, places, plain(scales, np.float32), steepest, landed)
+    return steepest, landed
+
+
+def _look_by_lists(
+    products: Matrix,
+    places: NDArray[np.int64],
+    squares: Matrix,
+    near: list[tuple[NDArray[np.int64], float]],
+    scales: NDArray[np.floating[Any]],
+) -> tuple[Matrix, NDArray[np.int64]]:
+    """Return the same where nothing was compiled."""
+    fan = _Fan(products)
+    steepest = np.empty((len(places), len(products)), dtype=np.float32)
+    landed = np.empty((len(places), scales.shape[1], len(products)), dtype=np.int64)
+    for word, place in enumerate(places):
+        look = _Look(fan, int(place), squares[word], near[word])
+        steepest[word] = look.steepest
+        for column, scale in enumerate(scales[word]):
+            landed[word, column] = look.outputs(float(scale))
+    return steepest, landed
+
+
 class _Fan:
     """Some directions, with the words that lie farthest along each. Products are times twice the noise's length."""
 
-    def __init__(
-        self, points: Matrix, directions: NDArray[np.floating[Any]], lengths: NDArray[np.floating[Any]]
-    ) -> None:
-        self.products = (directions * (2.0 * lengths)[:, None]).astype(np.float32) @ points.T
+    def __init__(self, products: Matrix) -> None:
+        self.products = products
         self.by_point = np.ascontiguousarray(self.products.T)
         count, words = self.products.shape
         far, deep = min(_FAR, words), min(_DEEP, words)
@@ -132,13 +195,7 @@ class _Look:
         fan.away[:, self._split :] = squares[self._near]
         fan.along[:, self._split :] = fan.by_point[self._near].T
         self._own = fan.products[:, place]
-        self._steepest = self._find_steepest()
-
-    @property
-    def edges(self) -> NDArray[np.float64]:
-        """How far the word's cell reaches in each direction, as a multiple of the noise's length."""
-        with np.errstate(divide="ignore"):  # where no word lies ahead the cell has no end
-            return np.asarray(1.0 / np.maximum(self._steepest, 0.0).astype(np.float64))
+        self.steepest = self._find_steepest()
 
     def _find_steepest(self) -> Matrix:
         # the edge is at 1/r = max 2(P_u - P_w)/D_u
@@ -163,7 +220,7 @@ class _Look:
     def outputs(self, scale: float) -> NDArray[np.int64]:
         """Return who comes out in each direction at one scale of the noise."""
         fan, size = self._fan, np.float32(scale)
-        leaves = self._steepest * size >= 1.0
+        leaves = self.steepest * size >= 1.0
         found = np.full(len(leaves), self._place)
         going = np.flatnonzero(leaves)
         if not going.size:

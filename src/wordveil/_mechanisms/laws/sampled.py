@@ -37,6 +37,7 @@ WORST, AGAIN = 20, 4
 SEEN = 20
 
 _TOKENS = 1 << 17
+_TOLD = 1 << 14  # draws between two reports of progress: somebody may be waiting
 _PAIRS = 512
 _FIGURES, _WORST, _COLUMNS, _FRESH = range(4)  # what draws are for: each purpose has its own
 
@@ -97,7 +98,7 @@ class SampledLaw(Law):
             row = np.repeat(np.arange(len(words)), drawn)
             output = np.empty(len(row), dtype=np.int64)
             entropy = Entropy(seed_of(self.effort, _COLUMNS))
-            for part in blocks(len(row), _TOKENS):
+            for part in blocks(len(row), _TOLD):
                 output[part] = self.mechanism.draw(words[row[part]], entropy)
                 watch("running the mechanism", part.stop / len(row))
             self._learnt = key, Learnt(self.mechanism.space, Sightings.of(words, row, output))
@@ -229,13 +230,38 @@ class Pairs:
     @classmethod
     def of(cls, outputs: Drawn) -> Pairs:
         """Count the outputs of each row."""
-        ordered = np.sort(outputs, axis=1)
+        return cls._of_sorted(np.sort(outputs, axis=1))[0]
+
+    @classmethod
+    def of_halves(cls, outputs: Drawn, half: int) -> tuple[Pairs, NDArray[np.int64]]:
+        """Count the outputs of each row, and how often each came after so many of the draws."""
+        marked = 2 * outputs.astype(np.int64)
+        marked[:, half:] += 1
+        marked.sort(axis=1)
+        pairs, starts = cls._of_sorted(marked >> 1)
+        return pairs, np.add.reduceat(marked.ravel() & 1, starts)
+
+    @classmethod
+    def _of_sorted(cls, ordered: Drawn) -> tuple[Pairs, NDArray[np.int64]]:
         begins = np.ones(ordered.shape, dtype=np.bool_)
         begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
         starts = np.flatnonzero(begins)
-        return cls(
-            starts // ordered.shape[1], ordered.ravel()[starts].astype(np.int64), np.diff(starts, append=ordered.size)
-        )
+        rows, output = starts // ordered.shape[1], ordered.ravel()[starts].astype(np.int64)
+        return cls(rows, output, np.diff(starts, append=ordered.size)), starts
+
+
+def _needed(pairs: Pairs, words: int, draws: float) -> Floats:
+    """Return how many outputs of each word, the likeliest first, it takes to make up so many draws."""
+    most = int(pairs.count.max(initial=1))
+    # how many outputs came how often: far fewer numbers than outputs, so that nothing need be sorted
+    outputs = np.bincount(pairs.row * most + (most - pairs.count), minlength=words * most).reshape(words, most)
+    times = np.arange(most, 0, -1)
+    held = np.cumsum(outputs * times, axis=1)
+    level = np.argmax(held >= draws, axis=1)
+    row = np.arange(words)
+    above = np.cumsum(outputs, axis=1)[row, level] - outputs[row, level]
+    missing = draws - (held[row, level] - outputs[row, level] * times[level])
+    return np.asarray(above + np.ceil(missing / times[level]))
 
 
 @dataclass(frozen=True)
@@ -266,24 +292,22 @@ class Counts:
         words = len(ids)
         word = ids[pairs.row]
         distinct = np.bincount(pairs.row, minlength=words)
-        by_size = np.lexsort((-pairs.count, pairs.row))
-        begins = np.concatenate([[0], np.cumsum(distinct)[:-1]])
-        running = np.cumsum(pairs.count[by_size])
-        before = (running - pairs.count[by_size])[begins]
-        held = running - np.repeat(before, distinct)
-        is_needed = held - pairs.count[by_size] < (1.0 - effort.eta) * draws * (1 - 1e-12)
         often = pairs.count >= SEEN / effort.gamma
-        reached, place = np.unique(pairs.output, return_inverse=True)
-        lower = np.zeros(len(word)) if depths is None else depths[word] > depths[pairs.output]
+        by_output = np.bincount(pairs.output)
+        reached = np.flatnonzero(by_output)
+        below = np.zeros(len(reached), dtype=np.int64)
+        if depths is not None:
+            lower = depths[word] > depths[pairs.output]
+            below = np.bincount(pairs.output, weights=lower)[reached].astype(np.int64)
         return cls(
             distinct=distinct.astype(np.float64),
-            effective=np.add.reduceat(is_needed.astype(np.float64), begins),
-            largest=pairs.count[by_size][begins] / draws,
+            effective=_needed(pairs, words, (1.0 - effort.eta) * draws * (1 - 1e-12)),
+            largest=np.maximum.reduceat(pairs.count, np.cumsum(distinct) - distinct) / draws,
             own=np.bincount(pairs.row, weights=pairs.count * (word == pairs.output), minlength=words) / draws,
             singles=np.bincount(pairs.row[pairs.count == 1], minlength=words).astype(np.float64),
             reached=reached,
-            reached_by=np.bincount(place.ravel(), minlength=len(reached)),
-            below=np.bincount(place.ravel(), weights=lower, minlength=len(reached)).astype(np.int64),
+            reached_by=by_output[reached],
+            below=below,
             word=word[often],
             output=pairs.output[often],
             count=pairs.count[often],
@@ -344,10 +368,8 @@ class Halves:
             own = (outputs == ids[:, None]).astype(np.float64)
         draws = outputs.shape[1]
         half = draws // 2
-        pairs, early = Pairs.of(outputs), Pairs.of(outputs[:, :half])
-        span = int(outputs.max(initial=0)) + 1
-        first = np.zeros(len(pairs.count))
-        first[np.searchsorted(pairs.row * span + pairs.output, early.row * span + early.output)] = early.count
+        pairs, second = Pairs.of_halves(outputs, half)
+        first = pairs.count - second
         others = ids[pairs.row] != pairs.output
         return cls(
             ids=ids,
@@ -356,7 +378,7 @@ class Halves:
             word=np.concatenate([ids, ids[pairs.row[others]]]).astype(np.int32),
             output=np.concatenate([ids, pairs.output[others]]).astype(np.int32),
             first=np.concatenate([own[:, :half].sum(axis=1), first[others]]).astype(np.float32),
-            second=np.concatenate([own[:, half:].sum(axis=1), (pairs.count - first)[others]]).astype(np.float32),
+            second=np.concatenate([own[:, half:].sum(axis=1), second[others]]).astype(np.float32),
         )
 
     @classmethod

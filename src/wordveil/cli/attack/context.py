@@ -59,7 +59,7 @@ def context(
         bool,
         Option(
             "--once/--each-time",
-            help="Equal words of a text are drawn once, as privatize does, or each time; a --report says it by itself.",
+            help="Draw equal words of a text once, as privatize does, or each time; a --report says which.",
         ),
     ] = True,
     draws: shared.Draws = 200_000,
@@ -69,7 +69,7 @@ def context(
 
     The attacker knows the mechanism and how frequent words are. They fit a reader on the veiled texts alone, or take a
     public language model, and guess the likeliest word at every place. The originals serve only to count what is
-    right: how often, for rare words, where the reader is sure, and whether its probabilities are to be believed.
+    right: how often, for rare words, where the reader is sure, and whether its probabilities can be believed.
 
     Examples:
 

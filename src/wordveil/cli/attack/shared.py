@@ -214,13 +214,6 @@ def epsilons_of(given: list[float] | None) -> list[float]:
     return [check_epsilon(epsilon) for epsilon in given] if given else [check_epsilon(None)]
 
 
-def maker_of(
-    name: str, space: str, normalise: bool, options: list[str] | None
-) -> tuple[Any, Callable[[float], Mechanism[Any]]]:
-    """Open the space; return it, and a function that makes the mechanism on it for any ε."""
-    return Made(name, space, normalise, options).maker()
-
-
 def veiling(mechanism: Mechanism[Any], select: str, seed: int | None) -> Callable[[Sequence[str]], list[str]]:
     """Return a function that veils texts with a mechanism, from one stream of draws."""
     from wordveil.text import Veil

@@ -1,11 +1,12 @@
 """How often a guess of a word is right, on real text, and the ε at which it is right just so often.
 
-There are two attackers, and every comparison of mechanisms takes either. One looks at each word alone: they know the
+There are three attackers, and every comparison of mechanisms takes any. One looks at each word alone: they know the
 mechanism and how often each word occurs in the text, or nothing of that. Where the mechanism's law is exact, so is
 their success: the sum over outputs of the largest ``π(w)·Pr[M(w)=y]``. Elsewhere the guesses are learnt from draws and
 tested on fresh ones, so that the success is not flattered; with endless draws it would be a little higher.
 
-The other reads the whole release in context (`wordveil.Reader`), and has nothing but the release and what is public.
+The second reads the whole release in context (`wordveil.Reader`), and has nothing but the release and what is public.
+The third knows half of the texts in clear, and guesses the words of the other half together, by trigrams.
 """
 
 from __future__ import annotations
@@ -14,16 +15,21 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Effort, Law
+from wordveil.attacks.knowledge import Prior
+from wordveil.attacks.sentences import attack_sentences
 from wordveil.calibration import Maker, Meter, meter_for
 from wordveil.errors import WordveilError
 from wordveil.lab.tasks import Reading, TaskTexts
 from wordveil.noise import Entropy
+from wordveil.reading.ngrams import NgramModel
+from wordveil.reading.places import Words
 from wordveil.spaces import Space
 from wordveil.stats import Estimate
 
@@ -116,6 +122,39 @@ class ContextAttacker(Attacker):
     def success(self, law: Law) -> Estimate:
         """Return how often the likeliest word is right, on one veiling."""
         return self.texts.guessed(self.reader, law.mechanism, self.reading, self.seed, self.vectors)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceAttacker(Attacker):
+    """Knows some of the texts, and guesses the words of the others together, by a trigram model of those."""
+
+    known: Words
+    veiled: Words
+
+    tolerance: ClassVar[float] = 0.04  # each success is that of one veiling
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How often each word occurs: what their success is held against, and not what they know."""
+        return self.chances
+
+    @cached_property
+    def _model(self) -> NgramModel:
+        return NgramModel(self.known, len(self.space))
+
+    def success(self, law: Law) -> Estimate:
+        """Return how often the likeliest word is right, on one veiling."""
+        found = attack_sentences(
+            law.mechanism,
+            self.veiled,
+            self._model,
+            Prior.of(self.known, self.space, len(self.space)),
+            tokens=len(self.veiled.ids),
+            draws=self.draws,
+            once=False,
+            entropy=Entropy(self.seed),
+        )
+        return found.in_context
 
 
 def at_levels(

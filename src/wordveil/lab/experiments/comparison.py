@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -10,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordveil._mechanisms import MECHANISMS
+from wordveil._mechanisms import MECHANISMS, kind_named
 from wordveil._mechanisms.laws import Effort, Law
 from wordveil.calibration import Maker, Meter, maker
 from wordveil.engines import on_engine
 from wordveil.errors import WordveilError
 from wordveil.extras import new_figure
-from wordveil.lab.experiments.attacker import PRIORS, Attacker, ContextAttacker, TokenAttacker, at_levels
+from wordveil.lab.experiments.attacker import (
+    PRIORS,
+    Attacker,
+    ContextAttacker,
+    SentenceAttacker,
+    TokenAttacker,
+    at_levels,
+)
 from wordveil.lab.experiments.run import Cell, Table, shown
 from wordveil.lab.experiments.workers import done_in_turn
 from wordveil.lab.tasks import (
@@ -29,7 +37,9 @@ from wordveil.lab.tasks import (
     TaskTexts,
     share_of_the_way,
 )
+from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore, within
+from wordveil.reading.places import Cutter, Words
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.stats import Estimate, plain
 
@@ -64,8 +74,7 @@ class Contender:
 
 def entrant(label: str, name: str, options: dict[str, Any], space: Space, engine: str = "local") -> Contender:
     """Return one mechanism that takes part."""
-    searches = name in MECHANISMS and MECHANISMS[name].searches_points
-    placed = on_engine(space, engine) if searches else space
+    placed = on_engine(space, engine) if kind_named(name).searches_points else space
     return Contender(label, maker(name, placed, **options), placed)
 
 
@@ -100,6 +109,7 @@ class Point:
     near_loss: float | None = None
     near_loss_is_bound: bool = False  # whether that is what is promised, and was not computed
     kept: float | None = None  # the share of the texts' words that stay what they are
+    speed: float | None = None  # words that are drawn in a second of processor time
     # for each task its score, and how far that is on the way from random words to clean text, by the strongest reader
     scores: dict[str, Estimate] = field(default_factory=dict)
     shares: dict[str, Estimate] = field(default_factory=dict)
@@ -127,6 +137,7 @@ class Point:
         """Return it as plain values."""
         return {
             **{name: getattr(self, name) for name in ("prior", "level", "epsilon", "exact", "kept", "mean_share")},
+            "words_per_second": self.speed,
             "mechanism": self.label,
             "adversary": None if self.attacker is None else self.attacker.value,
             "adversary_error": None if self.attacker is None else self.attacker.error,
@@ -152,6 +163,9 @@ class Frontier:
 
 
 _LOOKED_FOR = 20_000  # words, about, that an attacker with context looks for at each ε
+_TIMED = 2000  # words that are drawn to see how fast that is
+#: Attackers who know some of the texts and read the others by trigrams.
+SENTENCES = "sentences"
 
 _Measured = tuple[list[Point], dict[str, float]]
 
@@ -169,6 +183,8 @@ def compare(
     seed: int = 0,
     select: str = "all",
     tolerance: float = 0.0,
+    looked_for: int = _LOOKED_FOR,
+    share: Callable[[Outcome, Outcome, Outcome], Estimate] = share_of_the_way,
     workers: int = 1,
     minutes: float | None = None,
     watch: Watch = ignore,
@@ -176,12 +192,14 @@ def compare(
 ) -> Frontier:
     """Measure mechanisms at matched success of the attacker.
 
-    An attacker is one of `PRIORS`, who looks at one word at a time, or ``context``, who reads the whole release. They
-    guess the words of the tasks' own texts and see `draws` of a mechanism whose law is not exact. Their success is
-    matched to within `tolerance`, as a share of it, or as closely as is worth its time with that attacker. Utility is
-    measured as the texts stand and by the readers of `reading`. The figures do not depend on `workers`, which is how
-    many mechanisms are measured at once; after so many `minutes` no further one is begun. `keep` is given what was
-    found so far after each mechanism, so that little is lost if a long run is stopped.
+    An attacker is one of `PRIORS`, who looks at one word at a time, a reader of the whole release, ``context`` or
+    another network, or `SENTENCES`. They guess the words of the tasks' own texts, the last two about `looked_for` of
+    them, and see `draws` of a mechanism whose law is not exact. Their success is matched to within `tolerance`, as a
+    share of it, or as closely as is worth its time with that attacker. Utility is measured as the texts stand and by
+    the readers of `reading`; `share` makes of an outcome, and of those of random words and of clean text, how far it is
+    on the way, with its interval. The figures do not depend on `workers`, which is how many mechanisms are measured at
+    once; after so many `minutes` no further one is begun. `keep` is given what was found so far after each mechanism,
+    so that little is lost if a long run is stopped.
     """
     watch("clean text and random words", 0.0)
     random, clean = TaskTexts(tasks, model.space, select=select).ends(model, repeats=repeats, seed=seed)
@@ -189,7 +207,10 @@ def compare(
         task.name: (low.interval(), high.interval()) for task, low, high in zip(tasks, random, clean, strict=True)
     }
     reading = replace(reading or Reading(), effort=Effort(column_draws=draws, seed=seed))
-    race = _Race(tasks, model, clean, random, levels, attackers, reading, repeats, draws, seed, select, tolerance)
+    race = _Race(
+        tasks, model, clean, random, levels, attackers, reading, repeats, draws, seed, select, tolerance, looked_for,
+        share,
+    )  # fmt: skip
     measured: dict[int, _Measured] = {}
 
     def so_far() -> Frontier:
@@ -230,6 +251,8 @@ class _Race:
     seed: int
     select: str
     tolerance: float
+    looked_for: int
+    share: Callable[[Outcome, Outcome, Outcome], Estimate]
 
     def run(self, contender: Contender, watch: Watch = ignore) -> _Measured:
         """Return the points of one contender, and for each attacker the success of always guessing one word."""
@@ -254,9 +277,12 @@ class _Race:
         common = (contender.make, contender.space, texts.chances, name, self.draws, self.seed)
         if name in PRIORS:
             return TokenAttacker(*common)
-        share = min(1.0, _LOOKED_FOR / max(1, len(texts.clean.veiled)))
+        share = min(1.0, self.looked_for / max(1, len(texts.clean.veiled)))
+        if name == SENTENCES:
+            return self._sentences(common, contender.space, min(0.5, share))
         some = [task.limited(math.ceil(share * len(task)), self.seed) for task in self.tasks]
-        reader = self.reading.readers[-1] if self.reading.readers[-1] in NETWORKS else "context"
+        strongest = self.reading.readers[-1] if self.reading.readers[-1] in NETWORKS else "context"
+        reader = strongest if name == "context" else name
         return ContextAttacker(
             *common,
             texts=TaskTexts(some, contender.space, select=self.select),
@@ -264,6 +290,15 @@ class _Race:
             reading=self.reading,
             reader=reader,
         )
+
+    def _sentences(self, common: tuple[Any, ...], space: Space, share: float) -> SentenceAttacker:
+        """Return an attacker who knows the texts that they do not attack."""
+        cutter = Cutter(space.vocabulary, self.select)
+        texts = [text for task in self.tasks for text in task.texts]
+        order = np.random.default_rng(self.seed).permutation(len(texts))
+        many = math.ceil(share * len(texts))
+        known, veiled = (Words.of(cutter.cut([texts[one] for one in some])) for some in (order[many:], order[:many]))
+        return SentenceAttacker(*common, known=known, veiled=veiled)
 
     def _point(
         self,
@@ -280,7 +315,7 @@ class _Race:
         median = float(np.median(loss.values))
         read = {
             reader: {
-                one.task.name: share_of_the_way(one, low, high)
+                one.task.name: self.share(one, low, high)
                 for one, low, high in zip(what.outcomes, self.random, self.clean, strict=True)
             }
             for reader, what in found.items()
@@ -297,12 +332,22 @@ class _Race:
             median if np.isfinite(median) else None,
             loss.bound,
             attacker.kept(law),
+            _speed(law, texts),
             {outcome.task.name: outcome.interval() for outcome in outcomes},
             read[strongest],
             {outcome.task.name: outcome for outcome in outcomes},
             read,
             {reader: what.guessed for reader, what in found.items()},
         )
+
+
+def _speed(law: Law, texts: TaskTexts) -> float:
+    """Return how many words of the texts are drawn in a second of processor time, once all is prepared."""
+    words = np.resize(texts.clean.ids[texts.clean.veiled], _TIMED)
+    law.mechanism.draw(words, Entropy(0))
+    started = time.process_time()
+    law.mechanism.draw(words, Entropy(1))
+    return len(words) / max(1e-6, time.process_time() - started)
 
 
 _HEADINGS = ("level", "ε", "guess right", "words kept", "near loss")
@@ -331,6 +376,8 @@ WHO = {
     "text": "knows word frequencies",
     "uniform": "takes all words for equally likely",
     "context": "reads the whole release",
+    "shipped": "reads whole texts, by the network that comes with wordveil",
+    SENTENCES: "knows the other texts, and reads by trigrams",
 }
 
 

@@ -157,7 +157,7 @@ def mechanisms(run: Run) -> Result:
     else:
         ball = [replace(one, label=f"{one.label}@{_BALL}") for one in everyone(run.ball(), run.engine)]
         contenders = [*flat, *ball]
-    loaded = _loaded(run, _CHOSEN_ON, 600)
+    loaded = _loaded(run, run.pick(_CHOSEN_ON, _CHOSEN_ON, _CHOSEN_ON[:1]), 600)
     draws = run.pick(100_000, 10_000, 1000)
     found = _compared(
         run, contenders, loaded, glove, full=(0.05, 0.1, 0.25, 0.4), attackers=PRIORS, repeats=1, draws=draws

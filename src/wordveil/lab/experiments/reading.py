@@ -54,7 +54,7 @@ def reading(run: Run) -> Result:
     tables = [_means(cells, levels, how)]
     pairs = [_by_task(f"at {level:.0%}", cells, level, tasks, how) for level in levels]
     tables += [pair[which] for which in (0, 1) for pair in pairs]
-    cut = f" {left_out} veilings were left out for want of time." if left_out else ""
+    cut = f" {left_out} further veilings were not run, for lack of time." if left_out else ""
     few = f" Not in the data folder: {', '.join(missing)}." if missing else ""
     return Result(
         tables,

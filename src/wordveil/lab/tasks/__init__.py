@@ -2,6 +2,7 @@
 
 from wordveil.lab.tasks.datasets import TASKS, DataFolder, load_task
 from wordveil.lab.tasks.evaluation import WHEN, RandomWords, Rewriter, evaluate, random_words, veiled
+from wordveil.lab.tasks.labelled import read_labelled
 from wordveil.lab.tasks.models import AveragedVectors, BiLstm, Model
 from wordveil.lab.tasks.releases import (
     AS_IT_STANDS,
@@ -13,11 +14,21 @@ from wordveil.lab.tasks.releases import (
     read_back,
     readers_up_to,
 )
-from wordveil.lab.tasks.task import CLASSES, ODD, SIMILARITY, Outcome, Task, lead, mean_of, share_of_the_way
+from wordveil.lab.tasks.task import (
+    CLASSES,
+    ODD,
+    SIMILARITY,
+    Outcome,
+    Task,
+    lead,
+    mean_of,
+    share_of_the_way,
+    share_over_veilings,
+)
 
 __all__ = [
     "AS_IT_STANDS", "CLASSES", "NETWORKS", "ODD", "READERS", "SIMILARITY", "TASKS", "WHEN", "AveragedVectors", "BiLstm",
     "DataFolder", "Model", "Outcome", "RandomWords", "Read", "Reading", "Rewriter", "Task", "TaskTexts",
-    "evaluate", "lead", "load_task", "mean_of", "random_words", "read_back", "readers_up_to",
-    "share_of_the_way", "veiled",
+    "evaluate", "lead", "load_task", "mean_of", "random_words", "read_back", "read_labelled", "readers_up_to",
+    "share_of_the_way", "share_over_veilings", "veiled",
 ]  # fmt: skip

@@ -83,15 +83,15 @@ def evaluate(
     if task.kind != CLASSES and when == "train":
         raise OptionError(f"the task {task.name} learns nothing, so it cannot be veiled at training time.")
     if rewrite is None:
-        return Outcome(task, _answers(task, model, task.columns, when, seed)[None])
+        return Outcome(task, _predictions(task, model, task.columns, when, seed)[None])
     answers = []
     for number in np.random.SeedSequence(seed).generate_state(repeats).tolist():
         rewritten = tuple(rewrite(column, number + place) for place, column in enumerate(task.columns))
-        answers.append(_answers(task, model, rewritten, when, number))
+        answers.append(_predictions(task, model, rewritten, when, number))
     return Outcome(task, np.stack(answers))
 
 
-def _answers(
+def _predictions(
     task: Task, model: Model, rewritten: tuple[Sequence[str], ...], when: str, seed: int
 ) -> NDArray[np.float64]:
     if task.kind == CLASSES:

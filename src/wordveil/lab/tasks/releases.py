@@ -49,7 +49,7 @@ NETWORKS = ("release", "shipped", "context")
 def readers_up_to(strongest: str) -> tuple[str, ...]:
     """Return who reads a release where `strongest` is the strongest reader; of the networks only the one asked for."""
     if strongest not in READERS:
-        raise OptionError(f"there is no reader {strongest!r}; choose one of {', '.join(READERS)}.")
+        raise OptionError(f"unknown reader {strongest!r}; choose one of {', '.join(READERS)}.")
     weaker = [name for name in READERS[: READERS.index(strongest)] if name not in NETWORKS]
     return (*weaker, strongest)
 

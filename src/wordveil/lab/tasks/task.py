@@ -34,6 +34,8 @@ class Task:
     measure: str = "accuracy"  # how it is scored
     note: str = ""  # how it differs from the task of the same name in papers
     folds: int = _FOLDS  # of the cross-validation
+    # whose each example is, where that is known: nobody is both learnt from and tested on
+    authors: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.gold) or any(len(column) != len(self.gold) for column in self.columns):
@@ -56,8 +58,13 @@ class Task:
         """Return which examples to learn from and which to test on, once or for each fold."""
         if self.test is not None:
             return [(np.flatnonzero(~self.test), np.flatnonzero(self.test))]
-        order = np.random.default_rng(len(self)).permutation(len(self))
-        folds = [np.sort(order[number :: self.folds]) for number in range(self.folds)]
+        generator = np.random.default_rng(len(self))
+        order = generator.permutation(len(self))
+        if self.authors is None:
+            folds = [np.sort(order[number :: self.folds]) for number in range(self.folds)]
+        else:
+            people = generator.permutation(int(self.authors.max()) + 1)
+            folds = [np.flatnonzero(people[self.authors] % self.folds == number) for number in range(self.folds)]
         return [(np.setdiff1d(order, fold), fold) for fold in folds if len(fold)]
 
     def cross_validated(self, folds: int = _FOLDS) -> Task:
@@ -78,6 +85,7 @@ class Task:
             gold=self.gold[kept],
             test=None if self.test is None else self.test[kept],
             parts=None if self.parts is None else self.parts[kept],
+            authors=None if self.authors is None else self.authors[kept],
         )
 
     def score(self, answers: NDArray[np.float64], chosen: NDArray[np.int64] | None = None) -> float:
@@ -138,6 +146,23 @@ def share_of_the_way(outcome: Outcome, random: Outcome, clean: Outcome, seed: in
         return (score(outcome) - low) / (high - low) if high != low else np.nan
 
     return _estimate(share, share(lambda one: one.score), outcome, seed)
+
+
+def share_over_veilings(outcome: Outcome, random: Outcome, clean: Outcome) -> Estimate:
+    """Return the share of the way of an accuracy, with Student's interval over the veilings, or over authors if known.
+
+    The two ends of the way are taken as they were measured.
+    """
+
+    def scores(one: Outcome) -> NDArray[np.float64]:
+        if one.task.authors is None:
+            return one.answers.mean(axis=1)
+        whose = one.task.authors[one.task.tested]
+        counts = np.bincount(whose)
+        return np.bincount(whose, weights=one.answers.mean(axis=0))[counts > 0] / counts[counts > 0]
+
+    low, high = scores(random).mean(), scores(clean).mean()
+    return Estimate.of_runs((scores(outcome) - low) / (high - low) if high != low else np.full(1, np.nan))
 
 
 def lead(one: Outcome, other: Outcome, seed: int = 0) -> Estimate:

@@ -30,8 +30,8 @@ export async function explore(text, heard) {
   const mine = turn;
   abort = new AbortController();
   const { signal } = abort;
-  const since = Date.now();
-  const ticking = setInterval(() => tick(since), 500);
+  const begun = { since: Date.now(), share: 0, who: way("a").mechanism };
+  const ticking = setInterval(() => tick(begun), 500);
   const asked = { ...way("a"), text: text.slice(0, MOST_LETTERS), draw };
   try {
     for (;;) {
@@ -40,6 +40,8 @@ export async function explore(text, heard) {
       show(told, asked, text.length > MOST_LETTERS);
       heard(told.guarantee);
       if (!told.preparing) break;
+      begun.who = `The attacker of ${asked.mechanism}`;
+      if (told.progress !== begun.share) [begun.share, begun.at] = [told.progress, Date.now()];
       await pause(AGAIN);
       if (mine !== turn) return;
     }
@@ -55,19 +57,24 @@ export async function explore(text, heard) {
   }
 }
 
-function tick(since) {
+// Says how long it took so far and, where the service can tell how far it is, how long it will take.
+function tick({ since, share, at, who }) {
   const seconds = Math.round((Date.now() - since) / 1000);
   if (seconds < 1) return;
   $("busy").hidden = false;
-  const told = seconds < 3 ? "" : ` ${seconds} s.`;
-  $("busy-told").textContent = `${settings.a.mechanism} is being prepared for this ε.${told}${seconds > 8 ? " The first time takes a while; what stands below is of the settings before." : ""}`;
+  const bar = $("busy").querySelector("progress");
+  if (share) bar.value = share;
+  else bar.removeAttribute("value");
+  const left = share ? Math.max(1, Math.ceil((at - since) / share / 1000 - seconds)) : 0; // by when it last got on
+  const far = share ? ` ${percent(share)} after ${seconds} s, about ${left} s left.` : seconds < 3 ? "" : ` ${seconds} s.`;
+  $("busy-told").textContent = `${who} is being prepared for this ε.${far}${seconds > 8 ? " The first time takes a while." : ""}`;
 }
 
 async function compareWith(asked, signal) {
   const on = Boolean(settings.b.mechanism && settings.b.epsilon);
   $("other-card").hidden = !on;
   if (!on) return;
-  const told = await post("v1/explore", { ...asked, ...way("b") }, signal);
+  const told = await post("v1/explore", { ...asked, ...way("b"), guess: false }, signal);
   if (signal.aborted) return;
   const { mechanism, epsilon } = settings.b;
   $("other-title").textContent = `The draw by ${mechanism}, ε = ${epsilon}: one word at a time it is guessed as often`;
@@ -94,7 +101,7 @@ function show(told, asked, isCut) {
     ? `${attacker.name[0].toUpperCase()}${attacker.name.slice(1)} (the ${attacker.reader} reader, the strongest on this server) guesses ${percent(guessed / words)} of the veiled words of this very text. Somebody with a larger model, or who knows you, guesses more.`
     : told.preparing || !words
       ? ""
-      : `The probabilities of ${asked.mechanism} are known by drawing alone, so no reader on this server can attack it. That makes it no safer.`;
+      : `No reader on this server can attack ${asked.mechanism} on this space. That does not make it safer.`;
   $("loss").textContent = told.loss === null
     ? "The loss of this text has no bound with these settings."
     : `Loss of this text, if released: at most ${told.loss.toLocaleString("en", { maximumFractionDigits: 1 })} (${plural(told.draws, "draw")}; the odds between any two such texts change by at most e to that power).`;

@@ -94,7 +94,7 @@ function showEpsilon(isTyped = false) {
     ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: the strongest attacker we have guesses at most ${percent(bound.attacker)} of the words of public speeches. Your texts may differ: wordveil plan measures yours.`
     : values.some(([, value]) => value)
       ? ""
-      : `There are no presets for ${settings.a.mechanism} on this space: nobody has measured which ε protects as much.`;
+      : `There are no presets for ${settings.a.mechanism} on this space: it has not been measured which ε protects as much.`;
   const points = curveOf(settings.a.mechanism);
   $("preset-told").textContent = `${known} ${points && epsilon && !chosen ? attackers(points, epsilon) : ""}`.trim();
 }
@@ -112,7 +112,7 @@ function followEpsilon() {
   b.epsilon = b.mechanism ? equal(a.mechanism, a.epsilon, b.mechanism) : null;
   const points = curveOf(a.mechanism);
   const range = points ? ` It was measured from ε = ${short(points[0].epsilon)} to ${short(points[points.length - 1].epsilon)}.` : "";
-  $("compare-told").textContent = b.mechanism && !b.epsilon ? `Which ε of ${b.mechanism} protects as much as ${a.mechanism} does here was not measured, so they are not compared.${range}` : "";
+  $("compare-told").textContent = b.mechanism && !b.epsilon ? `These are not compared: it has not been measured which ε of ${b.mechanism} protects as much as ${a.mechanism} does here.${range}` : "";
 }
 
 // ---- what is shown
@@ -157,7 +157,7 @@ async function show() {
     stop("done");
     stopPrice();
     $("answer").textContent = `No ε is chosen for ${mechanism}.`;
-    $("answer-more").textContent = "Its unit is its own, and nobody has measured which ε protects as much as the one before. Measure it below, which takes a minute, or set ε yourself.";
+    $("answer-more").textContent = "Its ε has a unit of its own, and it has not been measured which value protects as much as before. Measure it below, which takes a minute, or set ε yourself.";
     for (const id of ["loss", "price"]) $(id).textContent = "";
     for (const id of ["out", "attacker"]) $(id).replaceChildren();
     drawPlot(measureNow);
@@ -171,7 +171,7 @@ async function show() {
   drawPlot(measureNow);
   if (facts.own_texts || isExample(text)) return explore(text, showPromise);
   stop("done");
-  $("answer").textContent = "Your own text can be released, and not explored.";
+  $("answer").textContent = "You can release your own text, but not explore it.";
   $("answer-more").textContent = "Your key has a budget, and drawing to look would be a way around it. Explore the examples; when you have chosen an ε, release your text once.";
   for (const id of ["loss", "count"]) $(id).textContent = "";
   for (const id of ["out", "attacker", "treatment", "warnings"]) $(id).replaceChildren();

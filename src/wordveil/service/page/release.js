@@ -54,7 +54,7 @@ export async function price(text, heard) {
     priced = told.price ?? 0;
     const cost = told.price === null ? "its loss has no bound" : `it loses at most ${number(told.price)}`;
     $("price").textContent = isShown
-      ? "This text is released. Drawn again it would be another release, whose loss adds up, so there is no such button."
+      ? "This text is released. Drawing it again would be a second release, and the losses add up, so there is no button for that."
       : `${number(told.draws)} draws: ${cost}.${count ? ` ${count === 1 ? "A text was" : `${count} texts were`} released in this tab before; if this is about the same people, the losses add up, to ${number(total + priced)}.` : ""}`;
     $("budget").textContent = told.budget_left === null ? "" : `Your budget has ${number(Math.max(0, told.budget_left))} left${told.fits ? "" : ", which is too little: choose a smaller ε or a shorter text"}.`;
     $("release").disabled = isShown || !told.fits || !text.trim();

@@ -36,16 +36,6 @@ from wordveil.spaces.formats.common import (
     split_words,
 )
 
-__all__ = [
-    "read_array",
-    "read_folder",
-    "read_npz",
-    "read_safetensors",
-    "write_folder",
-    "write_npz",
-    "write_safetensors",
-]
-
 # What the parsers of numpy and Python raise on damaged input, beside classes of their own.
 _PARSER_FAILURES = (
     ValueError,

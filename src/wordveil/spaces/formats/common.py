@@ -21,24 +21,6 @@ from numpy.typing import NDArray
 from wordveil.errors import FileError, SpaceError
 from wordveil.parallel import blocks
 
-__all__ = [
-    "DEFLATE_RATIO",
-    "Places",
-    "Vectors",
-    "check",
-    "check_finite",
-    "check_words",
-    "is_folder",
-    "is_packed",
-    "largest_content",
-    "narrow",
-    "opened",
-    "plain_file",
-    "reserve",
-    "row_blocks",
-    "split_words",
-]
-
 #: Rows of float16 or float32.
 Vectors: TypeAlias = NDArray[np.floating[Any]]
 

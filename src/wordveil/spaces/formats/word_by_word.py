@@ -24,17 +24,6 @@ from wordveil.spaces.formats.common import (
     row_blocks,
 )
 
-__all__ = [
-    "count_numbers",
-    "match_header",
-    "read_glove",
-    "read_word2vec",
-    "read_word2vec_binary",
-    "write_glove",
-    "write_word2vec",
-    "write_word2vec_binary",
-]
-
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
 _NUMBER = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE)
 _DECIMAL = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)

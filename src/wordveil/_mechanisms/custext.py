@@ -1,0 +1,146 @@
+"""CusText: exponential draws inside a small set of outputs of the word's own (Chen et al. 2023).
+
+Words are grouped by k: the most frequent word that is in no group yet, with the nearest k-1 words that are in none. A
+word is replaced by a word ``u`` of its own group with probability ∝ ``e^{½ε·s(w,u)}``, where the score ``s`` is its
+likeness to the words of the group, stretched to [0, 1].
+
+Proof, for two words of one group: both draw from the same words; scores lie in [0, 1], so numerators differ by at most
+``e^{ε/2}``, hence so do the sums, together ``e^ε``. ∎
+
+For two words of *different* groups nothing holds: no output of the one is an output of the other. The output always
+tells the group, so what is left is that a word hides among the k words of its group. With ``mapping="aggressive"``
+every word has a set of its own, its k nearest words. Two words that do not have the very same set are then told apart
+for certain by some outputs, and sets of neighbours are hardly ever the same: nothing is promised.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.base import ExponentialMechanism, needs_vectors
+from wordveil._mechanisms.rows import drawn_closely, rate_of
+from wordveil.errors import OptionError
+from wordveil.files import cached_arrays
+from wordveil.guarantee import Guarantee, Notion
+from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
+from wordveil.spaces.space import Ids, Rows, smallest
+
+_MAPPINGS = ("conservative", "aggressive")
+
+
+class Custext(ExponentialMechanism[EuclideanSpace]):
+    """Draws one of the k words of the group that the word belongs to, the likelier the nearer.
+
+    Parameters
+    ----------
+    epsilon : float
+        The largest log-ratio between two words of one group.
+    k : int
+        How many words a group has.
+    mapping : {"conservative", "aggressive"}
+        Groups that share their outputs, or for each word its own k nearest words, which promises nothing.
+    """
+
+    name = "custext"
+    summary = "draws a word of a small group that the word belongs to; the output tells the group"
+    in_brief = "ε for two words of one group; nothing for others"
+    source = "Chen et al. 2023"
+
+    def __init__(self, space: Space, epsilon: float, *, k: int = 20, mapping: str = "conservative") -> None:
+        super().__init__(needs_vectors(self.name, space), epsilon)
+        if k < 1:
+            raise OptionError("k must be 1 or more.")
+        if mapping not in _MAPPINGS:
+            raise OptionError(f"mapping must be one of {', '.join(_MAPPINGS)}.")
+        self.k, self.mapping = int(k), mapping
+        self._rate = rate_of(self.epsilon)
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """The number of every word's group."""
+        k = min(self.k, len(self.space))
+
+        def fill(folder: Path) -> None:
+            group = np.full(len(self.space), -1)
+            for number in range(-(-len(group) // k)):
+                first = int(np.argmax(group < 0))
+                row = self.space.distances(np.array([first]))
+                row[:, group >= 0] = np.inf
+                row[0, first] = -1.0  # before its twins
+                near = smallest(row, min(k, int((group < 0).sum())))[0][0]
+                group[near] = number
+            np.save(folder / "group.npy", group)
+
+        return np.asarray(cached_arrays(f"custext-1-{k}-{self.space.checksum}", fill, "group")[0], dtype=np.int64)
+
+    def _outputs(self, ids: Ids) -> NDArray[np.bool_]:
+        """Return which words each of these words may become, a row each."""
+        if self.mapping == "conservative":
+            return self.groups[ids][:, None] == self.groups
+        chosen = np.zeros((len(ids), len(self.space)), dtype=np.bool_)
+        chosen[np.arange(len(ids)), ids] = True
+        if len(self.space) > 1 and self.k > 1:
+            near = neighbourhoods(self.space, min(self.k, len(self.space)) - 1)[0][ids]
+            np.put_along_axis(chosen, near.astype(np.int64), True, axis=1)
+        return chosen
+
+    def log_weights(self, ids: Ids) -> Rows:
+        """Return the logarithms of the unnormalised probabilities; minus infinity outside the word's outputs."""
+        ids = np.asarray(ids)
+        outputs, distances = self._outputs(ids), self.space.distances(ids).astype(np.float64)
+        inside = np.where(outputs, distances, np.nan)
+        least, most = np.nanmin(inside, axis=1, keepdims=True), np.nanmax(inside, axis=1, keepdims=True)
+        spread = np.where(most > least, most - least, 1.0)
+        return np.where(outputs, -self._rate * (distances - least) / spread, -np.inf)
+
+    def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
+        """Return the exact probabilities of every output, a row for each word; 0 outside the word's outputs."""
+        weights = np.exp(self.log_weights(ids))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def covered_pairs(self, ids: Ids) -> NDArray[np.int64]:
+        """Return pairs of words of one group: each of these words with the next of its group."""
+        order = np.argsort(self.groups, kind="stable")
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        after = order[np.minimum(place[ids] + 1, len(order) - 1)]
+        pairs = np.stack([np.asarray(ids, dtype=np.int64), after], axis=1)
+        return pairs[(self.groups[pairs[:, 0]] == self.groups[pairs[:, 1]]) & (pairs[:, 0] != pairs[:, 1])]
+
+    def true_delta(self, left: int, right: int) -> float | None:
+        """Return the smallest δ that holds between two words at this mechanism's ε, from their exact probabilities."""
+        rows = self.probability_rows(np.array([left, right]))
+        factor = np.exp(self.epsilon) * (1.0 + 1e-12)  # rounding
+        return float(max(np.maximum(one - factor * other, 0.0).sum() for one, other in (rows, rows[::-1])))
+
+    @property
+    def shortfall(self) -> str:
+        """What a release under this mechanism would lack: words of other groups to hide among."""
+        if self.mapping == "aggressive":
+            return super().shortfall
+        return f"Every output tells which group of {min(self.k, len(self.space))} words the original belongs to."
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        if self.mapping == "aggressive":
+            caveats = ("Which words can come out depends on the original, so an output may rule originals out.",)
+            return self.make_guarantee(Notion.NONE, caveats=caveats, claim=_CLAIM)
+        return self.make_guarantee(
+            Notion.APPROXIMATE,
+            pairs="two words of one group",
+            caveats=(self.shortfall, drawn_closely(len(self.space))),
+            claim=_CLAIM,
+        )
+
+    @property
+    def claim(self) -> Guarantee:
+        """What "ε-differential privacy" would mean without the restriction to words that share their outputs."""
+        return self.make_guarantee(Notion.APPROXIMATE, pairs="a word and its nearest words")
+
+
+_CLAIM = "ε-differential privacy for words that share their set of outputs (Chen et al. 2023)"

@@ -1,0 +1,70 @@
+"""A mechanism whose outputs are replaced by others, each always by the same: post-processing, which costs nothing."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.base import ExponentialMechanism, Mechanism
+from wordveil._mechanisms.laws import Effort, Law, RowLaw, SampledLaw
+from wordveil.errors import OptionError
+from wordveil.noise import Entropy
+from wordveil.progress import Watch, ignore
+from wordveil.spaces.space import Ids
+
+
+def of_inner(name: str) -> Any:
+    """Return what the other mechanism has under this name."""
+    return property(lambda self: getattr(self.inner, name))
+
+
+class Mapped(Mechanism[Any]):
+    """Draws from another mechanism, and gives for each output what `instead` says."""
+
+    family = "another mechanism, with some outputs replaced"
+    summary = "another mechanism, with some outputs replaced"
+    in_brief = "what the other mechanism promises"
+    source = "post-processing"
+
+    def __init__(self, inner: Mechanism[Any]) -> None:
+        super().__init__(inner.space, inner.epsilon)
+        self.inner = inner
+
+    @property
+    @abstractmethod
+    def instead(self) -> NDArray[np.int64]:
+        """What is given for every output; it depends on nothing but the output."""
+
+    def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """Replace each word by what the other mechanism draws, or by what stands in for that."""
+        return np.asarray(self.instead[self.inner.draw(ids, entropy)])
+
+    def draw_each(self, ids: Ids, seeds: Sequence[bytes]) -> NDArray[np.int64]:
+        """Replace each word by what the other mechanism draws from its seed, or by what stands in for that."""
+        return np.asarray(self.instead[self.inner.draw_each(ids, seeds)])
+
+    def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
+        """Return the exact probabilities of every output, a row for each word, where the other mechanism has them."""
+        if not isinstance(self.inner, ExponentialMechanism):
+            raise OptionError(f"the mechanism {self.name} has no exact probabilities; ask its law for estimates.")
+        rows = self.inner.probability_rows(ids)
+        moved = np.flatnonzero(self.instead != np.arange(len(self.space)))
+        taken = np.ascontiguousarray(rows[:, moved].T)
+        rows[:, moved] = 0.0
+        np.add.at(rows.T, self.instead[moved], taken)
+        return rows
+
+    def law(self, effort: Effort | None = None, watch: Watch = ignore) -> Law:
+        """Return its probabilities: exact where those of the other mechanism are rows of weights, else from draws."""
+        kind = RowLaw if isinstance(self.inner, ExponentialMechanism) else SampledLaw
+        return kind(self, effort, watch)
+
+    # Nothing that is promised, or stated of the noise, changes. (An exact δ does: it may only become smaller.)
+    guarantee, claim, shortfall = of_inner("guarantee"), of_inner("claim"), of_inner("shortfall")
+    largest_distance, largest_loss = of_inner("largest_distance"), of_inner("largest_loss")
+    allowed_loss, covered_pairs = of_inner("allowed_loss"), of_inner("covered_pairs")
+    perturb, radius_law, projection_law = of_inner("perturb"), of_inner("radius_law"), of_inner("projection_law")

@@ -1,0 +1,108 @@
+"""SanText+: exponential draws for the rarer words, a coin for the others (Yue et al. 2021).
+
+The rarest `share` of the words is sensitive; the outputs of a draw are the sensitive words. A sensitive word ``w`` is
+drawn with probability ∝ ``e^{-½ε·d(w,u)}`` among them. Any other word is drawn like that with probability `p`, and is
+released as it is otherwise.
+
+Proof, for two sensitive words: `exponential` with the sensitive words as outputs (docs/guarantees.md, "Words that are
+never drawn", a). ∎
+
+Nothing holds where one of the two is not sensitive: released as it is, it cannot have come from another word. For
+sensitive *outputs* alone the loss of such a pair is at most ``ε·d + ln(1/p)``.
+
+SanText itself is `exponential`, word for word: its weights have the same ½.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil._mechanisms.base import ExponentialMechanism, needs_vectors
+from wordveil._mechanisms.rows import drawn_closely, rate_of
+from wordveil.errors import OptionError
+from wordveil.guarantee import Guarantee
+from wordveil.spaces import EuclideanSpace, Space
+from wordveil.spaces.space import Ids, Rows
+
+
+class SantextPlus(ExponentialMechanism[EuclideanSpace]):
+    """Draws rare words by their distance, and leaves the others alone most of the time.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss per unit of distance, for two sensitive words.
+    p : float
+        How likely a word that is not sensitive is to be drawn, too.
+    share : float
+        Which share of the words is sensitive: the last of the vocabulary, which lists frequent words first.
+    """
+
+    name = "santext-plus"
+    summary = "draws rare words by their distance; releases the other words as they are most of the time"
+    in_brief = "ε per unit of Euclidean distance for two rare words; nothing for others"
+    source = "Yue et al. 2021"
+
+    def __init__(self, space: Space, epsilon: float, *, p: float = 0.2, share: float = 0.5) -> None:
+        super().__init__(needs_vectors(self.name, space), epsilon)
+        if not 0.0 <= p <= 1.0:
+            raise OptionError("p must lie between 0 and 1.")
+        if not 0.0 < share <= 1.0:
+            raise OptionError("share must be above 0 and at most 1.")
+        self.p, self.share = float(p), float(share)
+
+    @cached_property
+    def first(self) -> int:
+        """The first sensitive word; all after it are sensitive as well."""
+        return len(self.space) - max(1, round(self.share * len(self.space)))
+
+    def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
+        """Return the exact probabilities of every output, a row for each word; 0 for what cannot come out."""
+        ids = np.asarray(ids)
+        logs = -rate_of(self.epsilon) * self.space.distances(ids)[:, self.first :].astype(np.float64)
+        weights = np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), -700.0))  # none of them 0
+        rows = np.zeros((len(ids), len(self.space)))
+        rows[:, self.first :] = weights / weights.sum(axis=1, keepdims=True)
+        plain = ids < self.first
+        rows[plain] *= self.p
+        rows[plain, ids[plain]] = 1.0 - self.p
+        return rows
+
+    def log_weights(self, ids: Ids) -> Rows:
+        """Return the logarithms of the probabilities; minus infinity for what cannot come out."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.probability_rows(ids))
+
+    def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
+        """Return the largest log-ratio that is promised between the words of each pair; infinite where none is."""
+        both = (np.asarray(left) >= self.first) & (np.asarray(right) >= self.first)
+        return np.where(both, super().allowed_loss(left, right), math.inf)
+
+    @property
+    def largest_loss(self) -> float:
+        """The largest log-ratio between any two words: infinite, if there are words that come out as they are."""
+        return super().largest_loss if not self.shortfall else math.inf
+
+    @property
+    def shortfall(self) -> str:
+        """What a release under this mechanism would lack: protection of the words that are not sensitive."""
+        if not self.first:
+            return ""
+        return (
+            f"{self.first:,} of {len(self.space):,} words are released as they are {1.0 - self.p:.0%} of the time, "
+            "and nothing is promised for them."
+        )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for one word."""
+        told = (self.shortfall,) if self.shortfall else ()
+        return self.make_guarantee(
+            pairs="two sensitive words" if self.first else "every two words of the vocabulary",
+            caveats=(*told, drawn_closely(len(self.space), 4.0 * rate_of(self.epsilon) * self.space.precision)),
+            claim="ε·d for sensitive words (utility-optimised metric privacy, Yue et al. 2021)",
+        )

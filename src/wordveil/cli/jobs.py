@@ -1,0 +1,153 @@
+"""A job of ``wordveil privatize``: where its output goes, how it runs, and what it says at the end."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import typer
+
+from wordveil.cli.files import check_writable
+from wordveil.cli.progress import ProgressBar
+from wordveil.errors import FileError, OptionError
+
+if TYPE_CHECKING:
+    from wordveil.io import FileJob, Plan, Reading, StreamJob, Tally, Veils
+
+STREAM = "-"  #: the name of standard input and output
+_BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
+
+
+def open_job(
+    plan: Plan,
+    reading: Reading,
+    output: str | None,
+    stack: ExitStack,
+    *,
+    named: bool,
+    again: tuple[bool, bool],
+    unveiled: bool,
+) -> FileJob | StreamJob:
+    """Return a job that writes to a file or folder, to another place or to a stream; refuse what would not be kept."""
+    from wordveil.files import file_errors
+    from wordveil.io import Destination, FileJob, StreamJob, format_of, is_remote, written_remotely
+
+    resume, overwrite = again
+    if output is not None and is_remote(output):
+        if resume:
+            raise OptionError("output to another place cannot be resumed; leave out --resume, or give -o FILE.")
+        sources = [piece.source for piece in plan.pieces]
+        stream = stack.enter_context(written_remotely(output, sources, overwrite=overwrite))
+        return StreamJob(plan, reading, stream, unveiled=unveiled)
+    target = None if output in (None, STREAM) else Path(str(output))
+    with file_errors("write", target or "standard output"):
+        is_stream = target is None or not (target.is_file() or target.is_dir() or not target.exists())
+    if target is not None and not is_stream:
+        meant, form = format_of(target), plan.pieces[0].format
+        if not plan.is_many and not named and meant not in (None, form):
+            raise OptionError(
+                f"the input is {form.name}, but {target} has the extension of another format, and formats are not "
+                "converted; give another name, or say --format."
+            )
+        return FileJob(
+            plan, reading, Destination.of(target, plan), resume=resume, overwrite=overwrite, unveiled=unveiled
+        )
+    if resume:
+        raise OptionError("output to a stream cannot be resumed; leave out --resume, or give -o FILE.")
+    if target is None:
+        if sys.stdout is None:
+            raise FileError("standard output is closed; give an output file with -o.")
+        return StreamJob(plan, reading, sys.stdout.buffer, unveiled=unveiled)
+    with file_errors("write", target):
+        stream = target.open("wb")
+    stack.callback(_close, stream)
+    return StreamJob(plan, reading, stream, unveiled=unveiled)
+
+
+def _close(stream: BinaryIO) -> None:
+    with suppress(OSError):  # what could not be written was told
+        stream.close()
+
+
+def check_report(report: str | None, plan: Plan, output: str | None, *, replace: bool) -> None:
+    """Refuse, before any work, a report that could not be written."""
+    if report is None:
+        return
+    if report == STREAM:
+        if output in (None, STREAM):
+            raise OptionError("standard output takes the text; give --report the name of a file.")
+        if sys.stdout is None:
+            raise FileError("standard output is closed; give --report the name of a file.")
+        return
+    path = Path(report)
+    if output is not None and path.resolve() == Path(output).resolve():
+        raise OptionError("--report and --output need different names.")
+    check_writable(path, inputs=[piece.source for piece in plan.pieces], overwrite=replace)
+
+
+def run_job(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int, quiet: bool) -> Tally:
+    """Run a job to its end, with a bar; one that is interrupted says how to continue."""
+    gc.freeze()  # the space and all that was loaded stay to the end: no need to look through them, here or in a worker
+    try:
+        with ProgressBar("veiling", plan.size, quiet=quiet) as bar:
+
+            def watch(tally: Tally, done: int) -> None:
+                bar.move(done, f"{tally.counts.words:,} words, {tally.words_per_second:,.0f} a second")
+
+            return job.run(veils, watch, workers)
+    except BrokenPipeError:
+        # Nobody reads the output any more. What is still in the buffer must go somewhere at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(_BROKEN_PIPE) from None
+    except KeyboardInterrupt:
+        if job.kept:
+            typer.echo(f"wordveil: what was done is kept in {job.kept}; continue with --resume.", err=True)
+        raise
+
+
+def write_report(facts: dict[str, Any], report: str) -> None:
+    """Write a report to a file that only its owner may read, or to standard output."""
+    from wordveil.files import write_whole
+
+    # A file name may not be UTF-8; JSON can still say it, as an escape.
+    text = json.dumps(facts, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n"
+    if report == STREAM:
+        sys.stdout.write(text)
+    else:
+        write_whole(Path(report), text, mode=0o600)  # it has exact counts: for the owner
+
+
+def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool) -> None:
+    """Say what was done and what is guaranteed, for those who asked for no report."""
+    counts, records = tally.counts, f"{tally.records:,} record{'' if tally.records == 1 else 's'}"
+    job = facts["job"]
+    records += f" ({', '.join([*job['formats'], *job['packing'], *([job['encoding']] if job['encoding'] else [])])})"
+    typer.echo(
+        f"wordveil: veiled {counts.veiled:,} of {counts.words:,} words in {records} "
+        f"in {tally.seconds:.1f} s ({tally.words_per_second:,.0f} words a second).",
+        err=True,
+    )
+    skipped = len(job["skipped_files"])
+    if skipped:
+        typer.echo(
+            f"wordveil: skipped {skipped:,} of the folder's files, which are empty, in another format, or links to "
+            "folders; --report FILE names them.",
+            err=True,
+        )
+    if not warned:
+        choice = [facts["rare"]["promise"]] if "rare" in facts else []
+        moved = [facts["numbers_promise"]] if "numbers_promise" in facts else []
+        released = facts["not_protected"][1 : 1 + len(choice)]
+        told = " ".join([facts["guarantee"]["sentence"], *choice, *released, *moved])
+        typer.echo(f"wordveil: {told} Use --report FILE for details.", err=True)
+
+
+def warn(*sentences: str) -> None:
+    """Say what is not promised or protects little, whatever other options are given: no --quiet, no --report."""
+    for sentence in sentences:
+        typer.echo(f"wordveil: warning: {sentence}", err=True)

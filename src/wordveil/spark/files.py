@@ -1,0 +1,160 @@
+"""Veiling files: text, tables and JSON lines as Spark reads them, and what it would read wrongly refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wordveil.errors import FileError, InputError, OptionError
+from wordveil.extras import needs
+from wordveil.io import format_named, packing_of
+from wordveil.spark.frames import privatize
+from wordveil.spark.store import Folder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["privatize_files"]
+
+_SEPARATORS = {"csv": ",", "tsv": "\t"}
+_LINES = ("text", "jsonl", *_SEPARATORS)
+_CORRUPT = "wordveil_unreadable"
+_OTHER_HEADER = "CSV header does not conform to the schema"
+
+
+def privatize_files(
+    source: str,
+    store: str,
+    columns: Sequence[str],
+    form: str,
+    *,
+    encoding_errors: str = "strict",
+    report: Callable[[dict[str, Any]], object] | None = None,
+    **how: Any,
+) -> None:
+    """Veil files with the running Spark session, or with one that ``spark-submit`` or the environment describes.
+
+    Parameters
+    ----------
+    source : str
+        A file or folder that every machine can read.
+    store : str
+        The folder for the veiled data, as for `privatize`; to resume, the files must be the same, too.
+    columns : sequence of str
+        The columns to veil; none for plain text.
+    form : {"text", "csv", "tsv", "jsonl", "parquet"}
+        What the source is.
+    encoding_errors : {"strict", "replace"}
+        What becomes of bytes that are not UTF-8: refused, or replaced by U+FFFD.
+    report : callable, optional
+        As for `privatize`.
+    **how
+        As for `privatize`.
+    """
+    needs("pyspark", "spark", "Spark")
+    from pyspark.sql import SparkSession, functions  # noqa: PLC0415 - an extra
+
+    format_named(form)  # refuses what there is not
+    packed = packing_of(Path(source))
+    if form not in (*_LINES, "parquet") or packed == "zstd":
+        raise OptionError("Spark reads text, csv, tsv, jsonl (packed with gzip or not) and parquet.")
+    if bool(columns) == (form == "text"):
+        raise OptionError("`columns` must name the columns to veil, and none for plain text.")
+    if encoding_errors not in ("strict", "replace"):
+        raise OptionError(f"encoding_errors cannot be {encoding_errors!r}; choose strict or replace.")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = SparkSession.builder.appName("wordveil").getOrCreate()
+    files = Folder(session, source).files()
+    if not files:
+        raise FileError(f"there is no file {source}; check the name.")
+    frame = _read(session, source, form, is_strict=encoding_errors == "strict")
+    for column in columns or ["value"]:
+        if encoding_errors == "replace" and (column, "string") in frame.dtypes:
+            frame = frame.withColumn(column, functions.make_valid_utf8(functions.col(f"`{column}`")))
+
+    def tell_all(facts: dict[str, Any]) -> None:
+        facts["job"] |= {
+            "files": len(files), "skipped_files": [], "formats": [form], "packing": [packed] if packed else [],
+            "encoding": "utf-8" if form in _LINES else None, "encoding_errors": encoding_errors,
+        }  # fmt: skip
+        if report is not None:
+            report(facts)
+
+    made_of = [form, encoding_errors, files]
+    privatize(frame, columns or ["value"], store=store, source=made_of, report=tell_all, **how)
+
+
+def _read(session: SparkSession, source: str, form: str, *, is_strict: bool) -> DataFrame:
+    """Read files, after a look at their bytes: Spark takes any bytes for text, or replaces them without a word."""
+    is_bad = has_long_records = False
+    if form in _LINES and (is_strict or form != "text"):
+        is_bad, has_long_records = _look(session, source)
+        if is_bad and is_strict:
+            raise InputError(f"{source} holds bytes that are not UTF-8; have them replaced with `encoding_errors`.")
+    if form in _SEPARATORS:
+        return _read_table(session, source, _SEPARATORS[form], has_long_records=has_long_records)
+    if form == "jsonl":
+        return _read_json(session, source, is_bad=is_bad)
+    return session.read.text(source) if form == "text" else session.read.parquet(source)
+
+
+def _look(session: SparkSession, source: str) -> tuple[bool, bool]:
+    """Say whether any line is not UTF-8, and whether records of a table may be longer than a line.
+
+    If every line has an even number of quotes, every line ends outside of them; and only where there is no carriage
+    return but at the end of a line do all readers agree what a line is.
+    """
+    from pyspark.sql import functions  # noqa: PLC0415 - an extra
+
+    line = functions.col("value")
+    quotes = functions.length(line) - functions.length(functions.replace(line, functions.lit('"')))
+    is_long = (quotes % 2 != 0) | functions.rtrim(line, functions.lit("\r")).contains("\r")
+    (found,) = (
+        session.read.text(source, lineSep="\n")
+        .agg(functions.max(~functions.is_valid_utf8(line)), functions.max(is_long))
+        .collect()
+    )
+    return bool(found[0]), bool(found[1])
+
+
+def _read_json(session: SparkSession, source: str, *, is_bad: bool) -> DataFrame:
+    """Read JSON lines, and refuse broken ones: Spark would add each of them, as it is, in a column of its own."""
+    from pyspark.sql import functions  # noqa: PLC0415 - an extra
+
+    lines: Any = source
+    if is_bad:  # one bad byte would spoil the line
+        valid = session.read.text(source).select(functions.make_valid_utf8("value"))
+        lines = valid.rdd.map(lambda row: row[0])
+    frame = session.read.json(lines, columnNameOfCorruptRecord=_CORRUPT)
+    if _CORRUPT in frame.columns:
+        raise InputError(f"some lines of {source} are not JSON objects; correct or remove them.")
+    return frame
+
+
+def _read_table(session: SparkSession, source: str, separator: str, *, has_long_records: bool) -> DataFrame:
+    """Read a table with a header, and refuse rows of another length: Spark would fill them up or cut them off.
+
+    Of a folder every file must have the same header: Spark goes by the place of a column, not by its name. Where a
+    record may be longer than a line, a file is read by one task; else it can be cut.
+    """
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - comes with pyspark, an extra
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.sql import functions, types  # noqa: PLC0415
+
+    how = {"header": True, "sep": separator, "multiLine": has_long_records, "quote": '"', "escape": '"'}
+    names = session.read.csv(source, **how).columns
+    schema = types.StructType([types.StructField(name, types.StringType()) for name in [*names, _CORRUPT]])
+    frame = session.read.csv(source, schema=schema, columnNameOfCorruptRecord=_CORRUPT, enforceSchema=False, **how)
+    try:
+        has_others = bool(frame.where(functions.col(_CORRUPT).isNotNull()).head(1))
+    except (PySparkException, Py4JJavaError) as error:
+        if _OTHER_HEADER not in str(error):
+            raise
+    else:
+        if has_others:
+            raise InputError(f"some rows of {source} have more or fewer fields than its header; correct them.")
+        return frame.drop(_CORRUPT)
+    raise InputError(f"the files of {source} have different headers; give them the same one, or veil them one by one.")

@@ -1,0 +1,169 @@
+"""Folders that are written once: complete, or to be cleared and begun again.
+
+Spark puts what a job writes into ``_temporary`` and moves it out when the whole job is done (version 1 of its commit
+algorithm, which is asked for here); then it leaves a file ``_SUCCESS``. A folder without it was never released, and
+what lies in it goes before anything is drawn again. Our own file says whose folder it is: no other is ever cleared.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from wordveil import errors
+from wordveil.errors import FileError, OptionError, WordveilError
+from wordveil.files import digest_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Folder", "write_once"]
+
+_OURS = "_wordveil.json"
+_DONE = "_SUCCESS"
+_TEMPORARY = "_temporary"
+_COMMIT = {
+    "mapreduce.fileoutputcommitter.algorithm.version": "1",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "true",
+}
+_TOLD = re.compile(r"wordveil\.errors\.(\w+): ([^\n]*)")
+
+
+class Folder:
+    """A folder in whatever file system Spark writes to.
+
+    Parameters
+    ----------
+    session : SparkSession
+        The session, in a driver that runs here: a client of Spark Connect cannot reach the file system.
+    path : str
+        Where it is.
+    """
+
+    def __init__(self, session: SparkSession, path: str) -> None:
+        jvm = getattr(session, "_jvm", None)
+        if jvm is None:
+            raise OptionError("Spark Connect does not give access to the folder of the draws; run this in the driver.")
+        self._jvm: Any = jvm
+        self.path = path
+        self._place = jvm.org.apache.hadoop.fs.Path(path)
+        self._system = self._place.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+
+    def names(self) -> set[str]:
+        """Return what is in the folder; nothing if there is none."""
+        if not self._system.exists(self._place):
+            return set()
+        return {found.getPath().getName() for found in self._system.listStatus(self._place)}
+
+    def read(self, name: str) -> dict[str, Any]:
+        """Return the content of a file that `write` has made; nothing if there is none, or no such one."""
+        place = self._jvm.org.apache.hadoop.fs.Path(self._place, name)
+        if not self._system.exists(place):
+            return {}
+        stream = self._system.open(place)
+        try:
+            content = json.loads(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        except ValueError:
+            return {}
+        finally:
+            stream.close()
+        return content if isinstance(content, dict) else {}
+
+    def write(self, name: str, content: dict[str, Any]) -> None:
+        """Make a file, and the folder if need be; it must not be there yet."""
+        stream = self._system.create(self._jvm.org.apache.hadoop.fs.Path(self._place, name), False)
+        try:
+            stream.write(bytearray(json.dumps(content).encode()))
+        finally:
+            stream.close()
+
+    def clear(self) -> None:
+        """Remove the folder with all that is in it."""
+        self._system.delete(self._place, True)
+
+    def files(self) -> list[tuple[str, int, int]]:
+        """Return names, sizes and times of the file, or of those in the folder that Spark reads."""
+        found = []
+        for top in self._system.globStatus(self._place) or ():
+            walk, start = self._system.listFiles(top.getPath(), True), len(str(top.getPath().toString()))
+            while walk.hasNext():
+                state = walk.next()
+                path = str(state.getPath().toString())
+                if not any(name.startswith(("_", ".")) for name in path[start:].split("/")):
+                    found.append((path, int(state.getLen()), int(state.getModificationTime())))
+        return sorted(found)
+
+
+def write_once(
+    session: SparkSession, store: str, work: Any, make: Callable[[], DataFrame], *, resume: bool = False
+) -> tuple[DataFrame, bool]:
+    """Write a DataFrame to a folder, and return what is read from there, and whether it was written by this call.
+
+    Parameters
+    ----------
+    session : SparkSession
+        The session.
+    store : str
+        The folder. One that is complete is refused; one that a job left unfinished is cleared.
+    work : plain value
+        What is done, and to what: kept as a digest.
+    make : callable
+        Returns what is computed once, if it is to be computed.
+    resume : bool
+        Return a folder that is complete, if the same work was done, and compute nothing.
+    """
+    folder, told = Folder(session, store), digest_of(work)
+    if _is_complete(folder, told, resume=resume):
+        return session.read.parquet(store), False
+    frame, job = make(), secrets.token_hex(16)
+    folder.write(_OURS, {"job": job, "work": told})
+    try:
+        with _task_errors():
+            frame.write.options(**_COMMIT).parquet(store, mode="append")  # beside our own file
+    except Exception:
+        if _DONE not in folder.names() and folder.read(_OURS).get("job") == job:
+            folder.clear()
+        raise
+    if folder.read(_OURS).get("job") != job:
+        raise FileError(f"two jobs wrote to the folder {store} at the same time; delete it, and draw once more.")
+    return session.read.parquet(store), True
+
+
+def _is_complete(folder: Folder, work: str, *, resume: bool) -> bool:
+    """Say whether a folder is to be returned as it is; clear what was left of a job, and refuse all others."""
+    names = folder.names()
+    if _DONE in names:
+        if resume and folder.read(_OURS).get("work") == work:
+            return True
+        if resume:
+            raise FileError(f"the folder {folder.path} is complete, but of other data or settings; give another name.")
+        raise FileError(
+            f"the folder {folder.path} is complete, and a record is drawn only once; use it as it is (`resume`), or "
+            "give another name."
+        )
+    if _OURS not in names and not names <= {_TEMPORARY}:
+        raise FileError(f"the folder {folder.path} already exists and is not empty; give another name.")
+    if names:
+        folder.clear()
+    return False
+
+
+@contextmanager
+def _task_errors() -> Iterator[None]:
+    """Say what a task refused as it was said there, without the traces of two languages around it."""
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - comes with pyspark, an extra
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield
+        return
+    except (PySparkException, Py4JJavaError) as error:
+        told = _TOLD.search(str(error))
+        if told is None:
+            raise
+    kind = getattr(errors, told[1], WordveilError)
+    raise kind(told[2])

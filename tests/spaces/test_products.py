@@ -1,0 +1,26 @@
+"""The largest product, found in compiled code of every kind and in numpy alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wordveil.kernels import kinds
+from wordveil.spaces.products import BestProduct
+
+
+@pytest.mark.parametrize("kind", [*kinds(), "off"])
+@pytest.mark.parametrize("words", [1, 63, 64, 1300])
+@pytest.mark.parametrize("queries", [0, 1, 7, 2050])
+def test_the_largest_product_plus_bias_is_found(
+    words: int, queries: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORDVEIL_KERNELS", kind)
+    generator = np.random.default_rng(words)
+    # small whole numbers, whose products are exact: what is found must be the first of equals
+    vectors, points = (generator.integers(-3, 4, size=(count, 5)).astype(np.float32) for count in (words, queries))
+    bias = generator.integers(-9, 9, size=words).astype(np.float32)
+    found, values = BestProduct(vectors, bias).best(points)
+    scores = points @ vectors.T + bias
+    assert found.tolist() == scores.argmax(axis=1).tolist()
+    assert values.tolist() == scores.max(axis=1).tolist()
