@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import msgpack  # type: ignore[import-untyped, unused-ignore]
+import msgpack
 import numpy as np
 
 PACKAGE = "wordfreq==3.1.1"
