@@ -176,6 +176,9 @@ def test_wrong_spans_and_options(graph: Graph) -> None:
     for span in ((-1, 2), (3, 2), (0, 9)):
         with pytest.raises(InputError):
             Veil(graph, select="spans")("text", spans=(span,))
+    for select in ("content", "all"):
+        with pytest.raises(InputError):  # they would be ignored, and what they mark released
+            Veil(graph, select=select)("text", spans=((0, 4),))
     for options in ({"select": "x"}, {"oov": "x"}, {"case": "x"}):
         with pytest.raises(OptionError):
             Veil(graph, **options)  # type: ignore[arg-type]
