@@ -37,7 +37,19 @@ Content = TypeVar("Content")
 DAMAGE = (OSError, ValueError, EOFError)
 
 #: What the names of cache entries begin with, one for each kind of thing that is cached, wherever it is made.
-KINDS = ("vectors", "graph", "ring", "neighbours", "density", "smooth", "calibration", "hearst", "reading")
+KINDS = (
+    "vectors",
+    "graph",
+    "ring",
+    "neighbours",
+    "density",
+    "smooth",
+    "calibration",
+    "hearst",
+    "reading",
+    "custext",
+    "diffractor",
+)
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _HAS_OWNERS = os.name != "nt"

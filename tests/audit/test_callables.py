@@ -85,7 +85,7 @@ def test_most_draws_go_to_the_most_promising_pair() -> None:
 
 
 def test_bounds_come_near_the_truth() -> None:
-    report = audit(Double(response, claim=LOCAL), draws=5000, skip=[*BESIDE_WORDS, "raw"])
+    report = audit(Double(response, claim=LOCAL), draws=10_000, skip=[*BESIDE_WORDS, "raw"])
     assert report.worst is not None
     assert 0.8 < report.worst.measured <= 1.0
 

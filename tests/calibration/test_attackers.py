@@ -148,7 +148,7 @@ def test_the_report_names_the_strongest_attacker(curve_of_graph: None) -> None:
     assert any(sentence.startswith("An attacker with context guesses 30%") for sentence in report.sentences())
     marked = wordveil.Veil(wordveil.mechanism("graph", SPACE, epsilon=2.0), select="marked")
     assert any("easier to guess" in sentence for sentence in report.sentences())
-    assert any("help an attacker further" in one for one in marked.report(marked(f"[[{text}]]")).sentences())
+    assert any("help an attacker" in one for one in marked.report(marked(f"[[{text}]]")).sentences())
     seeded = wordveil.Veil(wordveil.mechanism("graph", SPACE, epsilon=2.0), select="all", seed=1)
     assert seeded.report(seeded(text))["attackers"]["strongest"] is None, "whoever has the seed knows every word"
 

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree, shortest_path
+from scipy.stats import binomtest
 
-from tests.conftest import make_space, names
+from tests.conftest import ALPHA, make_space, names
 from wordveil.errors import OptionError, SpaceError
 from wordveil.kernels import compiled
 from wordveil.kernels.hop_draws import HopDraws
@@ -120,6 +121,22 @@ def test_equal_vectors_still_make_one_component() -> None:
 def test_a_negative_k_is_refused() -> None:
     with pytest.raises(OptionError, match="k"):
         GraphSpace.of(make_space(), -1)
+
+
+@pytest.mark.skipif(compiled() is None, reason="there is nothing to compare with")
+def test_first_draws_reach_words_two_hops_away_where_nothing_is_listed_but_the_source(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # On a path all ways to a word two hops away are of even length, and a guess looks for ways of three edges, too.
+    search = HopSearch(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1]))
+    sources, starts = np.zeros(5000, dtype=np.int64), np.arange(5001)  # each draw is the first of its source
+    weights = np.exp(-2.0 * np.array([0.0, 0.5, 1.5, 2.5]))
+    drawn = []
+    for code in ("off", ""):
+        monkeypatch.setenv("WORDVEIL_KERNELS", code)
+        drawn.append(search.draw(sources, starts, weights, np.arange(8, dtype=np.uint32)))
+    assert np.array_equal(drawn[0], drawn[1])
+    assert binomtest(int((drawn[1] == 2).sum()), 5000, weights[2] / weights[:3].sum()).pvalue > ALPHA
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

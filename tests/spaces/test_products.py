@@ -21,6 +21,6 @@ def test_the_largest_product_plus_bias_is_found(
     vectors, points = (generator.integers(-3, 4, size=(count, 5)).astype(np.float32) for count in (words, queries))
     bias = generator.integers(-9, 9, size=words).astype(np.float32)
     found, values = BestProduct(vectors, bias).best(points)
-    scores = points @ vectors.T + bias
+    scores = points.astype(np.float64) @ vectors.T.astype(np.float64) + bias  # exact in either precision
     assert found.tolist() == scores.argmax(axis=1).tolist()
     assert values.tolist() == scores.max(axis=1).tolist()

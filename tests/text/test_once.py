@@ -274,3 +274,17 @@ def test_a_keyed_stream_follows_from_its_key_and_goes_nowhere() -> None:
     ]
     with pytest.raises(TypeError):
         pickle.dumps(KeyedEntropy(key))
+
+
+def test_draws_of_one_secret_at_two_epsilons_have_nothing_in_common() -> None:
+    once, space = Once("file"), make_space(200, 6)
+    text = " ".join(space.vocabulary)
+
+    def veiled(epsilon: float) -> list[str]:
+        made = mechanism("graph", space, epsilon=epsilon)
+        return Veil(made, once=once, select="all", unproven=True)(text).text.lower().split()
+
+    kept = veiled(20.0)
+    assert kept == veiled(20.0)  # the same way of veiling
+    # of 200; the memory of the other ε would give all of them
+    assert sum(one == two for one, two in zip(veiled(0.5), kept, strict=True)) < 20

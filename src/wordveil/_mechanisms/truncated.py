@@ -40,6 +40,7 @@ class Truncated(Exponential):
         if not 0.0 < beta < 1.0:
             raise OptionError("beta must lie strictly between 0 and 1.")
         self.beta = float(beta)
+        self._clip = clip  # as it was asked for: `options` reads it
         if clip is None and isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0:
             # V-1 words of weight e^{-ε·clip/2} against the word's own weight 1
             clip = max(2.0 / epsilon * math.log((1.0 - beta) * max(len(space) - 1, 1) / beta), 1e-9)

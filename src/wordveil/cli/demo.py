@@ -59,7 +59,7 @@ def demo(
     veil = Veil(made, seed=seed, unproven=True)  # the sample is public, and the report says what is missing
     original = _opening()
     release = veil(original)
-    console = Console(record=svg is not None, highlight=False, width=110 if svg else None)
+    console = Console(record=svg is not None, highlight=False, emoji=False, width=110 if svg else None)
     before, after = _marked(original, release, plain=svg is None and console.color_system is None)
     table = Table(title=f"wordveil: {made.name}, ε = {made.epsilon:g}", show_lines=True, expand=True)
     table.add_column("before", ratio=1)

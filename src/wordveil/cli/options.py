@@ -81,7 +81,9 @@ def stdout() -> Console:
     from rich.console import Console
 
     check_can_print()
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 140)  # a file has no width of its own
+    return Console(
+        highlight=False, emoji=False, width=None if sys.stdout.isatty() else 140
+    )  # a file has no width of its own
 
 
 def print_facts(facts: Any) -> None:
@@ -107,7 +109,7 @@ def stderr() -> Console:
     """Return the console for progress and remarks."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, emoji=False)
 
 
 def on_terminal() -> bool:

@@ -50,8 +50,11 @@ static inline int touches(const Graph *graph, const uint64_t *some, int32_t word
 static int is_joined(const Graph *graph, const uint64_t *some, int32_t word, int64_t edges, int64_t *patience)
 {
     *patience -= graph->indptr[word + 1] - graph->indptr[word];
+    /* Here too, and not only after the last step: where some is one word alone, a longer way need not lead there. */
+    if (touches(graph, some, word))
+        return 1;
     if (edges == 1)
-        return touches(graph, some, word);
+        return 0;
     const int32_t first = graph->indptr[word], stop = graph->indptr[word + 1];
     for (int32_t edge = first; edge < stop && edge < first + AHEAD; edge++)
         fetch_edges(graph, graph->indices[edge]);

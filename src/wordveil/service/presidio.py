@@ -58,7 +58,7 @@ async def anonymize(request: Request) -> Response:
     names = _names()
     try:
         asked = json.loads(await request.body())
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Problem(400, _UNKNOWN) from None
     if not asked or not isinstance(asked, dict):
         raise Problem(400, "Invalid request json")
@@ -74,6 +74,8 @@ async def anonymize(request: Request) -> Response:
     found: dict[str, set[str]] = {way: set() for way in alike.values()}
     await run_in_threadpool(_run, asked, operators, {name: found[way] for name, way in alike.items()})
     drawn = {alike[name]: way for name, way in ways.items()}
+    if len(drawn) > 1 and key is not None and key.is_charged:
+        raise Problem(422, "With a budget, all veil operators of a request must have the same settings")
     made = {told: await _draw(request, sorted(found[told]), way, asked) for told, way in drawn.items()}
     placed = {name: made[way] for name, way in alike.items()}
     return Response(await run_in_threadpool(_run, asked, operators, placed), media_type="application/json")

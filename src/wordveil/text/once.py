@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Hashable, Sequence
+from copy import copy
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -74,6 +75,7 @@ class Once:
         self.is_seeded = seed is not None
         self.secret = secrets.token_bytes(_BYTES) if seed is None else _from_seed(seed)
         self._remembered: dict[bytes, int] = {}
+        self._way = b""
 
     def __repr__(self) -> str:
         return f"<Once: a {self.scope}>"  # never the secret
@@ -89,6 +91,16 @@ class Once:
     def go_on_with(self, secret: bytes) -> None:
         """Take the secret with which a job was begun."""
         self.secret, self._remembered = secret, {}
+
+    def for_way(self, way: str) -> Once:
+        """Return what draws by the same secret for one way of veiling, given by its digest.
+
+        Draws at another ε, or by another mechanism, then follow from other random bits: the losses of two releases add
+        up only where their draws are independent.
+        """
+        found = copy(self)
+        found._way, found._remembered = bytes.fromhex(way), {}
+        return found
 
     def check(self, scope: Hashable) -> None:
         """Refuse a text that does not say whose it is where that is needed."""
@@ -229,8 +241,8 @@ class Once:
 
     def _hash(self, kind: bytes, text: str) -> bytes:
         """Return 64 bytes that are as good as random to those without the secret, the same for the same things."""
-        # Kinds begin differently, and a digest has a fixed length, so that no two things are written alike.
-        told = kind + b"\0" + text.encode("utf-8", "surrogatepass")
+        # Ways and digests have a fixed length, and kinds begin differently, so that no two things are written alike.
+        told = self._way + kind + b"\0" + text.encode("utf-8", "surrogatepass")
         return hashlib.blake2b(told, key=self.secret, person=_PURPOSE).digest()
 
 

@@ -17,6 +17,7 @@ from wordveil._mechanisms import DEFAULT, Mechanism, blocked_words
 from wordveil._mechanisms import block as block_words
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.errors import InputError, OptionError, UnprovenError
+from wordveil.files import digest_of
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy
 from wordveil.spaces import Space, load_space
@@ -170,9 +171,12 @@ class Veil:
         )
         if identifiers == "selected" and not self.selection.is_narrow:
             raise OptionError("identifiers='selected' belongs to select='spans', 'marked' or 'words'.")
-        self.once = Once(once, seed=seed) if isinstance(once, str) else once
         self.entropy = Entropy(seed)
         self.mechanism = _made(mechanism, epsilon, space, block)
+        self.once = Once(once, seed=seed) if isinstance(once, str) else once
+        if self.once is not None and self.once.is_keyed:
+            way = [self.mechanism.describe(), self.mechanism.blocked.tolist(), numbers, numbers_epsilon, date_order]
+            self.once = self.once.for_way(digest_of(way))
         self.shortfall = self.mechanism.shortfall
         if self.shortfall and not unproven:
             raise UnprovenError(f"{self.shortfall} Set `unproven` to release texts all the same.")

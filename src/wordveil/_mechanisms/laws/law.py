@@ -169,8 +169,12 @@ class Law(ABC):
         def work(part: slice) -> None:
             for place in range(part.start, part.stop):
                 rows = self.rows(np.concatenate([ids[place : place + 1], others[place]]))
-                logs = np.log(rows[:, rows.any(axis=0)])  # an output that no word has tells nothing
-                found[place] = np.abs(logs[1:] - logs[0]).max(axis=1, initial=0.0)
+                with np.errstate(divide="ignore", invalid="ignore"):  # an output that one of two words has tells all
+                    logs = np.log(rows[:, rows.any(axis=0)])
+                    apart = np.abs(logs[1:] - logs[0])
+                found[place] = np.where(np.isnan(apart), 0.0, apart).max(
+                    axis=1, initial=0.0
+                )  # and that neither has, nothing
 
         run(work, blocks(len(ids), 8))
         return found
@@ -367,7 +371,10 @@ class _Columns:
         def one(number: int) -> Floats:
             part = self._parts[number]
             block = self._block(part) if self._kept is None else self._kept[number]
-            return np.asarray((shares[:, part] / (block @ own)).astype(np.float32) @ block, dtype=np.float64)
+            # An output that no word of the prior gives, as far as single precision can tell, says nothing of any.
+            expected = np.maximum(block @ own, np.finfo(np.float32).tiny).astype(np.float64)
+            factors = np.minimum(shares[:, part] / expected, np.finfo(np.float32).max)
+            return np.asarray(factors.astype(np.float32) @ block, dtype=np.float64)
 
         return np.sum(run(one, range(len(self._parts))), axis=0)
 
