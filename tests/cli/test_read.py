@@ -127,6 +127,13 @@ def test_a_file_that_was_never_veiled_is_told(run: Run, glove: EuclideanSpace) -
     assert json.loads(run("read", "few.txt", "-o", "c.txt", "-e", "3", "--json", "-q")[1])["looks_veiled"] is None
 
 
+def test_a_column_that_was_not_veiled_is_refused(run: Run) -> None:
+    Path("table.csv").write_text("who,text\nann,the ship\n", encoding="utf-8")
+    assert run("privatize", "table.csv", "-o", "v.csv", "-c", "text", "-e", "3", "--report", "r.json", "-q")[0] == 0
+    assert run("read", "v.csv", "-o", "a.csv", "-c", "who", "--report", "r.json")[0] == 2
+    assert not Path("a.csv").exists()
+
+
 def test_spans_move_along(run: Run) -> None:
     Path("in.jsonl").write_text('{"text": "the river sea", "spans": [[4, 9]]}\n', encoding="utf-8")
     how = ["--epsilon", "2", "--space", "space.npz", "--column", "text", "--spans", "spans", "--quiet"]

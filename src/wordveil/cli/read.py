@@ -127,6 +127,7 @@ def read(
         if vectors and len(columns) > 1:
             raise OptionError("a vector is made of one text: give one --column, or --text.")
         piece.format.open_reader(piece.source, reading).close()  # to find wrong columns before any work is done
+        _check_columns(report, columns)
         made = _reader(report, mechanism, epsilon, space, normalise, option, select, kind=reader, prior=prior)
         if made.kind != "table":
             made.fit((text for block in _blocks(piece, reading) for text in block.texts()), watch=progress.watch)
@@ -184,6 +185,16 @@ def _check_output(piece: Piece, output: Path, *, vectors: bool) -> None:
         raise OptionError("vectors are written to a file that ends in .npz or .parquet.")
     if not vectors and is_vectors and piece.format.name != "parquet":
         raise OptionError("text is written in the format of the input: give another output.")
+
+
+def _check_columns(report: Path | None, columns: tuple[str, ...]) -> None:
+    """Refuse columns that were not veiled, as far as the report says which were."""
+    from wordveil.reading.released import read_report
+
+    veiled = {} if report is None else read_report(report).get("job") or {}
+    known = veiled.get("columns") if isinstance(veiled, dict) else None
+    if known and not set(columns) <= set(known):
+        raise OptionError(f"by its report only these columns were veiled: {', '.join(map(str, known))}.")
 
 
 def _reader(
