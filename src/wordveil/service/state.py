@@ -39,6 +39,7 @@ Thing = TypeVar("Thing")
 _LOG = logging.getLogger("wordveil.service")
 
 _THREADS = 2
+_MAKERS, _MOST_MADE = 2, 16  # threads that make mechanisms and the like, and how many may wait for them
 _TEXTS = 256  # drawn for together: more save little, and make the first wait for the last
 _CHARACTERS = 1 << 18
 _READINGS = 16  # that wait for their turn; more get 503
@@ -142,13 +143,14 @@ class Batcher:
 class _Kept(Generic[Thing]):
     """Keeps the most recently used of things that take time to make.
 
-    Each is made once, in one thread, for all who wait for it: threads that wait, too, would be missing elsewhere.
+    Each is made once, in one thread, for all who wait for it. The threads are few and of their own, so that callers who
+    ask for one thing after the other leave those that draw and charge alone.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, makers: ThreadPoolExecutor) -> None:
+        self._most, self._makers = most, makers
         self._things: OrderedDict[Any, Thing] = OrderedDict()
-        self._making: dict[Any, asyncio.Task[Thing]] = {}
+        self._making: dict[Any, asyncio.Future[Thing]] = {}
 
     def ready(self, key: Any) -> Thing | None:
         """Return a thing if it is there already."""
@@ -163,11 +165,14 @@ class _Kept(Generic[Thing]):
             return found
         task = self._making.get(key)
         if task is None:
-            task = self._making[key] = asyncio.create_task(asyncio.to_thread(make))
+            if len(self._making) >= _MOST_MADE:
+                raise busy()
+            task = asyncio.ensure_future(asyncio.get_running_loop().run_in_executor(self._makers, make))
+            self._making[key] = task
             task.add_done_callback(partial(self._made, key))
         return await asyncio.shield(task)  # one who gives up does not end it for the others
 
-    def _made(self, key: Any, task: asyncio.Task[Thing]) -> None:
+    def _made(self, key: Any, task: asyncio.Future[Thing]) -> None:
         del self._making[key]
         if not task.cancelled() and task.exception() is None:
             self._things[key] = task.result()
@@ -207,12 +212,13 @@ class State:
         self.stopping: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.rates = Rates(folder, settings.keys)
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="wordveil-draw")
+        self._makers = ThreadPoolExecutor(_MAKERS, thread_name_prefix="wordveil-make")
         self._paths = {Path(space).name: space for space in settings.spaces}
-        self._spaces: _Kept[EuclideanSpace | PoincareSpace] = _Kept(len(self._paths))
-        self._mechanisms: _Kept[Mechanism[Any]] = _Kept(settings.veils)
-        self._batchers: _Kept[Batcher] = _Kept(settings.veils)
+        self._spaces: _Kept[EuclideanSpace | PoincareSpace] = _Kept(len(self._paths), self._makers)
+        self._mechanisms: _Kept[Mechanism[Any]] = _Kept(settings.veils, self._makers)
+        self._batchers: _Kept[Batcher] = _Kept(settings.veils, self._makers)
         self._reading, self._reading_waits = asyncio.Semaphore(1), 0
-        self._attackers: _Kept[Attacker] = _Kept(_ATTACKERS)
+        self._attackers: _Kept[Attacker] = _Kept(_ATTACKERS, self._makers)
         self._preparing: _Preparing | None = None
 
     @property
@@ -377,6 +383,7 @@ class State:
         """End what is running."""
         self.is_ready = False
         await self.jobs.close()
+        self._makers.shutdown(wait=False, cancel_futures=True)  # nobody waits for what they make any more
         self._executor.shutdown(wait=True, cancel_futures=True)
         self.rates.close()
         self.budgets.close()
