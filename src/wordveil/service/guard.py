@@ -166,7 +166,7 @@ class Guard:
             _LOG.info("%s other 503", scope["method"])
 
     async def _admit(self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send) -> None:
-        path = scope["path"]
+        path, sent = scope["path"], _Sent(receive)
         try:
             self._check_name(headers.get("host", ""))
             if scope["method"] == "OPTIONS":
@@ -177,12 +177,12 @@ class Guard:
             if path.startswith(API):
                 scope["wordveil.key"] = self._owner(headers.get("authorization"))
                 if scope["method"] == "POST":
-                    receive = await self._check_body(path, headers, receive)
+                    receive = await self._check_body(path, headers, sent)
         except (asyncio.TimeoutError, TimeoutError):
             await problem_response(_too_slow())(scope, receive, send)
         except Problem as problem:
-            if problem.status == 413:
-                await self._drain(receive)
+            if problem.status == 413 and sent.more:
+                await self._drain(sent)
             await problem_response(problem)(scope, receive, send)
         else:
             await self._in_time(scope, receive, send)
@@ -300,6 +300,19 @@ def _request_id(headers: dict[str, str]) -> str:
     """Return the id that a caller gave, if no word can be in it, or a new one."""
     given = headers.get("x-request-id", "")
     return given if _ID.fullmatch(given) else secrets.token_hex(16)
+
+
+class _Sent:
+    """The body of a request, and whether there is more of it to come: who waits for more than that waits in vain."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self.more = receive, True
+
+    async def __call__(self) -> Message:
+        """Return the next part."""
+        message = await self._receive()
+        self.more = bool(message.get("more_body", False))
+        return message
 
 
 async def _whole(receive: Receive, most: int) -> Receive:
