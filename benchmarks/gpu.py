@@ -119,10 +119,33 @@ def calibration() -> dict[str, float]:
     return {"seconds": spent, "queries_per_second": 10_000 * DRAWS * len(EPSILONS) / spent}
 
 
+def graph(words: int, dimension: int) -> dict[str, float]:
+    """Build the neighbour graph of a made embedding: its neighbours on the card, the rest on the processor."""
+    import os  # noqa: PLC0415
+
+    from benchmarks.sizes import make  # noqa: PLC0415
+    from wordveil.spaces.listing import list_similar  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["WORDVEIL_CACHE"] = str(Path(folder) / "cache")
+        make(Path(folder), words, dimension)
+        space = on_engine(load_space(folder), "gpu")
+        assert isinstance(space, EuclideanSpace)
+        space.similar(np.arange(4), 10)  # the vectors go to the card
+        started = time.perf_counter()
+        listed = list_similar(space, 10)
+        listing = time.perf_counter() - started
+        made = mechanism("graph", space, epsilon=4.0)  # takes the lists from the cache
+        whole = time.perf_counter() - started
+        made.draw(np.arange(16))
+    return {"words": words, "dimension": dimension, "neighbours_s": listing, "graph_s": whole, "found": listed.found}
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--words", type=int, default=341_479, help="how many words the made vocabulary has")
+    parser.add_argument("--graph", default="1000000x300", help="words and dimensions of the embedding that is joined")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     arguments = parser.parse_args()
     check_engine("gpu")
@@ -137,6 +160,7 @@ def main() -> None:
         "laplace": lambda: rates(arguments.words),
         "p_values": laws,
         "calibration": calibration,
+        "graph": lambda: graph(*map(int, arguments.graph.split("x"))),
     }
     for name, work in jobs.items():
         facts[name] = work()

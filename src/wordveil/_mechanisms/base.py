@@ -26,6 +26,7 @@ from wordveil.spaces.space import Ids, Points, Rows
 RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 # Beyond these, 32-bit floats hold neither the noise nor the weights.
 _SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
+_DEVICE_BLOCK = 1 << 17  # words that a device takes at once: in smaller blocks it waits for its many small steps
 
 SpaceT = TypeVar("SpaceT", bound=Space)
 PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
@@ -249,7 +250,7 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
                 drawn[part] = self.choose(self.perturb(ids[part], entropy), entropy)
             return drawn
         # While the device searches one block, the next one's noise is drawn; each block has a stream of its own.
-        parts = list(blocks(len(ids), 1 << 16))
+        parts = list(blocks(len(ids), _DEVICE_BLOCK))
         sources = entropy.spawn(len(parts))
         noisy = ahead(lambda job: self.perturb(ids[job[0]], job[1]), zip(parts, sources, strict=True))
         for part, source, points in zip(parts, sources, noisy, strict=True):
