@@ -13,9 +13,11 @@ at the ε that the file has; do so whenever the network that reads is trained ag
 The tables of the documents that quote the curve of `graph` (`DOCUMENTS`) are written anew at the end; ``--documents``
 writes only these, in a second.
 
-The file is written after every ε, and ``--missing`` leaves out what it has, so it goes on where it was stopped. On two
-cores `graph` takes about a quarter of an hour and all curves some hours, most of it for noise;
-``--quick`` takes three ε and a tenth of the words, and writes only where ``--output`` says.
+The file is written after every ε, and ``--missing`` leaves out what it has, so it goes on where it was stopped;
+``--minutes`` begins no further ε after so long. Parts that were measured elsewhere, as on a machine with a GPU
+(``--engine gpu``), are put together by ``--merge FILE``, which may be repeated: what they say of an attacker at an ε
+takes the place of what was known. On two cores `graph` takes about a quarter of an hour and all curves some hours, most
+of it for noise; ``--quick`` takes three ε and a tenth of the words, and writes only where ``--output`` says.
 """
 
 from __future__ import annotations
@@ -23,19 +25,21 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wordveil._mechanisms import MECHANISMS, Mechanism
+from wordveil._mechanisms import MECHANISMS, Mechanism, kind_named
 from wordveil._mechanisms.attackers import ALONE, CURVES, OnProse, named_curve
 from wordveil.attacks import Prior, attack_context, attack_repeats
 from wordveil.calibration import Effort, Maker, Meter, maker, meter_for, span_of
 from wordveil.calibration.search import smallest_accepted
+from wordveil.engines import ENGINES, check_engine, on_engine
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
@@ -67,7 +71,7 @@ QUOTED = {("glove-50k", "graph"): (4.0, 6.0, 2.0, 8.0, 3.0, 5.0, 1.0, 10.0, 13.0
 #: The ε of README, demo and examples, and what quotes the curve of the default mechanism.
 EXAMPLES = 4.0
 DOCUMENTS = [Path(__file__).parent.parent / name for name in ("README.md", "docs/choosing-epsilon.md")]
-POINTS, SENTENCES, WORDS, NAMES, SEED = 10, 4, 10_000, 1000, 1
+POINTS, SENTENCES, WORDS, NAMES, SEED = 6, 4, 10_000, 1000, 1
 
 
 def main() -> None:
@@ -84,6 +88,11 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=WORDS, help="about how many veiled words each attacker looks for")
     parser.add_argument("--quick", action="store_true", help="three ε and a tenth of the words, to try it out")
     parser.add_argument("--output", type=Path, default=CURVES, help="the file to write; by default that of the package")
+    parser.add_argument("--engine", choices=ENGINES, default="local", help="where noise is drawn")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further ε after so many minutes")
+    parser.add_argument(
+        "--merge", type=Path, action="append", metavar="FILE", help="only put what this file has into --output"
+    )
     parser.add_argument("--documents", action="store_true", help="only write the tables of the documents")
     asked = parser.parse_args()
     if asked.documents:
@@ -91,7 +100,14 @@ def main() -> None:
         return
     if asked.quick and asked.output == CURVES:
         parser.error("--quick needs --output: curves measured in a hurry do not go into the package")
-    makers = dict(_makers())
+    if asked.merge:
+        _write(asked.output, merged([_read(path) for path in (asked.output, *asked.merge)]))
+        if asked.output == CURVES:
+            write_documents()
+        return
+    check_engine(asked.engine)
+    end = time.monotonic() + 60.0 * asked.minutes
+    makers = dict(_makers(asked.engine))
     unknown = [one for one in asked.curve if not any(one in (name, f"{space}:{name}") for space, name in makers)]
     if unknown:
         parser.error(f"there is no curve {unknown[0]}; choose among {', '.join(':'.join(one) for one in makers)}")
@@ -103,18 +119,21 @@ def main() -> None:
         for curve in measured(make, space, asked.attacker or list(USUAL), old["points"], asked):
             known = _read(asked.output)
             known["curves"].setdefault(space, {})[name] = curve
-            _write(asked.output, known, list(makers))
+            _write(asked.output, known)
+            if time.monotonic() > end:
+                print(f"stopped after {asked.minutes:g} minutes, in {space}:{name}", flush=True)
+                return
         print(f"{space}:{name}: {time.process_time() - started:.0f} s of processor time", flush=True)
     if asked.output == CURVES:
         write_documents()
 
 
-def _makers() -> Iterable[tuple[tuple[str, str], Maker]]:
+def _makers(engine: str) -> Iterable[tuple[tuple[str, str], Maker]]:
     """Return what makes each mechanism that promises something, on each space that it takes."""
     for space in SPACES:
         opened = load_space(space)
         for name in MECHANISMS:
-            make = maker(name, opened)
+            make = maker(name, on_engine(opened, engine) if kind_named(name).searches_points else opened)
             try:
                 made = meter_for(make, opened).probe
             except WordveilError:  # it needs another kind of space
@@ -274,14 +293,33 @@ def _read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"attackers": {}, "curves": {}}
 
 
-def _write(path: Path, known: dict[str, Any], order: list[tuple[str, str]]) -> None:
+def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return several files as one; of a curve that was measured with other options or words, the last one counts."""
+    curves: dict[str, dict[str, Any]] = {}
+    for space, name, curve in (
+        (space, name, curve)
+        for part in parts
+        for space, found in part["curves"].items()
+        for name, curve in found.items()
+    ):
+        before = curves.setdefault(space, {}).get(name, {})
+        same = all(before.get(fact) == curve[fact] for fact in ("options", "checksum", "words"))
+        points = {point["epsilon"]: point for point in before["points"]} if same else {}
+        for point in curve["points"]:
+            known = points.get(point["epsilon"], {})
+            points[point["epsilon"]] = {**known, **point, "success": {**known.get("success", {}), **point["success"]}}
+        curves[space][name] = {**curve, "points": [points[epsilon] for epsilon in sorted(points)]}
+    return {"curves": curves}
+
+
+def _write(path: Path, known: dict[str, Any]) -> None:
     """Write the curves in the order of the registry, a line for each ε."""
     attackers = {name: {**facts, "on": ON} for name, facts in ATTACKERS.items()}
     lines = [f' "attackers": {json.dumps(attackers, ensure_ascii=False)},', ' "curves": {']
     spaces = [space for space in SPACES if space in known["curves"]]
     for space in spaces:
         lines.append(f'  "{space}": {{')
-        own = [name for one, name in order if one == space and name in known["curves"][space]]
+        own = [name for name in MECHANISMS if name in known["curves"][space]]
         for name in own:
             curve = dict(known["curves"][space][name])
             points = ",\n".join(f"    {json.dumps(point, ensure_ascii=False)}" for point in curve.pop("points"))

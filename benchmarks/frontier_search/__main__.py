@@ -3,6 +3,7 @@
 python -m benchmarks.frontier_search --data FOLDER --attacker context --workers 6 --minutes 8 --json FILE
 python -m benchmarks.frontier_search --data FOLDER --quick                    # a few candidates, on any machine
 python -m benchmarks.frontier_search --data FOLDER --only prior --words 8000  # some candidates, beside the default
+python -m benchmarks.frontier_search --data FOLDER --attacker context --best 12 --of FILE   # of an earlier search
 python -m benchmarks.frontier_search --tables FILE                            # what a search found, for docs/search.md
 
 FOLDER of --data is the folder of data sets that docs/data.md describes, that of --wordnet holds WordNet's database
@@ -17,12 +18,13 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.frontier_search.candidates import DEFAULT, entries
+from benchmarks.frontier_search.candidates import DEFAULT, FORMER, entries
 from benchmarks.frontier_search.checks import differences
 from benchmarks.frontier_search.ground import Ground
 from benchmarks.frontier_search.plan import Plan
@@ -52,6 +54,9 @@ def main() -> None:
     parser.add_argument("--words", type=int, help="how many of the most frequent words (20,000; 2,000 with --quick)")
     parser.add_argument("--only", default="", help="a part of the family or the name of the candidates to try")
     parser.add_argument("--quick", action="store_true", help="few words, texts and candidates")
+    parser.add_argument("--best", type=int, default=12, help="how many candidates of --of go on")
+    parser.add_argument("--of", type=Path, help="try only those that keep most in a search that --json wrote")
+    parser.add_argument("--texts", type=int, help="at most so many texts of each task (all; 2,000 with --quick)")
     parser.add_argument("--attacker", choices=("alone", "context"), default="alone", help="by whom levels are meant")
     parser.add_argument("--steps", type=int, default=300, help="of fitting a network to each release, with context")
     parser.add_argument("--repeats", type=int, help="veilings that utility is measured on (2; 5 without context)")
@@ -71,17 +76,30 @@ def main() -> None:
     context = chosen.attacker == "context"
     readers = ("population", "context") if context else ("population",)
     repeats = chosen.repeats or (1 if chosen.quick else 2 if context else 5)
-    texts = 2000 if chosen.quick else 1_000_000
+    texts = chosen.texts or (2000 if chosen.quick else 1_000_000)
     reading = Reading(readers, steps=chosen.steps, candidates=CANDIDATE_WORDS) if context else Reading(readers)
     plan = Plan(chosen.data, chosen.wordnet, words, chosen.quick, chosen.attacker, reading, repeats, texts)
     try:
-        search(plan, only=chosen.only, workers=chosen.workers, minutes=chosen.minutes, file=chosen.json)
+        among = best_of(chosen.of, chosen.best) if chosen.of else None
+        search(plan, only=chosen.only, among=among, workers=chosen.workers, minutes=chosen.minutes, file=chosen.json)
     except WordveilError as refused:
         parser.error(str(refused))
 
 
+def best_of(file: Path, count: int) -> list[str]:
+    """Return the names of those that kept most in an earlier search, on the tasks used to choose."""
+    rows = [Row.from_dict(row) for row in json.loads(file.read_text())["compared"]["tasks used to choose"]["rows"]]
+    return [row.label for row in sorted(rows, key=lambda row: -row.share)[:count]]
+
+
 def search(
-    plan: Plan, *, only: str = "", workers: int = 1, minutes: float | None = None, file: Path | None = None
+    plan: Plan,
+    *,
+    only: str = "",
+    among: Sequence[str] | None = None,
+    workers: int = 1,
+    minutes: float | None = None,
+    file: Path | None = None,
 ) -> dict[str, Any]:
     """Compare all candidates, then the leading ones on other tasks; print every row as soon as it is known."""
     started = time.perf_counter()
@@ -93,6 +111,7 @@ def search(
         raise WordveilError("the matrices made here are not those of wordveil's mechanism, so nothing was searched.")
     everyone = entries(wordnet=plan.wordnet is not None, quick=plan.quick)
     tried = [one.label for one in everyone if one.label == DEFAULT or only in f"{one.family}, {one.label}"]
+    tried = [label for label in tried if among is None or label in (DEFAULT, FORMER, *among)]
     if len(tried) < 2:
         raise WordveilError(f"no candidate has {only!r} in its family or its name; --only needs a part of one.")
     found: dict[str, Any] = {
@@ -101,6 +120,7 @@ def search(
         "quick": plan.quick,
         "attacker": plan.attacker,
         "steps": plan.reading.steps,
+        "texts": plan.texts,
         "seconds": 0,
         "left_out": [],
         "compared": {},

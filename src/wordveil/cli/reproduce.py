@@ -39,6 +39,9 @@ def reproduce(
     minutes: Annotated[
         float | None, Option(min=0.0, help="Begin no further part of `reading` after so many minutes.")
     ] = None,
+    parts: Annotated[
+        Path | None, Option(metavar="FILE", help="Keep every part of `reading` here, and go on from those it has.")
+    ] = None,
     page: Annotated[
         Path | None, Option(metavar="FILE", help="Write a Markdown page of all results in the folder --output.")
     ] = None,
@@ -62,7 +65,7 @@ def reproduce(
       wordveil reproduce --output docs/results --page docs/results.md
     """
     from wordveil.lab.experiments.registry import EXPERIMENTS, run_experiment
-    from wordveil.lab.experiments.run import Run
+    from wordveil.lab.experiments.run import Parts, Run
 
     if listed:
         _list(as_json)
@@ -77,7 +80,7 @@ def reproduce(
             raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
     compared.check()
     size = "quick" if quick else "full"
-    run = Run(data, size, device=device, minutes=minutes, **dataclasses.asdict(compared))
+    run = Run(data, size, device=device, minutes=minutes, parts=Parts(parts), **dataclasses.asdict(compared))
     folder = _folder(output, page, data)
     done = []
     for number, one in enumerate(names):

@@ -108,6 +108,7 @@ class _Done:
     scores: dict[str, float]  # by reader
     guessed: dict[str, float]
     seconds: float
+    seed: int
 
     def share(self, reader: str) -> float:
         """Return how far a reader's score is on the way from random words to clean text."""
@@ -117,6 +118,11 @@ class _Done:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {**vars(self), "shares": {reader: self.share(reader) for reader in self.scores}}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> _Done:
+        """Return what `to_dict` wrote."""
+        return cls(**{name: value for name, value in values.items() if name != "shares"})
 
 
 def _epsilons(tasks: Sequence[Task], levels: Sequence[float], space: EuclideanSpace) -> dict[float, float]:
@@ -189,13 +195,22 @@ class _Job:
             {reader: one.outcomes[0].score for reader, one in read.items()},
             {reader: float(one.right[0]) for reader, one in read.items()},
             round(time.perf_counter() - started, 1),
+            self.seed,
         )
+
+    def is_done(self, found: _Done, reading: Reading) -> bool:
+        """Tell whether this is what was found before, by the same readers."""
+        same = (found.name, found.level, found.seed, found.texts) == (self.name, self.level, self.seed, len(self.task))
+        return same and set(found.scores) == {AS_IT_STANDS, *reading.readers}
 
 
 def _all_done(
     tasks: dict[str, Task], levels: Sequence[float], veilings: int, space: EuclideanSpace, how: Reading, run: Run
 ) -> tuple[list[_Done], int]:
-    """Veil and read, the first data sets first, as long as there is time; return also how many were left out."""
+    """Veil and read, every data set once before any is veiled again, as long as there is time.
+
+    Return also how many veilings were left out. Those that are among the parts of an earlier run are taken from there.
+    """
     started = time.monotonic()
     names = list(tasks)
     grounds: dict[str, _Ground] = {}
@@ -206,19 +221,24 @@ def _all_done(
         run.watch(f"{tasks[names[number]].name}, random words and clean text", 0.1 * len(grounds) / len(names))
     jobs = [
         _Job(name, tasks[name], level, 1000 * run.seed + number)
-        for level in levels
-        for group in (_ASKED, _OTHERS)
         for number in range(veilings)
-        for name in group
+        for level in levels
+        for name in (*_ASKED, *_OTHERS)
         if name in tasks and level in grounds[name].epsilons
     ]
-    found: list[_Done] = []
+    earlier = [_Done.from_dict(one) for one in run.parts.known()]
+    found = [next(one for one in earlier if job.is_done(one, how)) for job in jobs if _among(job, earlier, how)]
     left = None if run.minutes is None else run.minutes - (time.monotonic() - started) / 60.0
-    second = [(job, space, how, grounds[job.name]) for job in jobs]
+    second = [(job, space, how, grounds[job.name]) for job in jobs if not _among(job, earlier, how)]
     for _, done in done_in_turn(_Job.run, second, run.workers, left):
         found.append(done)
+        run.parts.add(done.to_dict())
         run.watch("veilings", 0.1 + 0.9 * len(found) / len(jobs))
     return sorted(found, key=lambda one: (-one.level, names.index(one.name))), len(jobs) - len(found)
+
+
+def _among(job: _Job, earlier: Sequence[_Done], how: Reading) -> bool:
+    return any(job.is_done(one, how) for one in earlier)
 
 
 @dataclass(frozen=True)

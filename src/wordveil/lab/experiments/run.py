@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from wordveil.errors import OptionError
+from wordveil.errors import FileError, OptionError
 from wordveil.lab.tasks import DataFolder, Reading, readers_up_to
 from wordveil.progress import Watch, ignore
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
@@ -32,6 +33,28 @@ _TINY_WORDS = 200
 
 
 @dataclass(frozen=True)
+class Parts:
+    """A file with a line for each part of a long experiment, so that a run goes on where another one stopped."""
+
+    path: Path | None = None  # nothing is kept without one
+
+    def known(self) -> list[dict[str, Any]]:
+        """Return the parts that were kept."""
+        if self.path is None or not self.path.exists():
+            return []
+        try:
+            return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+        except ValueError:
+            raise FileError(f"{self.path} does not hold the parts of an experiment; name another file.") from None
+
+    def add(self, part: dict[str, Any]) -> None:
+        """Keep one more."""
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(part, ensure_ascii=False) + "\n")
+
+
+@dataclass(frozen=True)
 class Run:
     """How an experiment is run."""
 
@@ -45,6 +68,7 @@ class Run:
     reader: str = "population"  # the strongest reader that utility is measured by: `READERS`
     device: str | None = None  # where networks are fitted: cpu or cuda; the GPU if there is one
     minutes: float | None = None  # after how long nothing new is begun, where an experiment has many parts
+    parts: Parts = Parts()  # where `reading` keeps each of these
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:
