@@ -36,7 +36,6 @@ SURE = 0.9
 _BINS = 10  # of stated probabilities
 _TOP = 25  # words whose probabilities are asked for; one beyond them counts as having none
 _FEW = 5
-_ALONE = {"context": "population"}  # what a reader without context knows as much by; of others a table
 
 
 @dataclass(frozen=True)
@@ -198,20 +197,14 @@ def attack_context(
     )
     if not len(pair):
         raise InputError("there is no text to attack.")
-    weak = _ALONE.get(kind, "table")
-    everything = [text for release in pair.releases for text in release]
-    reader.fit(everything, watch=within(watch, 0.0, 0.6))
+    reader.fit((text for release in pair.releases for text in release), watch=within(watch, 0.0, 0.6))
     chosen = pair.sample(tokens, choosing)
     places = reader.cut([pair.releases[0][text] for text in chosen], pair.others(chosen))
     read = reader.likeliest(places, _TOP, watch=within(watch, 0.6, 0.9))
-    if kind in (weak, "population"):
-        alone = read[0][:, 0]
-    else:
-        weaker = Reader(mechanism, kind=weak, **how)
-        weaker.fit(everything, watch=within(watch, 0.9, 0.95))
-        alone = weaker.likeliest(places, 1, watch=within(watch, 0.95, 1.0))[0][:, 0]
+    weaker = reader.without_context()
+    alone = read[0] if weaker.kind == kind else weaker.likeliest(places, 1, watch=within(watch, 0.9, 1.0))[0]
     return _counted(
-        pair, chosen, places, *read, alone, frequent=frequent, reader=kind, exact=mechanism.law(effort).exact
+        pair, chosen, places, *read, alone[:, 0], frequent=frequent, reader=kind, exact=mechanism.law(effort).exact
     )
 
 

@@ -36,6 +36,13 @@ def reproduce(
     device: Annotated[
         str | None, Option(help="Where networks are fitted: cpu or cuda; the GPU if there is one.")
     ] = None,
+    rows: Annotated[
+        int | None, Option(min=50, help="At most so many examples of each task, for a first look or a slow machine.")
+    ] = None,
+    level: Annotated[
+        list[float] | None,
+        Option(metavar="P", help="A success of the attacker to compare mechanisms at; may be repeated."),
+    ] = None,
     minutes: Annotated[
         float | None, Option(min=0.0, help="Begin no further part of `reading` after so many minutes.")
     ] = None,
@@ -62,6 +69,8 @@ def reproduce(
 
       wordveil reproduce reading frontier --data FOLDER --attacker context --reader context --output docs/results
 
+      wordveil reproduce mechanisms --data FOLDER --attacker context --reader shipped --level 0.25 --rows 500
+
       wordveil reproduce --output docs/results --page docs/results.md
     """
     from wordveil.lab.experiments.registry import EXPERIMENTS, run_experiment
@@ -70,17 +79,12 @@ def reproduce(
     if listed:
         _list(as_json)
         return
-    names = list(EXPERIMENTS) if everything else list(dict.fromkeys(name or []))
-    if not names and page is None:
-        raise OptionError("name a table or figure, or use --all; `wordveil reproduce --list` lists them.")
-    for one in names:
-        if one not in EXPERIMENTS:
-            raise OptionError(f"unknown experiment {one!r}; `wordveil reproduce --list` lists them.")
-        if EXPERIMENTS[one].needs_data and data is None:
-            raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
+    names = _names(list(EXPERIMENTS) if everything else name or [], data, page)
     compared.check()
-    size = "quick" if quick else "full"
-    run = Run(data, size, device=device, minutes=minutes, parts=Parts(parts), **dataclasses.asdict(compared))
+    shared = dataclasses.asdict(compared) | {"rows": rows, "levels": tuple(sorted(set(level))) if level else None}
+    run = Run(data, "quick" if quick else "full", device=device, minutes=minutes, parts=Parts(parts), **shared)
+    for one in names:
+        EXPERIMENTS[one].check(run)
     folder = _folder(output, page, data)
     done = []
     for number, one in enumerate(names):
@@ -104,6 +108,21 @@ def reproduce(
         print_facts(done[0] if len(done) == 1 else done)
     elif len(done) > 1:
         stdout().print(f"{len(done)} experiments took {sum(one['seconds'] for one in done):,.0f} s.")
+
+
+def _names(given: list[str], data: Path | None, page: Path | None) -> list[str]:
+    """Return which experiments to run, or refuse what cannot be run."""
+    from wordveil.lab.experiments.registry import EXPERIMENTS
+
+    names = list(dict.fromkeys(given))
+    if not names and page is None:
+        raise OptionError("name a table or figure, or use --all; `wordveil reproduce --list` lists them.")
+    for one in names:
+        if one not in EXPERIMENTS:
+            raise OptionError(f"unknown experiment {one!r}; `wordveil reproduce --list` lists them.")
+        if EXPERIMENTS[one].needs_data and data is None:
+            raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
+    return names
 
 
 def _folder(output: Path | None, page: Path | None, data: Path | None) -> ResultFolder | None:

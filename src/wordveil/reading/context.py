@@ -114,6 +114,10 @@ class Context(Population):
             raise OptionError("a context reader must be fitted on veiled texts before it reads any.")
         return self.basis.prior if self._learnt is None else self._learnt
 
+    def without_context(self) -> Population:
+        """Return the kind that looks each output up by itself, under the frequencies that this one has learnt."""
+        return Population.from_state(self.basis, {"learnt": self.prior})
+
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:
         """Change what is given of how the network learns."""
         if steps is not None:

@@ -73,6 +73,10 @@ class Kind(ABC):
         """Return the likeliest word behind each veiled place."""
         return self.posterior(places, 1, watch)[0][:, 0]
 
+    def without_context(self) -> Kind:
+        """Return the kind that looks each output up by itself, knowing as much of word frequencies."""
+        return self
+
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:  # noqa: ARG002
         """Change what is given of how a network learns; see `Reader.tune`."""
         raise OptionError("only a context reader has a network to be tuned.")

@@ -115,7 +115,7 @@ def _pictures(facts: dict[str, Any], folder: ResultFolder, page: Path) -> list[s
     return [path.relative_to(here).as_posix() for path in paths if path.is_relative_to(here)]
 
 
-_USUAL = {"attacker": "alone", "reader": "population"}
+_USUAL = {"attacker": "alone", "reader": "population", "rows": None}
 
 
 def _section(facts: dict[str, Any], pictures: list[str]) -> str:
@@ -123,6 +123,7 @@ def _section(facts: dict[str, Any], pictures: list[str]) -> str:
     needs = " --data FOLDER" if EXPERIMENTS[name].needs_data else ""
     quick = " --quick" if facts["quick"] else ""
     chosen = "".join(f" --{name} {facts[name]}" for name, usual in _USUAL.items() if facts.get(name, usual) != usual)
+    chosen += "".join(f" --level {level:g}" for level in facts.get("levels") or ())
     parts = [
         f"## {name}",
         f"{facts['paper']}. {facts['title']}.",
@@ -132,7 +133,21 @@ def _section(facts: dict[str, Any], pictures: list[str]) -> str:
         parts.append(f"*Changed.* {facts['changed']}")
     parts += [Table(one["title"], one["columns"], one["rows"]).markdown() for one in facts["tables"]]
     parts += [f"![{facts['title']}]({picture})" for picture in pictures]
-    run = "A quick run" if facts["quick"] else "A full run"
-    where = " on a machine with a CUDA device" if facts["cuda"] else ""
-    parts += [facts["reading"], f"{run}{where}; it took {facts['seconds']:,.0f} s, apart from what was already cached."]
+    parts += [facts["reading"], _how_run(facts)]
     return "\n\n".join(parts)
+
+
+def _how_run(facts: dict[str, Any]) -> str:
+    """Say how much was done, when, where and for how long."""
+    told = ["A quick run" if facts["quick"] else "A full run"]
+    if facts.get("rows"):
+        told.append(f"of at most {facts['rows']:,} examples of each task")
+    found = facts["facts"]
+    repeats = found.get("repeats") or found.get("chosen", {}).get("repeats")
+    if repeats:
+        told.append(f"veiled {'once' if repeats == 1 else f'{repeats} times'}")
+    if facts.get("date"):
+        told.append(f"on {facts['date']}")
+    if facts["cuda"]:
+        told.append("on a machine with a CUDA device")
+    return f"{', '.join(told)}; it took {facts['seconds']:,.0f} s, apart from what was already cached."

@@ -166,7 +166,7 @@ def fig5(run: Run) -> Result:
     model = BiLstm(space, epochs=run.pick(6, 8, 1), words=run.pick(80, 40, 10))
     epsilons = run.pick((4.0, 6.0, 8.0, 10.0, 14.0), (6.0, 9.0, 14.0), (6.0, 14.0))
     loaded = (load_task("imdb", run.data), _mail(run), load_task("insuranceqa", run.data))
-    tasks = [_beginnings(one.limited(run.pick(4000, 600, 60), run.seed), model.words) for one in loaded]
+    tasks = [_beginnings(one.limited(run.examples(4000, 600, 60), run.seed), model.words) for one in loaded]
     figure = new_figure(12.0, 4.0)
     reading = replace(run.reading, effort=Effort(column_draws=run.pick(500_000, 100_000, 2000), seed=run.seed))
     tables: list[Table] = []
