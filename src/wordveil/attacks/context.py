@@ -139,6 +139,7 @@ def attack_context(
     tokens: int = 5000,
     frequent: int = 5000,
     releases: int = 1,
+    fitted: bool = True,
     draws: int = 200_000,
     once: bool = True,
     entropy: Entropy | None = None,
@@ -164,6 +165,9 @@ def attack_context(
         How many of the most frequent words of the space do not count as rare.
     releases : int
         How often each text is released, if they are veiled here; the evidence adds up.
+    fitted : bool
+        Whether the network of the kind ``context`` is fitted on the release. If not, it reads as it comes with the
+        package, which is weaker and takes a fraction of the time.
     once : bool
         Whether equal words of a text are drawn once, or were, as is the default of a `Veil`.
     **options
@@ -189,6 +193,8 @@ def attack_context(
     effort = Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62)))
     how: dict[str, Any] = {"select": select, "words": words, "prior": prior, "effort": effort, "once": once}
     reader = Reader(mechanism, kind=kind, **how, **options)
+    if not fitted:
+        reader.tune(steps=0)
     originals = list(texts)
     pair = (
         veil_texts(mechanism, originals, select, veiling, words=words, releases=releases, once=once)

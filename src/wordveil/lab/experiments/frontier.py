@@ -51,7 +51,7 @@ _EVERY = 1_000_000  # examples: all of them
 _READ = 4000  # examples of each task where a network reads them
 _NAMED = 3
 _STEPS, _CANDIDATE_WORDS = 400, 8192  # of fitting a network to each of many candidates
-_LOOKED_FOR = 5000  # words
+_LOOKED_FOR = 2000  # words
 
 
 def _loaded(run: Run, names: Sequence[str], quick: int) -> list[Task]:

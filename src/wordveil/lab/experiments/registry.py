@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wordveil.errors import OptionError
-from wordveil.lab.experiments.run import Result, Run
+from wordveil.lab.experiments.run import USUAL_ATTACKER, Result, Run
 from wordveil.lab.pytorch import training_device
 
 _PAPERS = {
@@ -113,7 +113,7 @@ def run_experiment(name: str, run: Run) -> tuple[Result, dict[str, Any]]:
         "rows": run.rows,
         "levels": run.levels,
         "date": time.strftime("%Y-%m-%d"),
-        "attacker": run.attacker,
+        "attacker": run.attacker if name in _AT_LEVELS else USUAL_ATTACKER,
         "reader": run.reader,
         "cuda": "torch" in sys.modules and training_device().type == "cuda",
         "seconds": round(time.perf_counter() - started, 1),

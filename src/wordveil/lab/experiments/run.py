@@ -28,6 +28,7 @@ SIZES = ("full", "quick", "tiny")
 
 #: By whose success mechanisms are made equal: who looks at one word at a time, or who reads the whole release.
 ATTACKERS = ("alone", "context")
+USUAL_ATTACKER = ATTACKERS[0]
 
 #: With fewer examples of a task nothing is learnt.
 FEWEST_ROWS = 50
@@ -67,7 +68,7 @@ class Run:
     watch: Watch = ignore
     workers: int = 1  # how many mechanisms are measured at once, where an experiment compares several
     engine: str = "local"  # where mechanisms with noise draw, where an experiment compares several
-    attacker: str = "alone"  # by whose success mechanisms are made equal: `ATTACKERS`
+    attacker: str = USUAL_ATTACKER  # by whose success mechanisms are made equal: `ATTACKERS`
     reader: str = "population"  # the strongest reader that utility is measured by: `READERS`
     device: str | None = None  # where networks are fitted: cpu or cuda; the GPU if there is one
     rows: int | None = None  # how many examples of each task at most, where an experiment does tasks
