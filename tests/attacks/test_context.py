@@ -59,6 +59,15 @@ def test_a_stated_probability_is_one(kind: str, stay: float) -> None:
         assert part.low <= part.stated <= part.high
 
 
+def test_a_network_may_read_as_it_comes() -> None:
+    pytest.importorskip("torch")
+    found = attack(40, kind="context", fitted=False)
+    assert found.reader == "context"
+    assert found.alone == attack(40, kind="population").alone
+    with pytest.raises(OptionError):
+        attack(40, kind="table", fitted=False)
+
+
 def test_a_fitted_network_is_held_to_its_reliability(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     from wordveil.reading.context import Context, Schedule

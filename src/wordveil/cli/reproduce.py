@@ -43,8 +43,17 @@ def reproduce(
         list[float] | None,
         Option(metavar="P", help="A success of the attacker to compare mechanisms at; may be repeated."),
     ] = None,
+    mechanism: Annotated[
+        list[str] | None,
+        Option(
+            "--mechanism",
+            "-m",
+            metavar="NAME[:OPTION=VALUE,…][@SPACE]",
+            help="Compare this one in `mechanisms`; may be repeated. All of them if not given.",
+        ),
+    ] = None,
     minutes: Annotated[
-        float | None, Option(min=0.0, help="Begin no further part of `reading` after so many minutes.")
+        float | None, Option(min=0.0, help="Begin no further part of a long experiment after so many minutes.")
     ] = None,
     parts: Annotated[
         Path | None, Option(metavar="FILE", help="Keep every part of `reading` here, and go on from those it has.")
@@ -81,7 +90,11 @@ def reproduce(
         return
     names = _names(list(EXPERIMENTS) if everything else name or [], data, page)
     compared.check()
-    shared = dataclasses.asdict(compared) | {"rows": rows, "levels": tuple(sorted(set(level))) if level else None}
+    shared = dataclasses.asdict(compared) | {
+        "rows": rows,
+        "levels": tuple(sorted(set(level))) if level else None,
+        "only": tuple(dict.fromkeys(mechanism)) if mechanism else None,
+    }
     run = Run(data, "quick" if quick else "full", device=device, minutes=minutes, parts=Parts(parts), **shared)
     for one in names:
         EXPERIMENTS[one].check(run)

@@ -79,14 +79,19 @@ def entrant(label: str, name: str, options: dict[str, Any], space: Space, engine
     return Contender(label, maker(name, placed, **options), placed)
 
 
-def everyone(space: Space, engine: str = "local") -> list[Contender]:
+def everyone(
+    space: Space, engine: str = "local", *, suffix: str = "", among: Sequence[str] | None = None
+) -> list[Contender]:
     """Return every mechanism of the registry that suits a space, some also with other options.
 
-    Only mechanisms with noise draw on the engine; the others do not search for nearest words.
+    Only mechanisms with noise draw on the engine; the others do not search for nearest words. The labels end in
+    `suffix`; with `among` only those with one of these labels are made.
     """
     varied = _VARIANTS if isinstance(space, EuclideanSpace) else {}
     everybody = [(name, options) for name in MECHANISMS for options in ({}, *varied.get(name, ()))]
-    found = [entrant(_label(name, options), name, options, space, engine) for name, options in everybody]
+    labelled = [(_label(name, options) + suffix, name, options) for name, options in everybody]
+    chosen = [one for one in labelled if among is None or one[0] in among]
+    found = [entrant(*one, space, engine) for one in chosen]
     return [one for one in found if one.suits]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from wordveil._mechanisms import mechanism
 from wordveil.calibration import meter_for
+from wordveil.errors import OptionError
 from wordveil.lab.experiments.attacker import PRIORS
 from wordveil.lab.experiments.comparison import (
     Contender,
@@ -49,15 +50,22 @@ if TYPE_CHECKING:
 _CHOSEN_ON = ("trec6", "mr", "cr")
 _EVERY = 1_000_000  # examples: all of them
 _READ = 4000  # examples of each task where a network reads them
+_FOLDS = 3
 _NAMED = 3
 _STEPS, _CANDIDATE_WORDS = 400, 8192  # of fitting a network to each of many candidates
 _LOOKED_FOR = 2000  # words
+_FEW_DRAWS = 30_000
 
 
 def _loaded(run: Run, names: Sequence[str], quick: int) -> list[Task]:
     chosen = run.pick(names, names, names[:1])
     every = _READ if run.attacker == "context" else _EVERY
-    return [load_task(name, run.data).limited(run.examples(every, quick, 60)) for name in chosen]
+    return [_limited(load_task(name, run.data), run, run.pick(every, quick, 60)) for name in chosen]
+
+
+def _limited(task: Task, run: Run, most: int, seed: int = 0) -> Task:
+    """Return the task on as many examples as were asked for, of which each is then tested once, or on `most`."""
+    return task.limited(most, seed) if run.rows is None else task.cross_validated(_FOLDS).limited(run.rows, seed)
 
 
 def _compared(
@@ -157,19 +165,22 @@ def _leaders(found: Frontier) -> str:
 def mechanisms(run: Run) -> Result:
     """Compare every mechanism at equal success of an attacker who knows word frequencies, or does not."""
     glove = run.glove(10_000, 4000)
-    flat = everyone(glove, run.engine)
+    contenders = everyone(glove, run.engine, among=run.only)
     if run.size == "quick":
-        contenders = [one for one in flat if one.label not in _SLOW]
+        contenders = [one for one in contenders if one.label not in _SLOW]
     else:
-        ball = [replace(one, label=f"{one.label}@{_BALL}") for one in everyone(run.ball(), run.engine)]
-        contenders = [*flat, *ball]
+        contenders += everyone(run.ball(), run.engine, suffix=f"@{_BALL}", among=run.only)
+    if run.only is not None:
+        contenders = _in_order(contenders, run.only)
     loaded = _loaded(run, run.pick(_CHOSEN_ON, _CHOSEN_ON, _CHOSEN_ON[:1]), 600)
-    draws = run.pick(100_000, 10_000, 1000)
+    draws = run.pick(100_000 if run.rows is None else _FEW_DRAWS, 10_000, 1000)
     found = _compared(
         run, contenders, loaded, glove, full=(0.05, 0.1, 0.25, 0.4), attackers=PRIORS, repeats=1, draws=draws
     )
     names = [task.name for task in loaded]
-    quick = " The quick run takes few words, examples and mechanisms, and one level." if run.quick else ""
+    left = [one.label for one in contenders if one.label not in {point.label for point in found.points}]
+    told = f" Not measured, for lack of time: {', '.join(left)}." if left else ""
+    told += " The quick run takes few words, examples and mechanisms, and one level." if run.quick else ""
     return Result(
         [
             points_table(_title(found, one), "mechanism", [two for two in found.points if two.prior == one], names)
@@ -184,14 +195,23 @@ def mechanisms(run: Run) -> Result:
         "leaves words as they are at every ε (nadp those without neighbours; remapped brings words back). Mechanisms "
         "on the ball know only nouns and verbs: all other words are replaced by words that do not depend on them, "
         "which costs most of the utility, and the attacker guesses at nouns and verbs. Compare their rows only with "
-        "each other. Where a mechanism's probabilities are not known, the attacker learns from ten draws for each word "
-        "of the vocabulary and falls short of the best one by a few percent of their success, so those rows are a "
+        "each other. Where a mechanism's probabilities are not known, the attacker learns from "
+        f"{draws:,} draws and falls short of the best one by a few percent of their success, so those rows are a "
         f"little flattered.{'' if run.quick else _leaders(found)}",
         changed="None of the papers compares mechanisms at equal success of an attacker. Those on vectors know the "
-        f"{len(glove):,} most frequent words (in the experiments frontier and challenges: 20,000).{quick}",
+        f"{len(glove):,} most frequent words (in the experiments frontier and challenges: 20,000).{told}",
         facts=found.to_dict(),
         figures=drawn("mechanisms", found.to_dict()),
     )
+
+
+def _in_order(contenders: Sequence[Contender], labels: Sequence[str]) -> list[Contender]:
+    """Return mechanisms in the order in which they were asked for."""
+    named = {one.label: one for one in contenders}
+    for label in labels:
+        if label not in named:
+            raise OptionError(f"no mechanism {label!r} takes part; without a choice all do that suit the space.")
+    return [named[label] for label in labels]
 
 
 def _title(found: Frontier, prior: str) -> str:
@@ -217,7 +237,7 @@ def tasks(run: Run) -> Result:
     by_reader: list[list[Cell]] = []
     facts = []
     for number, name in enumerate(TASKS):
-        task = load_task(name, run.data).limited(run.examples(6000, 500, 30), run.seed)
+        task = _limited(load_task(name, run.data), run, run.pick(6000, 500, 30), run.seed)
         run.watch(task.name, number / len(TASKS))
         plans: dict[str, tuple[Rewriter | None, str]] = {"clean": (None, "both")}
         if task.measure == "pearson":

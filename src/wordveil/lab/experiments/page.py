@@ -131,6 +131,7 @@ def _section(label: str, facts: dict[str, Any], pictures: list[str]) -> str:
     quick = " --quick" if facts["quick"] else ""
     chosen = "".join(f" --{name} {facts[name]}" for name, usual in _USUAL.items() if facts.get(name, usual) != usual)
     chosen += "".join(f" --level {level:g}" for level in facts.get("levels") or ())
+    chosen += "".join(f" --mechanism {label}" for label in facts.get("only") or ())
     parts = [
         f"## {label}",
         f"{facts['paper']}. {facts['title']}.",

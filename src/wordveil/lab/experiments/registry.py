@@ -52,6 +52,8 @@ class Experiment:
             raise OptionError(f"the experiment {self.name} needs the folder of data sets.")
         if run.rows is not None and self.name not in _ON_TASKS:
             raise OptionError(f"the experiment {self.name} does no tasks, so that it takes no rows.")
+        if run.only is not None and self.name != "mechanisms":
+            raise OptionError(f"the experiment {self.name} has mechanisms of its own, so that it takes none.")
         if run.levels is not None and self.name not in _AT_LEVELS:
             raise OptionError(f"the experiment {self.name} does not compare mechanisms, so that it takes no levels.")
 
@@ -112,6 +114,7 @@ def run_experiment(name: str, run: Run) -> tuple[Result, dict[str, Any]]:
         "quick": run.quick,
         "rows": run.rows,
         "levels": run.levels,
+        "only": run.only,
         "date": time.strftime("%Y-%m-%d"),
         "attacker": run.attacker if name in _AT_LEVELS else USUAL_ATTACKER,
         "reader": run.reader,

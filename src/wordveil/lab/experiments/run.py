@@ -73,6 +73,7 @@ class Run:
     device: str | None = None  # where networks are fitted: cpu or cuda; the GPU if there is one
     rows: int | None = None  # how many examples of each task at most, where an experiment does tasks
     levels: tuple[float, ...] | None = None  # the successes at which mechanisms are compared; an experiment's own ones
+    only: tuple[str, ...] | None = None  # which mechanisms `mechanisms` compares, by their labels; all of them
     minutes: float | None = None  # after how long nothing new is begun, where an experiment has many parts
     parts: Parts = Parts()  # where `reading` keeps each of these
 
