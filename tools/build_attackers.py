@@ -89,7 +89,8 @@ def main() -> None:
     )  # fmt: skip
     parser.add_argument("--missing", action="store_true", help="only the curves that the file does not have yet")
     parser.add_argument("--again", action="store_true", help="only the attackers, at the ε that the file has")
-    parser.add_argument("--points", type=int, default=POINTS, help="at how many ε, of a mechanism that is not quoted")
+    parser.add_argument("--epsilon", type=float, action="append", help="at this ε; may be repeated")
+    parser.add_argument("--points", type=int, default=POINTS, help="at how many ε, if none is given or quoted")
     parser.add_argument("--words", type=int, default=WORDS, help="about how many veiled words each attacker looks for")
     parser.add_argument("--bare", action="store_true", help="measure neither bits nor repeated draws")
     parser.add_argument("--names", type=int, default=NAMES, help="how many words are looked for that are drawn again")
@@ -166,6 +167,8 @@ def measured(
     }
     if asked.again:
         grid = list(before)
+    elif asked.epsilon:
+        grid = asked.epsilon
     elif asked.quick:
         grid = _grid(meter, 3)
     else:
