@@ -317,10 +317,17 @@ def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         same = all(before.get(fact) == curve[fact] for fact in ("options", "checksum", "words"))
         points = {point["epsilon"]: point for point in before["points"]} if same else {}
         for point in curve["points"]:
-            known = points.get(point["epsilon"], {})
-            points[point["epsilon"]] = {**known, **point, "success": {**known.get("success", {}), **point["success"]}}
+            known = points.get(point["epsilon"], point)
+            told = [one for one in (known, point) if "stayed" in one]  # by the attacker who finds most
+            stayed = {"stayed": max(told, key=_most)["stayed"]} if told else {}
+            points[point["epsilon"]] = {**known, **point, "success": {**known["success"], **point["success"]}, **stayed}
         curves[space][name] = {**curve, "points": [points[epsilon] for epsilon in sorted(points)]}
     return {"curves": curves}
+
+
+def _most(point: dict[str, Any]) -> float:
+    """Return how often the attacker who finds most is right."""
+    return max(row[0] for row in point["success"].values())
 
 
 def _write(path: Path, known: dict[str, Any]) -> None:
