@@ -41,8 +41,8 @@ _LOG = logging.getLogger("wordveil.service")
 STREAM = "/v1/privatize/stream"
 #: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
-#: What needs a key where there are any; the last two are contracts of others.
-API = ("/v1/", "/beta/", "/anonymize")
+#: What needs a key where there are any; all but the first are contracts of others.
+API = ("/v1/", "/beta/", "/anonymize", "/deanonymize")
 _METRICS = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not

@@ -78,6 +78,11 @@ class Sticky:
             self._database.executemany("INSERT OR IGNORE INTO claims VALUES (?, ?, ?, ?)", mine)
         return known
 
+    def is_claimed(self, digests: Collection[bytes]) -> bool:
+        """Whether somebody pays for one of these messages just now."""
+        with self._lock:
+            return any(self._is_claimed(digest, b"") for digest in digests)
+
     def _is_claimed(self, digest: bytes, owner: bytes) -> bool:
         """Whether another has claimed a message; whose process was killed will not pay any more."""
         taken = "SELECT process FROM claims WHERE digest = ? AND owner <> ?"
