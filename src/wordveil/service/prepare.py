@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from wordveil.service.problems import PROBLEMS
 from wordveil.service.schemas import MechanismChoice
@@ -14,6 +14,12 @@ from wordveil.service.state import json_response, state_of
 __all__ = ["router"]
 
 router = APIRouter(tags=["catalogue"])
+
+
+class PrepareRequest(MechanismChoice):
+    """What is to be made."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"mechanism": "laplace", "epsilon": 12.0}]})
 
 
 class PreparingDetails(BaseModel):
@@ -38,7 +44,7 @@ class PreparingDetails(BaseModel):
     summary="Have a mechanism made",
 )
 async def prepare(
-    asked: MechanismChoice,
+    asked: PrepareRequest,
     request: Request,
     wait: Annotated[float, Query(ge=0, le=20, description="Seconds to wait for it.")] = 1.0,
 ) -> Response:
