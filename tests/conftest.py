@@ -124,6 +124,6 @@ def sample_csv() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Cluster]:
-    """A PostgreSQL of our own; the tests that have it share a process (tests/scheduling.py), for it takes seconds to start."""
+    """A PostgreSQL of our own: it takes seconds to start, so its tests share a process (tests/scheduling.py)."""
     with cluster() as one:
         yield one

@@ -17,7 +17,6 @@ pytest.importorskip("torch")
 from wordveil.reading import context
 from wordveil.reading.network import Size
 
-
 WORDS = 40
 SPACE = make_space(WORDS, 6, seed=3)
 NAMES = names(WORDS)
