@@ -342,7 +342,9 @@ def _flipped(content: bytes) -> bytes:
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
-def test_a_public_table_is_cached_once_it_is_worth_it_and_a_population_never(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_public_table_is_cached_once_it_is_worth_it_and_a_population_never(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
     made = mechanism("exponential", SPACE, epsilon=1.25)
     text = text_of([3, 4, 5, 6, 7, 8])
