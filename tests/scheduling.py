@@ -34,7 +34,7 @@ _TOGETHER = {
 _APART = ("tests/test_documents.py",)
 
 
-class ByFile(LoadScopeScheduling):
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Gives a process a file at a time, so that what a file shares is made once."""
 
     def __init__(self, config: Any, log: Any) -> None:
