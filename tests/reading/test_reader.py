@@ -266,6 +266,39 @@ def test_what_a_release_says_of_itself(name: str, tmp_path: Path) -> None:
     assert reader.best("zqa zqb").islower()
 
 
+@pytest.mark.parametrize("name", ["graph", "exponential", "ring"])
+def test_it_reads_by_exactly_the_law_that_drew(name: str, tmp_path: Path) -> None:
+    """Without some words among the outputs the others are likelier: checked against Bayes' rule on counted draws."""
+    small = SPACE.restrict(np.arange(12))
+    words = list(small.vocabulary)
+    blocked = [words[2], words[7]]
+    veil = Veil(mechanism(name, small, epsilon=2.0), select="all", block=blocked, case="lower", once=None)
+    drawn = veil.mechanism.draw(np.repeat(np.arange(12), 20_000), Entropy(3)).reshape(12, -1)
+    rows = np.array([np.bincount(row, minlength=12) for row in drawn]) / 20_000
+    assert not rows[:, [2, 7]].any()
+    reader = Reader.of_report(veil.report(), space=small, block=blocked, prior="uniform")
+    reader.save(tmp_path / "reader.npz")
+    for one in (
+        reader,
+        Reader.load(tmp_path / "reader.npz", space=small),
+        Reader(veil.mechanism, select="all", prior="uniform"),
+    ):
+        for output in (0, 3, 11):
+            found = one.posterior(words[output], top=12)[0]
+            told = dict(zip(found.words, found.probabilities, strict=True))
+            expected = rows[:, output] / rows[:, output].sum()
+            assert [told[word] for word in words] == pytest.approx(expected, abs=0.015)
+            assert told[blocked[0]] > 0.0  # veiled like any other, though never drawn
+    bare = Reader(mechanism(name, small, epsilon=2.0), select="all", prior="uniform")
+    places = reader.cut([word for word in words if word not in blocked])
+    assert not np.allclose(bare.likeliest(places, 12)[1], reader.likeliest(places, 12)[1], atol=1e-3)
+    for wrong in (None, [words[1], words[2]], [words[2]]):
+        with pytest.raises(OptionError):
+            Reader.of_report(veil.report(), space=small, block=wrong)
+    with pytest.raises(OptionError):
+        Reader.of_report(Veil(mechanism(name, small, epsilon=2.0)).report(), space=small, block=blocked)
+
+
 def test_reports_that_do_not_say_enough(tmp_path: Path) -> None:
     report = dict(Veil(mechanism("graph", SPACE, epsilon=2.0)).report())
     told = {**report, "space": dict(report["space"])}
