@@ -4,14 +4,13 @@
    from tables that wordveil/text/flow.py fills by asking the functions that cut texts in Python, once for each run and
    each gap that differs. What a table lacks is told to the caller, and a text with anything else is left to Python. */
 
-#include "native.h"
+#include "texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 64, PROBES = 64, KINDS = 0x20000 }; /* bytes of a string, slots tried for it, characters known */
+enum { LONGEST = 64, PROBES = 64 }; /* bytes of a string, slots tried for it */
 
-enum { SPELLS = 1, INSIDE = 2, APOSTROPHE = 4, HINT = 8 };                                /* of a character */
 enum { EMPTY = 1, SENTENCE = 2, STARTS = 4, DOT = 8, BEFORE_IN = 16, BEFORE_OUT = 32, AFTER_IN = 64, AFTER_OUT = 128 };
 enum { FUNCTION = 1, PLAIN = 2, CAPITAL = 4, SINGLE = 8, ALNUM = 16 };                    /* of a word */
 enum { AS_CAPITAL = 1, TOUCHES = 2, AFTER_ALNUM = 4, OUTSIDE = 8, SPACE = 16 };           /* of an edit */
@@ -118,106 +117,6 @@ PyObject *index_strings(PyObject *self, PyObject *args)
     }
     let_go(&buffers);
     return is_read ? PyLong_FromLongLong(lost) : NULL;
-}
-
-/* The character at a place, and how many bytes it has: 0 if it is none. */
-static inline uint32_t character(const uint8_t *at, int64_t left, int *bytes)
-{
-    uint32_t first = at[0];
-    *bytes = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-    if (*bytes <= 1)
-        return first;
-    if (*bytes > left) {
-        *bytes = 0;
-        return 0;
-    }
-    uint32_t found = first & (0x7Fu >> *bytes);
-    for (int place = 1; place < *bytes; place++) {
-        if ((at[place] & 0xC0) != 0x80) {
-            *bytes = 0;
-            return 0;
-        }
-        found = found << 6 | (at[place] & 0x3F);
-    }
-    return found;
-}
-
-typedef struct {
-    const int64_t *starts, *ends;
-    int64_t count;
-} Texts;
-
-static int read_texts(Buffers *buffers, PyObject *starts, PyObject *ends, int64_t count, int64_t length, Texts *texts)
-{
-    texts->count = count;
-    if (!(texts->starts = memory(buffers, starts, count, 8, 0)) || !(texts->ends = memory(buffers, ends, count, 8, 0)))
-        return 0;
-    int64_t before = 0;
-    for (int64_t text = 0; text < count; text++) {
-        if (texts->starts[text] < before || texts->ends[text] < texts->starts[text] || texts->ends[text] > length) {
-            PyErr_SetString(PyExc_ValueError, "texts must follow one another");
-            return 0;
-        }
-        before = texts->ends[text];
-    }
-    return 1;
-}
-
-static int is_letter(uint8_t byte, char letter)
-{
-    return (byte | 0x20) == letter;
-}
-
-/* Whether something in a text may be more than words: what identifiers.py looks for first, or a little more. */
-static int hints(const uint8_t *data, int64_t start, int64_t end, const uint8_t *classes)
-{
-    for (int64_t at = start; at < end;) {
-        uint8_t byte = data[at];
-        int bytes = 1;
-        if (byte < 0x80) {
-            if (classes[byte] & HINT)
-                return 1;
-            if (byte == '.' && at + 1 < end && data[at + 1] >= 'a' && data[at + 1] <= 'z')
-                return 1;
-            if (byte == '[' || byte == '(' || byte == '{') {
-                int64_t next = at + 1;
-                next += next < end && (data[next] == ' ' || data[next] == '\t');
-                if (next + 1 < end && is_letter(data[next], 'a') && is_letter(data[next + 1], 't'))
-                    return 1;
-            }
-        } else {
-            uint32_t found = character(data + at, end - at, &bytes);
-            if (!bytes || found >= KINDS || classes[found] & HINT)
-                return 1;
-        }
-        at += bytes;
-    }
-    return 0;
-}
-
-PyObject *find_hints(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *data_of, *starts_of, *ends_of, *classes_of, *out_of;
-    long long length, count;
-    if (!PyArg_ParseTuple(args, "OLOOLOO", &data_of, &length, &starts_of, &ends_of, &count, &classes_of, &out_of))
-        return NULL;
-    Buffers buffers = {.count = 0};
-    Texts texts;
-    const uint8_t *data, *classes;
-    uint8_t *out;
-    PyObject *result = NULL;
-    if ((data = memory(&buffers, data_of, length, 1, 0)) &&
-        read_texts(&buffers, starts_of, ends_of, count, length, &texts) &&
-        (classes = memory(&buffers, classes_of, KINDS, 1, 0)) && (out = memory(&buffers, out_of, count, 1, 1))) {
-        Py_BEGIN_ALLOW_THREADS;
-        for (int64_t text = 0; text < count; text++)
-            out[text] = (uint8_t)hints(data, texts.starts[text], texts.ends[text], classes);
-        Py_END_ALLOW_THREADS;
-        result = answer(1);
-    }
-    let_go(&buffers);
-    return result;
 }
 
 typedef struct {
