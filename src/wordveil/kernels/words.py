@@ -88,7 +88,7 @@ class StringTable:
         if self.count + len(strings) >= len(self._starts):
             room = 2 * (self.count + len(strings))
             self._starts = np.concatenate([self._starts[: begin + 1], np.zeros(room - begin, dtype=np.int32)])
-            self._slots = np.zeros(4 << room.bit_length(), dtype=np.uint64)
+            self._slots = np.zeros(2 << room.bit_length(), dtype=np.uint64)
             begin = 0
         ends = self._starts[self.count] + np.cumsum([len(one) for one in strings], dtype=np.int64)
         self._starts[self.count + 1 : self.count + 1 + len(strings)] = ends

@@ -410,8 +410,16 @@ class _Known:
         # A slice of bytes is cheap, and most are the same.
         words = dict.fromkeys(data[start:end] for is_word, start, end in missing.tolist() if is_word)
         gaps = dict.fromkeys(data[start:end] for is_word, start, end in missing.tolist() if not is_word)
+        ids, left_alone = self._vocabulary.ids, self._left_alone
         for word in words:
-            self._learn_word(word.decode("utf-8", "surrogatepass"))
+            run = word.decode("utf-8", "surrogatepass")
+            code = ids.get(run)
+            if code is not None and len(word) > 1 and word.isalpha() and word.islower():  # ASCII: most are such words
+                form = FORM.PLAIN | FORM.ALNUM | (FORM.FUNCTION if run in left_alone else 0)
+                self._parts.extend((len(word), 0, code, form, self.empty))
+                self._first_parts.append(len(self._parts) // 5)
+            else:
+                self._learn_word(run)
         self._gap_flags.extend(gap_of(gap.decode("utf-8", "surrogatepass")) for gap in gaps)
         return self._words.add(list(words)) & self._gaps.add(list(gaps))
 
