@@ -342,8 +342,9 @@ static int read_colon(Finder *finder, int64_t colon)
     int64_t start = stretch_start(finder, colon), stop = stretch_end(finder, colon), before, before_end;
     if (start == finder->start || finder->data[start - 1] == '\n') /* the header of a mail, perhaps */
         return 0;
-    if (colon + 1 < stop && !strchr(")\"'", finder->data[colon + 1]))
-        return 0;
+    for (int64_t at = colon + 1; at < stop; at++) /* a word there might go on in the next stretch */
+        if (!finder->data[at] || !strchr(")\"'", finder->data[at]))
+            return 0;
     int64_t begin = start < finder->place ? finder->place : start;
     for (int64_t at = begin; at < stop; at++)
         if (is_digit(finder->data[at]) || (at != colon && finder->data[at] == ':'))
