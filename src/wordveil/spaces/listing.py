@@ -62,7 +62,7 @@ def is_exact(space: EuclideanSpace) -> bool:
 
 
 def memory_for(words: int, dimension: int, k: int) -> int:
-    """Return how many bytes building a graph takes at most: vectors, their directions, lists, and edges being sorted."""
+    """Return how many bytes building a graph takes at most: vectors, directions, lists, and edges while sorted."""
     return _ROOM + words * (8 * dimension + 200 * max(k, 10))
 
 

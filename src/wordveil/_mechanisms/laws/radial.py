@@ -39,6 +39,7 @@ Arrays = dict[str, NDArray[Any]]
 _FIGURES, _GUESSES, _WORST = range(3)
 _MOST_TIMES = 20
 _REMEMBERED = 64  # guesses, each at one ε
+_MOST_WORDS = 1 << 16  # whose edges are remembered: a hundred megabytes
 _DRAWN = 0.8  # of learning to guess, which share is drawing
 _TABLE = 1 << 14
 _TAIL = 1e-12
@@ -84,6 +85,7 @@ class _Field:
         self._mechanism, self.effort, self.watch = mechanism, effort, watch
         self.length = mechanism.unit_length
         self._known: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
+        self._edges: dict[tuple[int, int, str], Floats] = {}
         #: The best guesses by what was asked, and ε.
         self.guessed: dict[tuple[str, float], list[Guess]] = {}
 
@@ -102,7 +104,15 @@ class _Field:
         stretch = self._mechanism.stretch
         if stretch is not None:
             directions = np.asarray(directions @ stretch, dtype=np.float64)
-        return self.rays.follow(ids, directions, self.length.draw(draws, entropy), scales)
+        lengths = self.length.draw(draws, entropy)
+        if purpose != _GUESSES:
+            return self.rays.follow(ids, directions, lengths, scales)
+        # The attacker looks at the same words at one ε after the other, and most of the time goes into the edges.
+        key = number, draws, hash_of(ids)
+        landing = self.rays.follow(ids, directions, lengths, scales, self._edges.get(key))
+        if len(self._edges) * self.rays.block < _MOST_WORDS:
+            self._edges[key] = landing.edges
+        return landing
 
     def edges(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return how far the cell of each word reaches in each direction."""
