@@ -299,12 +299,13 @@ static PyObject *follow_rays(PyObject *self, PyObject *args)
     const char *name;
     PyObject *products_of, *squares_of, *places_of, *scales_of, *rises_of, *out_of;
     long long words, directions, count, several;
-    if (!PyArg_ParseTuple(args, "sLLLLOOOOOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
-                          &places_of, &scales_of, &rises_of, &out_of))
+    int are_known;
+    if (!PyArg_ParseTuple(args, "sLLLLOOOOpOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
+                          &places_of, &scales_of, &are_known, &rises_of, &out_of))
         return NULL;
     const Kind *kind = kind_of(name);
     Buffers buffers = {.count = 0};
-    Rays rays = {.words = words, .directions = directions, .count = count, .several = several};
+    Rays rays = {.words = words, .directions = directions, .count = count, .several = several, .are_known = are_known};
     float *rises;
     int32_t *out;
     PyObject *result = NULL;
