@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wordveil.audit.worker import call_all
+from wordveil.audit.worker import call_all, quotes
 from wordveil.errors import InputError, OptionError
 
 __all__ = ["TAKES", "Command", "Endpoint", "Failure", "Function", "Outcome", "Program", "Target", "target_of"]
@@ -357,7 +357,7 @@ class Endpoint(Target):
             self._connection.close()
             return Failure("an answer without end")
         if response.status != http.client.OK:
-            return Failure(f"status {response.status}", text in told.decode("utf-8", errors="replace"))
+            return Failure(f"status {response.status}", quotes(told.decode("utf-8", errors="replace"), text))
         try:
             found: Any = json.loads(told)
             for name in self._answer:
