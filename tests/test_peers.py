@@ -53,7 +53,7 @@ def test_the_page_has_a_line_for_each_mechanism_and_says_what_did_not_run() -> N
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "_PARTS", tmp_path / "parts")
-    asked = []
+    asked: list[int] = []
 
     def measured() -> Row:
         asked.append(len(asked))

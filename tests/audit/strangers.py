@@ -322,7 +322,7 @@ def _seeded_by_word(seed: int) -> Word:
 
     def veil(word: str) -> str:
         calls[0] += 1
-        return _one(_response(1.0), f"{word} {seed} {calls[0] // 1000}")(word)
+        return _one(_response(1.0), crc32(f"{word} {seed} {calls[0] // 1000}".encode()))(word)
 
     return veil
 

@@ -40,7 +40,8 @@ def look_at_unknown(
         for context, (_, canaries) in contexts.items()
         for shape in (SHAPES if canaries == _CANARIES else list(SHAPES)[:1])
     ]
-    error, through = 0.5 * share / len(tried), []
+    error = 0.5 * share / len(tried)
+    through: list[str] = []
     try:
         for shape, context in tried:
             where, canaries = contexts[context]
