@@ -409,8 +409,8 @@ def _measure_repeats(target: Target, case: Case, clock: Clock, _: Entropy) -> Fi
     runs = [_keys(one) for one in _runs(target, words, how, clock)]
     if how == "calls":  # two calls in a row, and calls at two moments
         # every second word begins one call later, in case every second call is new
-        parts = [run[late::2, late:] for run in runs for late in (0, 1)]
-        alike = np.concatenate([(part[:, :-1:2] == part[:, 1::2]).ravel() for part in parts])
+        parts = [run[late::2, late : late + _REPEATED - 2] for run in runs for late in (0, 1)]
+        alike = np.concatenate([part[:, ::2] == part[:, 1::2] for part in parts])
         apart = np.concatenate([runs[0][:, :half] == runs[1][:, :half], runs[1][:, half:] == runs[2][:, :half]])
     else:  # the same place of two runs, and another place
         alike, apart = runs[0] == runs[1], runs[0] == np.roll(runs[1], half, axis=1)
@@ -421,7 +421,7 @@ def _measure_repeats(target: Target, case: Case, clock: Clock, _: Entropy) -> Fi
     what, rest = {
         "calls": ("two calls in a row agree", " than two at other moments"),
         "runs": ("two runs agree place by place", ""),
-        "restarts": ("two processes agree place by place", ""),
+        "restarts": ("two processes begun together agree place by place", ""),
         "forks": ("two forks agree place by place", ""),
     }[how]
     says = f"{what}, {'less' if is_less else 'more'} often{rest or ' than at other places'}"
@@ -443,12 +443,16 @@ def _runs(target: Target, words: list[str], how: str, clock: Clock) -> Sequence[
         if forks is None:
             raise OutOfTime  # they gave no answer, so nothing was seen
         return forks
+    if how == "restarts":
+        clock.count(2 * len(words))
+        both = target.begun_together(words)
+        if both is None:
+            raise OutOfTime
+        return both
     runs = [clock.call(target, words)]
     for _ in range(2 if how == "calls" else 1):
         if how == "calls":
             time.sleep(PAUSE)
-        elif how == "restarts":
-            target.restart()
         runs.append(clock.call(target, words))
     return runs
 

@@ -45,14 +45,12 @@ class Sight:
 
     def sentence(self) -> str:
         """Say it."""
-        losses = " and ".join(
-            f"of {loss:.3g} in outputs that come {_often(share)}" for share, loss in self.losses.items()
-        )
-        lone = f"an output of one word alone that comes {_often(self.rarest)}" if self.rarest else ""
-        seen = ", or ".join(filter(None, [losses and f"a loss {losses}", lone]))
+        seen = [f"of {loss:.3g} in outputs that come {_often(share)}" for share, loss in self.losses.items()]
+        lone = [f"an output of one word alone that comes {_often(self.rarest)}"] if self.rarest else []
+        shown = ", or ".join([*([f"a loss {', '.join(seen)}"] if seen else []), *lone])
         return (
             f"Of the two inputs drawn most ({self.draws:,} times), which may lose {self.allowed:.3g}, it would have "
-            f"shown {seen or 'nothing'}"
+            f"shown {shown or 'nothing'}"
         )
 
     def to_dict(self) -> dict[str, Any]:
