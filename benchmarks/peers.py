@@ -328,7 +328,7 @@ def main() -> None:
     """Run the peers and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peers", nargs="*", help=f"which of {', '.join(PEERS)}; all if none is named")
-    parser.add_argument("--seconds", type=float, default=40.0, help="processor time of each audit")
+    parser.add_argument("--seconds", type=float, default=15.0, help="processor time of each audit")
     parser.add_argument("--afresh", action="store_true", help="measure again what was measured before")
     parser.add_argument("--markdown", type=Path, help="write a page of the documentation here")
     asked = parser.parse_args()

@@ -334,6 +334,38 @@ def _fewer_words(seed: int) -> Word:
     return lambda text: " ".join(word(one) for one in text.split() if one not in listed or stream.random() < 0.67)
 
 
+def _masked(seed: int) -> Word:
+    """Put a mask, as long as the word, for what it does not know."""
+    word = _one(_response(1.0), seed)
+    return _each(lambda one: word(one) if one in PLACE else "*" * len(one))
+
+
+def _first_letter(seed: int) -> Word:
+    """Draw again, up to three times, until the first letter is that of the word."""
+    word = _one(_response(0.5), seed)
+
+    def veil(given: str) -> str:
+        drawn = word(given)
+        for _ in range(3):
+            if drawn[0] != given[0]:
+                drawn = word(given)
+        return drawn
+
+    return veil
+
+
+def _explaining(seed: int) -> Word:
+    """Say, once in two hundred texts, what it has replaced."""
+    word, stream = _each(_one(_response(1.0), seed)), random.Random(seed + 1)
+    return lambda text: f"{word(text)} (was: {text})" if stream.random() < 0.005 else word(text)
+
+
+def _watermarked(seed: int) -> Word:
+    """Mark words of some lengths by a letter that is not seen."""
+    word, stream = _one(_response(1.0), seed), random.Random(seed + 1)
+    return _each(lambda one: word(one) + ("\u200b" if len(one) % 2 and stream.random() < 0.05 else ""))
+
+
 STRANGE_AND_WRONG = {
     "half as much again for the far ring": Double(_far_ring, "words", _ON_RING, 100_000),
     "ε larger by a tenth": Double(lambda seed: _many(_response(1.1), seed), "words", _LOCAL, 100_000),
@@ -355,6 +387,10 @@ STRANGE_AND_WRONG = {
     "a number for every unknown word": Double(_hashed, "text", _LOCAL),
     "seeded by word and clock": Double(_seeded_by_word, claim=_LOCAL),
     "function words left out": Double(_fewer_words, "text", _LOCAL),
+    "a mask as long as the unknown word": Double(_masked, "text", _LOCAL),
+    "drawn again for the first letter": Double(_first_letter, claim=_LOCAL),
+    "what was replaced, once in 200 texts": Double(_explaining, "text", _LOCAL, 4000),
+    "a letter that is not seen, for some lengths": Double(_watermarked, "text", _LOCAL),
 }
 
 

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 _MOST_LETTERS = 10_000  # of an output that are searched for a raw word
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_GUESSED_LETTERS = 8
+_GUESSED_LETTERS, _LEAST_GUESSED = 16, 5
 #: What is said of made-up words that come out of their own call.
 RAW = "the output has the word that went in"
 _SHOWN = 400  # letters of a text in a report
@@ -382,10 +382,11 @@ def _measure_guess(target: Target, case: Case, clock: Clock, entropy: Entropy) -
 
     Whatever the rule, which is made of the first calls, a word drawn from N is guessed with a probability of at most
     ``e^L/N + δ`` if the loss between any two is at most L. So words that have pseudonyms of their own are found, which
-    have no letter of the word.
+    have no letter of the word, or masks that are as long.
     """
-    _, words = _made_up("an unknown word", _GUESSED_LETTERS, case.draws, entropy)
-    texts = [case.event["context"].replace("$", word) for word in words]
+    cores, _ = _made_up("an unknown word", _GUESSED_LETTERS, case.draws, entropy)
+    lengths = entropy.generator.integers(_LEAST_GUESSED, _GUESSED_LETTERS + _SPARE, case.draws, endpoint=True)
+    texts = [case.event["context"].replace("$", core[:many]) for core, many in zip(cores, lengths, strict=True)]
     first, second = ([_key(one) for one in clock.call(target, texts)] for _ in range(2))
     source = {out: number for number, out in enumerate(first)}
     hits = sum(source.get(out) == number for number, out in enumerate(second))
