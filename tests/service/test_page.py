@@ -353,6 +353,15 @@ def test_a_text_is_released_once(open_page: Callable[..., Any]) -> None:
     page.click("#release")
     page.wait_for_selector("#released-part", state="visible")
     assert page.input_value("#released") == text  # not another draw
+    other = page.context.new_page()
+    other.goto(page.url)
+    other = releasing(other)
+    type_text(other)
+    assert "Nothing new is drawn" in other.text_content("#price")
+    other.click("#release")
+    other.wait_for_selector("#released-part", state="visible")
+    assert other.input_value("#released") == text  # nor in another tab
+    other.close()
     type_text(page, "The surgeon left.")
     assert page.is_enabled("#release")
 
