@@ -30,10 +30,7 @@ from wordveil.service.schemas import Way
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is not tested: playwright is not installed")
 
-pytestmark = [
-    pytest.mark.skipif(chromium() is None, reason="the page is not tested: there is no Chromium here"),
-    pytest.mark.xdist_group("page"),  # one Chromium for all
-]
+pytestmark = pytest.mark.skipif(chromium() is None, reason="the page is not tested: there is no Chromium here")
 
 TEXT = "The surgeon left the clinic. Her sister works at a bank."
 WORDS = 6  # of it that are drawn

@@ -16,7 +16,7 @@ needs("sklearn", "sklearn", "wordveil.adapters.sklearn")
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from wordveil._mechanisms import blocked_words
+from wordveil._mechanisms import block, blocked_words
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.adapters._cells import check_texts, veil_rows
 from wordveil.reading import Reader
@@ -239,6 +239,8 @@ class ReadVeiled(_OfTexts):
         The name of a bundled space, or an embedding file; ``glove-50k`` or what the report says if not given.
     select : {"content", "all"}
         Which words were veiled.
+    block : list of str, optional
+        The words that were never drawn; the bundled list of slurs and obscenities if not given, as for `VeilText`.
     kind : {"population", "table"}
         Whether `fit` learns word frequencies from the veiled texts of training, or public knowledge will do.
     prior : {"space", "uniform"}, path or array
@@ -276,6 +278,7 @@ class ReadVeiled(_OfTexts):
         options: dict[str, Any] | None = None,
         space: str | Path | None = None,
         select: str = "content",
+        block: list[str] | None = None,
         kind: str = "population",
         prior: Any = "space",
         report: Any = None,
@@ -285,6 +288,7 @@ class ReadVeiled(_OfTexts):
         self.options = options
         self.space = space
         self.select = select
+        self.block = block
         self.kind = kind
         self.prior = prior
         self.report = report
@@ -295,10 +299,11 @@ class ReadVeiled(_OfTexts):
         if self.report is None:
             space = load_space("glove-50k" if self.space is None else self.space)
             made = make_mechanism(self.mechanism, space, epsilon=self.epsilon, **(self.options or {}))
+            made = block(made, blocked_words() if self.block is None else self.block)
             reader = Reader(made, kind=self.kind, prior=self.prior, select=self.select)
         else:
             opened = None if self.space is None else load_space(self.space)
-            reader = Reader.of_report(self.report, space=opened, kind=self.kind, prior=self.prior)
+            reader = Reader.of_report(self.report, space=opened, block=self.block, kind=self.kind, prior=self.prior)
         self.reader_ = reader.fit(cells.ravel().tolist())
         return self
 

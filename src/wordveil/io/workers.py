@@ -75,7 +75,7 @@ class Veils:
         except WordveilError as error:
             reason = str(error)
         else:
-            tally = Tally(runs=0)
+            tally = Tally(runs=0, passed=block.passed)
             tally.add(counts_of(releases), block.sizes)
             return Done(block.end, block.render(releases), tally)
         raise InputError(f"{_culprit(veil, block)}: {reason}")
@@ -161,7 +161,7 @@ class Done(NamedTuple):
     @classmethod
     def of(cls, block: Block, rewritten: Rewritten) -> Done:
         """Return a block with its new texts."""
-        tally = Tally(runs=0)
+        tally = Tally(runs=0, passed=block.passed)
         tally.add(rewritten.counts, block.sizes)
         return cls(block.end, block.render_together(rewritten.texts), tally)
 

@@ -6,12 +6,14 @@ import os
 import secrets
 import threading
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from randomgen import ChaCha
 
+from wordveil.errors import OptionError
 from wordveil.parallel import renew_after_fork
 
 _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fewer than 53 significant bits
@@ -43,6 +45,8 @@ class Entropy:
     """
 
     def __init__(self, seed: int | None = None) -> None:
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
+            raise OptionError("seed must be a whole number, 0 or more.")
         self._sequence = None if seed is None else np.random.SeedSequence(seed)
         self._start()
         renew_after_fork(self)

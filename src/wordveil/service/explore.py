@@ -163,7 +163,8 @@ async def explore(asked: ExploreRequest, request: Request) -> Response:
     whose = state.sticky.digest("explore", key.name if key else "", asked.draw).hex()
     release = (await sketch([Document(asked.text, scope=whose)]))[0]
     nobody = Attacker(None, asked.select)
-    attacker = await state.attacker(asked, asked.select, once.veil, _PREPARED) if asked.guess else nobody
+    asker = key.name if key is not None else request.client.host if request.client else ""
+    attacker = await state.attacker(asked, asked.select, once.veil, asker, _PREPARED) if asked.guess else nobody
     space = await state.space(asked.space)
     told = await state.read(explored, asked.text, release, once.veil, space, attacker)
     loss = once.veil.largest_loss * release.counts.draws if math.isfinite(once.veil.largest_loss) else None
