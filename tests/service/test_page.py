@@ -205,6 +205,11 @@ def test_treatment_and_warnings_count(open_page: Callable[..., Any]) -> None:
     assert "names" in told
     assert page.locator("#out .placeholder").count() == 2
     assert "example.com" not in drawn(page)
+    type_text(page, "Zqxjv brrkl the clinic.")
+    assert "another language" in page.text_content("#warnings")
+    type_text(page, "surgeon " * 1000)  # cut within a word, which would then be unknown
+    assert "7,900 letters" in page.text_content("#warnings")
+    assert "unknown" not in page.text_content("#warnings")
 
 
 def test_an_answer_that_comes_late_is_not_shown(open_page: Callable[..., Any]) -> None:
