@@ -20,7 +20,7 @@ _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fe
 
 
 def _is_seed(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= 0
 
 
 class Entropy:
