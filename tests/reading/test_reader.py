@@ -375,16 +375,21 @@ def _flipped(content: bytes) -> bytes:
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
-def test_a_public_table_is_cached_and_a_population_never(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_public_table_is_cached_once_it_is_worth_it_and_a_population_never(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
     made = mechanism("exponential", SPACE, epsilon=1.25)
-    text = text_of([3, 4])
+    text = text_of([3, 4, 5, 6, 7, 8])
 
     def entries() -> list[str]:
         return [one.name for one in tmp_path.iterdir() if one.name.startswith("reading-")]
 
+    alone = Reader(made, select="all").transform([text_of([3])])
+    assert entries() == []
     first = Reader(made, select="all").transform([text])
     assert len(entries()) == 1
+    assert Reader(made, select="all").transform([text_of([3])]) == pytest.approx(alone, rel=1e-5)
     monkeypatch.setattr(type(made.law()), "posterior_mean", None)  # not to be computed again
     assert np.array_equal(Reader(made, select="all").transform([text]), first)
     monkeypatch.undo()

@@ -38,7 +38,8 @@ def test_what_are_no_texts(wrong: Any) -> None:
 def test_what_is_no_epsilon(wrong: Any) -> None:
     with pytest.raises(OptionError):
         Veil(epsilon=wrong, space=SPACE)
-    assert Veil(epsilon=np.int64(2), space=SPACE).mechanism.epsilon == 2.0
+    number: Any = np.int64(2)
+    assert Veil(epsilon=number, space=SPACE).mechanism.epsilon == 2.0
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ class Veil:
 
     A mechanism with options of its own is made first:
 
-    >>> mechanism = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=4, k=5)
+    >>> mechanism = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=4, first=1.0)
     >>> veil = wordveil.Veil(mechanism, select="all")
     """
 

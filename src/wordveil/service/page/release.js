@@ -40,10 +40,17 @@ export async function price(text, heard) {
   abort = new AbortController();
   document.body.dataset.state = "waiting";
   $("release-told").textContent = "";
-  showSnippet();
   const asked = request(text);
+  showSnippet(asked.user);
   const isShown = shown === JSON.stringify(asked);
   $("released-part").classList.toggle("past", !isShown);
+  $("release").hidden = isShown;
+  if (!text.trim() || (!asked.user && !$("user-field").hidden)) {
+    $("price").textContent = text.trim() ? "Say whose text it is." : "There is no text to release yet.";
+    $("budget").textContent = "";
+    document.body.dataset.state = "done";
+    return;
+  }
   try {
     const [told, { guarantee }] = await Promise.all([
       post("v1/price", asked, abort.signal),
@@ -112,7 +119,7 @@ const quote = (value) => `'${String(value).replaceAll("'", "'\\''")}'`;
 const SNIPPETS = {
   curl: (asked, address) =>
     [
-      `curl -s ${address}v1/privatize \\`,
+      `curl -sS ${address}v1/privatize \\`,
       ...(hasKey() ? ['  -H "Authorization: Bearer $WORDVEIL_KEY" \\'] : []),
       "  -H 'Content-Type: application/json' \\",
       `  -d ${quote(JSON.stringify({ text: "Your text.", ...asked }))}`,
@@ -123,11 +130,12 @@ const SNIPPETS = {
     return `${key ? "import os\n\n" : ""}from wordveil.client import Client\n\nclient = Client(${JSON.stringify(address)}${key})\nprint(client.privatize("Your text.", ${how.join(", ")}).text)`;
   },
   command: (asked) =>
-    `wordveil privatize text.txt -o veiled.txt --mechanism ${asked.mechanism} --epsilon ${asked.epsilon} \\\n  --space ${quote(asked.space)} --select ${asked.select} --oov ${asked.oov} --case ${asked.case}`,
+    `wordveil privatize text.txt -o veiled.txt --mechanism ${asked.mechanism} --epsilon ${asked.epsilon} \\\n  --space ${quote(asked.space)} --select ${asked.select} --oov ${asked.oov} --case ${asked.case} \\\n  --once file --language en`,
 };
 
-function showSnippet() {
-  if (settings.a.epsilon) $("snippet").textContent = SNIPPETS[snippet](way("a"), new URL(".", location.href.split("#")[0]).href);
+function showSnippet(user = $("user").value.trim()) {
+  const asked = user ? { ...way("a"), user } : way("a");
+  if (settings.a.epsilon) $("snippet").textContent = SNIPPETS[snippet](asked, new URL(".", location.href.split("#")[0]).href);
 }
 
 export function prepareRelease() {
