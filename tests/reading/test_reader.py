@@ -266,6 +266,39 @@ def test_what_a_release_says_of_itself(name: str, tmp_path: Path) -> None:
     assert reader.best("zqa zqb").islower()
 
 
+@pytest.mark.parametrize("name", ["graph", "exponential", "ring"])
+def test_it_reads_by_exactly_the_law_that_drew(name: str, tmp_path: Path) -> None:
+    """Without some words among the outputs the others are likelier: checked against Bayes' rule on counted draws."""
+    small = SPACE.restrict(np.arange(12))
+    words = list(small.vocabulary)
+    blocked = [words[2], words[7]]
+    veil = Veil(mechanism(name, small, epsilon=2.0), select="all", block=blocked, case="lower", once=None)
+    drawn = veil.mechanism.draw(np.repeat(np.arange(12), 20_000), Entropy(3)).reshape(12, -1)
+    rows = np.array([np.bincount(row, minlength=12) for row in drawn]) / 20_000
+    assert not rows[:, [2, 7]].any()
+    reader = Reader.of_report(veil.report(), space=small, block=blocked, prior="uniform")
+    reader.save(tmp_path / "reader.npz")
+    for one in (
+        reader,
+        Reader.load(tmp_path / "reader.npz", space=small),
+        Reader(veil.mechanism, select="all", prior="uniform"),
+    ):
+        for output in (0, 3, 11):
+            found = one.posterior(words[output], top=12)[0]
+            told = dict(zip(found.words, found.probabilities, strict=True))
+            expected = rows[:, output] / rows[:, output].sum()
+            assert [told[word] for word in words] == pytest.approx(expected, abs=0.015)
+            assert told[blocked[0]] > 0.0  # veiled like any other, though never drawn
+    bare = Reader(mechanism(name, small, epsilon=2.0), select="all", prior="uniform")
+    places = reader.cut([word for word in words if word not in blocked])
+    assert not np.allclose(bare.likeliest(places, 12)[1], reader.likeliest(places, 12)[1], atol=1e-3)
+    for wrong in (None, [words[1], words[2]], [words[2]]):
+        with pytest.raises(OptionError):
+            Reader.of_report(veil.report(), space=small, block=wrong)
+    with pytest.raises(OptionError):
+        Reader.of_report(Veil(mechanism(name, small, epsilon=2.0)).report(), space=small, block=blocked)
+
+
 def test_reports_that_do_not_say_enough(tmp_path: Path) -> None:
     report = dict(Veil(mechanism("graph", SPACE, epsilon=2.0)).report())
     told = {**report, "space": dict(report["space"])}
@@ -342,16 +375,21 @@ def _flipped(content: bytes) -> bytes:
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
-def test_a_public_table_is_cached_and_a_population_never(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_public_table_is_cached_once_it_is_worth_it_and_a_population_never(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
     made = mechanism("exponential", SPACE, epsilon=1.25)
-    text = text_of([3, 4])
+    text = text_of([3, 4, 5, 6, 7, 8])
 
     def entries() -> list[str]:
         return [one.name for one in tmp_path.iterdir() if one.name.startswith("reading-")]
 
+    alone = Reader(made, select="all").transform([text_of([3])])
+    assert entries() == []
     first = Reader(made, select="all").transform([text])
     assert len(entries()) == 1
+    assert Reader(made, select="all").transform([text_of([3])]) == pytest.approx(alone, rel=1e-5)
     monkeypatch.setattr(type(made.law()), "posterior_mean", None)  # not to be computed again
     assert np.array_equal(Reader(made, select="all").transform([text]), first)
     monkeypatch.undo()
@@ -466,3 +504,27 @@ def test_shares_come_with_their_interval() -> None:
     success = made.law().best_guess(rank_prior()).success.value
     right = sum(guess == NAMES[true] for guess, true in zip(guessed, originals.tolist(), strict=True))
     assert lower_bound(right, len(originals), ALPHA) < success < upper_bound(right, len(originals), ALPHA)
+
+
+@pytest.mark.parametrize("count", [5, 60])  # few of the words, which are then all that is looked at, and all of them
+@pytest.mark.parametrize("kind", ["table", "population"])
+def test_the_guess_is_the_likeliest_word_however_many_words_came_out(kind: str, count: int) -> None:
+    reader = Reader(mechanism("graph", SPACE, epsilon=2.0), kind=kind, select="all", prior=rank_prior())
+    places = reader.cut([text_of(np.arange(count))])
+    reader.fit_places(places)
+    assert reader.guesses(places).tolist() == reader.likeliest(places, 1)[0][:, 0].tolist()
+
+
+def test_a_reader_without_context_knows_as_much_of_frequencies() -> None:
+    pytest.importorskip("torch")
+    texts = [text_of(row) for row in np.random.default_rng(1).integers(0, WORDS, (40, 6))]
+    made = mechanism("graph", SPACE, epsilon=3.0)
+    fitted = {kind: Reader(made, kind=kind, select="all", prior=rank_prior()) for kind in ("population", "context")}
+    fitted["context"].tune(steps=1, fresh=True)
+    places = fitted["context"].cut(texts)
+    for reader in fitted.values():
+        reader.fit_places(places)
+    weaker = fitted["context"].without_context()
+    assert weaker.kind == "population"
+    assert fitted["context"].kind == "context"
+    assert np.array_equal(weaker.likeliest(places, 3)[1], fitted["population"].likeliest(places, 3)[1])

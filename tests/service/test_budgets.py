@@ -262,7 +262,6 @@ def test_budgets_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         Key("ann", hash_key("a key"), **wrong)
 
 
-@pytest.mark.xdist_group("postgres")
 def test_services_on_several_machines_share_a_ledger(toy_file: Path, postgres: Cluster) -> None:
     key = new_key()
     budget = 20 * (price(toy_file) + 1e-9)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from wordveil.cli.files import check_no_input
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Compared, Json, Quiet, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
@@ -16,6 +17,13 @@ from wordveil.errors import FileError, OptionError
 if TYPE_CHECKING:
     from wordveil.lab.experiments.page import ResultFolder
     from wordveil.lab.experiments.run import Result
+
+
+#: What only tables and figures that are run have a use for.
+_RUN = (
+    "data", "quick", "replace", "attacker", "reader", "seed", "workers", "engine", "device", "rows", "level",
+    "mechanism", "minutes", "parts",
+)  # fmt: skip
 
 
 def reproduce(
@@ -36,8 +44,24 @@ def reproduce(
     device: Annotated[
         str | None, Option(help="Where networks are fitted: cpu or cuda; the GPU if there is one.")
     ] = None,
+    rows: Annotated[
+        int | None, Option(min=50, help="At most so many examples of each task, for a first look or a slow machine.")
+    ] = None,
+    level: Annotated[
+        list[float] | None,
+        Option(metavar="P", help="A success of the attacker to compare mechanisms at; may be repeated."),
+    ] = None,
+    mechanism: Annotated[
+        list[str] | None,
+        Option(
+            "--mechanism",
+            "-m",
+            metavar="NAME[:OPTION=VALUE,…][@SPACE]",
+            help="Compare this one in `mechanisms`; may be repeated. All of them if not given.",
+        ),
+    ] = None,
     minutes: Annotated[
-        float | None, Option(min=0.0, help="Begin no further part of `reading` after so many minutes.")
+        float | None, Option(min=0.0, help="Begin no further part of a long experiment after so many minutes.")
     ] = None,
     parts: Annotated[
         Path | None, Option(metavar="FILE", help="Keep every part of `reading` here, and go on from those it has.")
@@ -62,25 +86,28 @@ def reproduce(
 
       wordveil reproduce reading frontier --data FOLDER --attacker context --reader context --output docs/results
 
+      wordveil reproduce mechanisms --data FOLDER --attacker context --reader shipped --level 0.25 --rows 500
+
       wordveil reproduce --output docs/results --page docs/results.md
     """
     from wordveil.lab.experiments.registry import EXPERIMENTS, run_experiment
     from wordveil.lab.experiments.run import Parts, Run
 
     if listed:
+        refuse_given("has no effect beside --list", *_RUN, "everything", "output", "page", "quiet")
         _list(as_json)
         return
-    names = list(EXPERIMENTS) if everything else list(dict.fromkeys(name or []))
-    if not names and page is None:
-        raise OptionError("name a table or figure, or use --all; `wordveil reproduce --list` lists them.")
-    for one in names:
-        if one not in EXPERIMENTS:
-            raise OptionError(f"unknown experiment {one!r}; `wordveil reproduce --list` lists them.")
-        if EXPERIMENTS[one].needs_data and data is None:
-            raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
+    names = _names(list(EXPERIMENTS) if everything else name or [], data, page)
+    _check_effects(names, is_named=bool(name), everything=everything, output=output)
     compared.check()
-    size = "quick" if quick else "full"
-    run = Run(data, size, device=device, minutes=minutes, parts=Parts(parts), **dataclasses.asdict(compared))
+    shared = dataclasses.asdict(compared) | {
+        "rows": rows,
+        "levels": tuple(sorted(set(level))) if level else None,
+        "only": tuple(dict.fromkeys(mechanism)) if mechanism else None,
+    }
+    run = Run(data, "quick" if quick else "full", device=device, minutes=minutes, parts=Parts(parts), **shared)
+    for one in names:
+        EXPERIMENTS[one].check(run)
     folder = _folder(output, page, data)
     done = []
     for number, one in enumerate(names):
@@ -104,6 +131,37 @@ def reproduce(
         print_facts(done[0] if len(done) == 1 else done)
     elif len(done) > 1:
         stdout().print(f"{len(done)} experiments took {sum(one['seconds'] for one in done):,.0f} s.")
+
+
+def _check_effects(names: list[str], *, is_named: bool, everything: bool, output: Path | None) -> None:
+    """Refuse options that would change nothing beside the others."""
+    from wordveil.lab.experiments.registry import AT_LEVELS
+
+    if everything and is_named:
+        raise OptionError("name tables and figures or use --all, not both.")
+    if not names:
+        refuse_given("is for tables and figures to run, and none is named", *_RUN)
+    if "reading" not in names:
+        refuse_given("is for the experiment reading", "parts")
+    if not {"reading", *AT_LEVELS} & set(names):
+        refuse_given("is for reading and the comparisons of mechanisms", "minutes")
+    if output is None:
+        refuse_given("is about results in --output, which is not given", "replace")
+
+
+def _names(given: list[str], data: Path | None, page: Path | None) -> list[str]:
+    """Return which experiments to run, or refuse what cannot be run."""
+    from wordveil.lab.experiments.registry import EXPERIMENTS
+
+    names = list(dict.fromkeys(given))
+    if not names and page is None:
+        raise OptionError("name a table or figure, or use --all; `wordveil reproduce --list` lists them.")
+    for one in names:
+        if one not in EXPERIMENTS:
+            raise OptionError(f"unknown experiment {one!r}; `wordveil reproduce --list` lists them.")
+        if EXPERIMENTS[one].needs_data and data is None:
+            raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
+    return names
 
 
 def _folder(output: Path | None, page: Path | None, data: Path | None) -> ResultFolder | None:
