@@ -46,6 +46,10 @@ def drawn_finely(error: float) -> str:
     )
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 class Mechanism(ABC, Generic[SpaceT]):
     """A random map from words to words.
 
@@ -84,7 +88,7 @@ class Mechanism(ABC, Generic[SpaceT]):
     joins_words: ClassVar[bool] = False
 
     def __init__(self, space: SpaceT, epsilon: float) -> None:
-        if not isinstance(epsilon, Real) or isinstance(epsilon, bool) or not 0.0 < epsilon < math.inf:
+        if not _is_number(epsilon) or not 0.0 < epsilon < math.inf:
             raise OptionError("epsilon must be a finite number above 0.")
         if not _SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON:
             raise OptionError(f"epsilon must lie between {_SMALLEST_EPSILON:g} and {_LARGEST_EPSILON:g}.")

@@ -26,6 +26,9 @@ from wordveil.text import Veil
 __all__ = ["ReadVeiled", "VeilText"]
 
 
+_LOOKED_AT = 500  # texts, which tell whether they were veiled
+
+
 class _OfTexts(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A transformer whose input `X` is texts one after another, or a table of texts; `y` is ignored."""
 
@@ -248,6 +251,8 @@ class ReadVeiled(_OfTexts):
     report : dict, str or Path, optional
         The report of the release, which then says the mechanism, its options, ε and selection: the parameters
         for these are not looked at.
+    force : bool
+        Whether `fit` takes texts that do not look veiled, too; see `wordveil.Reader.looks_veiled`.
 
     Attributes
     ----------
@@ -282,6 +287,7 @@ class ReadVeiled(_OfTexts):
         kind: str = "population",
         prior: Any = "space",
         report: Any = None,
+        force: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.mechanism = mechanism
@@ -292,6 +298,7 @@ class ReadVeiled(_OfTexts):
         self.kind = kind
         self.prior = prior
         self.report = report
+        self.force = force
 
     def fit(self, X: Any, y: Any = None) -> ReadVeiled:  # noqa: ARG002 - scikit-learn's signature
         """Make the reader, and let it learn from the veiled texts what its kind can learn."""
@@ -304,7 +311,13 @@ class ReadVeiled(_OfTexts):
         else:
             opened = None if self.space is None else load_space(self.space)
             reader = Reader.of_report(self.report, space=opened, block=self.block, kind=self.kind, prior=self.prior)
-        self.reader_ = reader.fit(cells.ravel().tolist())
+        texts = cells.ravel().tolist()
+        if not self.force and reader.looks_veiled(texts[:_LOOKED_AT]) is False:
+            raise InputError(
+                "these texts do not look veiled in this way: their words are as frequent as in ordinary text, and what "
+                "is read of originals means nothing; set force to read them all the same."
+            )
+        self.reader_ = reader.fit(texts)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:

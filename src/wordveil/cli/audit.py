@@ -151,7 +151,7 @@ def audit(
         "delta": delta, "table": table, "known-words-only": known_only, "seconds": seconds, "timeout": timeout,
         "error": error, "skip": skip, "output": output, "overwrite": overwrite, "replay": replay,
     }  # fmt: skip
-    if call or command or url:
+    if call is not None or command is not None or url is not None:
         if everything or pairs is not None:
             raise OptionError("--all and --pairs are for mechanisms of wordveil; leave them out.")
         asked = {"call": call, "command": command, "url": url}

@@ -148,6 +148,8 @@ def plan(
     chosen = [check_epsilon(one) for one in epsilon or []]
     gates = gates_of(require)
     scope = scope_of(once)
+    if scope == "person" and person is None:
+        raise OptionError("--once person needs --person COLUMN, which says who each record belongs to.")
     if protect is not None:
         bound_of(protect)
     check_writable(html, inputs=(None if source == _STREAM else source, space), overwrite=overwrite)

@@ -102,8 +102,7 @@ def context(
         shared.check_select(chosen)
     with told.bar() as progress:
         if report is None:
-            bare = Made(mechanism or "graph", space or "glove-50k", normalise, option).maker()[1]
-            make = lambda rate: options.never_drawing(bare(rate), blocked)  # noqa: E731
+            make = _at_any(Made(mechanism or "graph", space or "glove-50k", normalise, option), blocked)
         else:
             rates, chosen, once, make = _of_report(
                 report, epsilon, mechanism, option, space, normalise, select, blocked
@@ -125,6 +124,12 @@ def context(
         shared.print_json("context", make(rates[0]), shared.by_rate(rates, found))
     else:
         _show(rates, found)
+
+
+def _at_any(asked: Made, block: list[str] | None) -> Callable[[float], Mechanism[Any]]:
+    """Return what makes the mechanism for any ε as privatize does: without the words that are never drawn."""
+    make = asked.maker()[1]
+    return lambda rate: options.never_drawing(make(rate), block)
 
 
 def _of_report(
