@@ -131,6 +131,18 @@ def test_weights_that_come_with_the_package_read_without_a_fit(sample_csv: Path)
     assert shared[1].probabilities == pytest.approx(apart[1].probabilities, rel=1e-3)
 
 
+def test_a_few_texts_leave_the_weights_that_come_with_the_package() -> None:
+    space = load_space("glove-50k")
+    made = mechanism("graph", space, epsilon=5.0)
+    veiled = [release.text for release in Veil(made, seed=2).many(["the river rose over the fields"] * 10)]
+    guesses = []
+    for steps in (None, 0):
+        reader = Reader(made, kind="context").tune(steps=steps, candidates=2000)
+        places = reader.cut(veiled)
+        guesses.append(reader.fit_places(places).guesses(places))
+    assert np.array_equal(*guesses)
+
+
 def test_public_texts_are_learnt_from_before_any_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context.Context, "size", SMALL)
     monkeypatch.setattr(context.Context, "schedule", QUICK._replace(least=200, most=200))

@@ -205,6 +205,11 @@ def test_treatment_and_warnings_count(open_page: Callable[..., Any]) -> None:
     assert "names" in told
     assert page.locator("#out .placeholder").count() == 2
     assert "example.com" not in drawn(page)
+    type_text(page, "Zqxjv brrkl the clinic.")
+    assert "another language" in page.text_content("#warnings")
+    type_text(page, "surgeon " * 1000)  # cut within a word, which would then be unknown
+    assert "7,900 letters" in page.text_content("#warnings")
+    assert "unknown" not in page.text_content("#warnings")
 
 
 def test_an_answer_that_comes_late_is_not_shown(open_page: Callable[..., Any]) -> None:
@@ -350,6 +355,15 @@ def test_a_text_is_released_once(open_page: Callable[..., Any]) -> None:
     page.click("#release")
     page.wait_for_selector("#released-part", state="visible")
     assert page.input_value("#released") == text  # not another draw
+    other = page.context.new_page()
+    other.goto(page.url)
+    other = releasing(other)
+    type_text(other)
+    assert "Nothing new is drawn" in other.text_content("#price")
+    other.click("#release")
+    other.wait_for_selector("#released-part", state="visible")
+    assert other.input_value("#released") == text  # nor in another tab
+    other.close()
     type_text(page, "The surgeon left.")
     assert page.is_enabled("#release")
 

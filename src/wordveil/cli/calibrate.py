@@ -166,6 +166,9 @@ def calibrate(
     with ProgressBar("calibrating", quiet=quiet) as progress:
         meter = calibration.meter_for(make, opened, settings, progress.watch)
         check_runs(meter.probe, engine)
+        if not meter.exact:  # a minute or more
+            progress.tell_soon()
+            progress.watch("looking at the mechanism", 0.0)
         attack = None if texts is None else _attack(texts, column, select, reader, seed, progress)
         found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points, attack=attack)
         facts = found.to_dict()

@@ -280,7 +280,7 @@ def _announce(found: dict[str, int], measured: int, who: str) -> None:
     authors = f" by {found['authors']:,} authors" if found["authors"] else ""
     typer.echo(
         f"wordveil: {found['texts']:,} texts{authors} with {found['labels']} labels"
-        f"{without}; the attacker {who}. {measured} measurements, about "
+        f"{without}; the attacker {who}. {measured} measurement{'s' if measured > 1 else ''}, about "
         f"{measured * _MINUTES_EACH:g} to {2 * measured * _MINUTES_EACH:g} minutes on two cores.",
         err=True,
     )
@@ -359,8 +359,9 @@ def _show_own(found: Frontier, reader: str, authors: int, repeats: int) -> None:
                 continue
             rows.append([
                 escape(point.label), f"{point.epsilon:.3g}", f"{100 * point.attacker.value:.1f}%",
-                point.near_loss_text or "none", f"{point.speed:,.0f}", shown(point.read[AS_IT_STANDS][name]),
-                shown(point.shares[name]), f"{100 * point.scores[name].value:.1f}%",
+                point.near_loss_text or "none", f"{float(f'{point.speed:.2g}'):,.0f}",
+                shown(point.read[AS_IT_STANDS][name]), shown(point.shares[name]),
+                f"{100 * point.scores[name].value:.1f}%",
             ])  # fmt: skip
         print_table(f"The best guess is right {100 * level:g}% of the time (attacker {WHO[prior]})", headings, rows)
     over = f"{authors} authors" if authors else f"{repeats} veilings"

@@ -70,6 +70,10 @@ class ProgressBar:
                 share += f", about {math.ceil(minutes)} min left"
             typer.echo(f"wordveil: {self._title}{share}{note and f' ({note})'}", err=True)
 
+    def tell_soon(self) -> None:
+        """Show the next step where there is no terminal too, and not a minute after the one before."""
+        self._told = self._began - _SECONDS
+
     def watch(self, what: str, share: float) -> None:
         """Show what is being done and which share of it is done: a `wordveil.progress.Watch`."""
         self.move(share * self._total, what)

@@ -55,7 +55,8 @@ EXAMPLES: dict[str, str] = {
     "Ich habe dann bei der Post angerufen, aber auch dort wusste man nichts von dem Brief meiner Schwester.",
 }
 
-#: Seconds of a processor to make a mechanism for 50,000 words at an ε, from two on: what somebody is told who waits.
+#: About how many seconds a processor takes to make a mechanism for 50,000 words, from two on (`warm` in the settings
+#: shows it): what is told to who waits for the first of its kind. For later ones the service knows how long it took.
 SECONDS = {"bayes-remap": 29.0, "diffractor": 7.0, "gaussian": 6.0, "mahalanobis": 2.0}
 
 _KINDS = {

@@ -337,7 +337,9 @@ class Law(ABC):
         """Return the columns scaled so that no sum over them under- or overflows in single precision."""
         logs = self.log_columns(outputs, inputs, prior=prior)
         with np.errstate(divide="ignore"):
-            logs -= (logs + np.log(prior)).max(axis=1, keepdims=True)
+            largest = (logs + np.log(prior)).max(axis=1, keepdims=True)
+        # an output that no word of the prior gives keeps its zeros
+        logs -= np.where(np.isfinite(largest), largest, 0.0)
         return np.exp(np.minimum(logs, 80.0), out=logs).astype(np.float32)
 
 

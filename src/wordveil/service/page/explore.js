@@ -3,17 +3,19 @@
 import { pause, post } from "./api.js";
 import { $, make, percent } from "./dom.js";
 import { alone, curveOf } from "./plot.js";
-import { settings, way } from "./settings.js";
+import { choice, settings, way } from "./settings.js";
 
 const MOST_LETTERS = 7900; // that the service explores at once
 const AGAIN = 1500; // milliseconds until an attacker who is being prepared is asked for again
-const SLOW = 3; // seconds: a wait worth remembering
+const MANY = 0.25; // of the words: so many unknown ones have a reason
+const ASKED_EVERY = 1000; // milliseconds
 const KINDS = { outside: "unknown word", numbers: "number, date or time", identifiers: "identifier", dropped: "left out" };
 
 const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-// How long a mechanism takes to be made: as the service says, and then as it took the last time it was waited for.
+// How long a mechanism takes to be made, where the service has not made it before.
 export const usualSeconds = new Map();
+const readSeconds = new Map(); // and how long the attacker took to read a draw of it, the last time that this took long
 
 let draw = fresh(); // names a draw: under one name words stay as they are while somebody types
 let [turn, abort] = [0, null];
@@ -46,19 +48,20 @@ export async function explore(text, heard) {
   const mine = turn;
   abort = new AbortController();
   const { signal } = abort;
-  const begun = { since: Date.now(), share: 0, who: "" };
+  const begun = { since: Date.now(), share: 0, who: false, mechanism: way("a").mechanism, signal };
   const ticking = setInterval(() => tick(begun), 500);
-  const asked = { ...way("a"), text: text.slice(0, MOST_LETTERS), draw };
+  const asked = { ...way("a"), text: beginning(text), draw };
   try {
     for (;;) {
       const told = await post("v1/explore", asked, signal);
       if (mine !== turn) return;
-      const waited = (Date.now() - begun.since) / 1000;
-      if (!begun.who && waited > SLOW) usualSeconds.set(asked.mechanism, waited);
       show(told, asked, text.length > MOST_LETTERS);
       heard(told.guarantee);
-      if (!told.preparing) break;
-      begun.who = asked.mechanism;
+      if (!told.preparing) {
+        if (begun.told?.ready) readSeconds.set(asked.mechanism, (Date.now() - begun.since) / 1000);
+        break;
+      }
+      if (!begun.who) Object.assign(begun, { who: true, since: Date.now() - AGAIN }); // from when the attacker was begun
       if (told.progress !== begun.share) [begun.share, begun.at] = [told.progress, Date.now()];
       await pause(AGAIN);
       if (mine !== turn) return;
@@ -76,20 +79,38 @@ export async function explore(text, heard) {
   }
 }
 
+// As much of a text as is explored, in whole words.
+const beginning = (text) => (text.length > MOST_LETTERS ? text.slice(0, MOST_LETTERS + 1).replace(/\S+$/u, "") || text.slice(0, MOST_LETTERS) : text);
+
 // Says how far it is and how long it will take, as far as that can be told.
-function tick({ since, share, at, who }) {
+function tick(begun) {
+  const { since, share, at, who } = begun;
   const seconds = Math.round((Date.now() - since) / 1000);
   if (seconds < 1) return;
   $("busy").hidden = false;
-  const { mechanism } = way("a");
-  const usual = who ? null : usualSeconds.get(mechanism);
-  const part = who ? share : usual && Math.min(seconds / usual, 0.95);
+  const usual = begun.told?.ready ? readSeconds.get(begun.mechanism) : usualSeconds.get(begun.mechanism);
+  let [part, left] = [share, share && (at - since) / share / 1000 - seconds]; // by when it last got on
+  if (!who) {
+    askHowFar(begun);
+    const told = begun.told?.ready ? {} : begun.told ?? {};
+    left = told.seconds_left ?? (usual && usual - seconds);
+    part = told.progress || (usual && Math.min(seconds / usual, 0.95));
+  }
   const bar = $("busy").querySelector("progress");
   if (part) bar.value = part;
   else bar.removeAttribute("value");
-  const left = who ? share && (at - since) / share / 1000 - seconds : usual && usual - seconds; // by when it last got on
-  const far = left > 0 ? `About ${duration(Math.ceil(left))} left.` : usual ? "Longer than usual: the server is busy." : seconds < 3 ? "" : `${duration(seconds)} so far.`;
-  $("busy-told").textContent = `${who ? `The attacker learns what ${who} does at this ε, once.` : `${mechanism} is being made for this ε.`}${who && share ? ` ${percent(share)} done.` : ""} ${far}`;
+  const far = left > 0 ? `About ${duration(Math.ceil(left))} left.` : part ? "It takes longer than usual: the server is busy." : seconds < 3 ? "" : `${duration(seconds)} so far.`;
+  const what = who ? `The attacker learns what ${begun.mechanism} does at this ε, once.` : begun.told?.ready ? "The attacker reads this draw." : `${begun.mechanism} is being made for this ε.`;
+  $("busy-told").textContent = `${what}${who && share ? ` ${percent(share)} done.` : ""} ${far}`;
+}
+
+// What the service knows of a mechanism that it is making; one question at a time.
+async function askHowFar(begun) {
+  if (begun.isAsking) return;
+  begun.isAsking = true;
+  begun.told = await post("v1/prepare?wait=0", choice("a"), begun.signal).catch(() => null);
+  await pause(ASKED_EVERY);
+  begun.isAsking = false;
 }
 
 const duration = (seconds) => (seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`);
@@ -207,7 +228,7 @@ function showWarnings({ counts, language }, isCut) {
   const unknown = counts.outside + counts.dropped + counts.kept_raw;
   const told = [
     language && `This text seems to be ${language}, and the space is of another language: its function words are taken for names, and little of the meaning is kept.`,
-    unknown && `${plural(unknown, "word")} of ${plural(counts.drawn + unknown, "word")} to veil ${unknown === 1 ? "is" : "are"} unknown to the space; ${unknown === 1 ? "it keeps" : "they keep"} none of ${unknown === 1 ? "its" : "their"} meaning.`,
+    unknown && `${plural(unknown, "word")} of ${plural(counts.drawn + unknown, "word")} to veil ${unknown === 1 ? "is" : "are"} unknown to the space; ${unknown === 1 ? "it keeps" : "they keep"} none of ${unknown === 1 ? "its" : "their"} meaning.${!language && unknown > MANY * (counts.drawn + unknown) ? " Is it in another language, or full of names?" : ""}`,
     isCut && `Only the first ${MOST_LETTERS.toLocaleString("en")} letters are explored. A release takes all.`,
   ];
   $("warnings").replaceChildren(...told.filter(Boolean).map((one) => make("li", {}, one)));
