@@ -340,6 +340,7 @@ def _key_of_means(basis: Basis, prior: Floats) -> str:
     law, mechanism = basis.law, basis.law.mechanism
     told = {
         "mechanism": mechanism.describe(),
+        "blocked": mechanism.blocked_checksum,
         "effort": None if law.exact else law.effort.to_dict(),
         "prior": hashlib.sha256(prior.tobytes()).hexdigest(),
         "vectors": hashlib.sha256(f"{basis.vectors.shape}".encode() + basis.vectors.tobytes()).hexdigest(),
