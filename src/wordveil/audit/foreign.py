@@ -342,11 +342,14 @@ class _Audit:
     def _look_at_neighbours(self, share: float) -> None:
         if self._takes_words("neighbours"):
             return
-        about = "the word beside it"
-        left, right = ((f"{self.words[self.beside]} {self.words[word]}",) for word in self.near)
-        case = self._case(self.near, about, share, left=left, right=right, draws=self.sizes.aside)
-        found = self._told_apart(case, ["place:0"])
-        if found.measured > 0:
+        beside, leaks = self.words[self.beside], []
+        for about, form, place in (("after", f"{beside} $", 0), ("before", f"$ {beside}", 1)):
+            left, right = ((form.replace("$", self.words[word]),) for word in self.near)
+            case = self._case(
+                self.near, f"the word {about} it", share / 2, left=left, right=right, draws=self.sizes.aside
+            )
+            leaks.append(self._told_apart(case, [f"place:{place}"]).measured > 0)
+        if any(leaks):
             self.remarks.append("what comes out for a word depends on the word beside it")
 
     def _takes_words(self, name: str) -> bool:
