@@ -44,8 +44,8 @@ __all__ = ["CHECKS", "audit_callable"]
 
 #: What is looked at, and which share of the error each has.
 CHECKS = {
-    "raw": 0.1, "repeats": 0.1, "words": 0.4, "sentences": 0.1, "neighbours": 0.1, "order": 0.1, "sessions": 0.05,
-    "time": 0.05,
+    "raw": 0.075, "repeats": 0.1, "words": 0.4, "forms": 0.025, "sentences": 0.1, "neighbours": 0.1, "order": 0.1,
+    "sessions": 0.05, "time": 0.05,
 }  # fmt: skip
 _NEEDED = ("raw", "repeats", "words")  # without which nothing is told
 _SHARES = (4, 2, 1, 1)  # of the draws, for the pairs of words that are measured, the most promising first
@@ -390,12 +390,11 @@ class _Audit:
     def _look_at_raw(self, share: float) -> None:
         known = self.words[self.beside]
         guessed = self.sizes.measured_on[0] // 2
-        for told in look_at_unknown(self.target, self.claim, known, guessed, 0.75 * share, self.clock, self.entropy):
+        for told in look_at_unknown(self.target, self.claim, known, guessed, share, self.clock, self.entropy):
             if isinstance(told, str):
                 self.remarks.append(told)
             else:
                 self.findings.append(told)
-        self._look_at_forms(0.25 * share)
 
     def _look_at_forms(self, share: float) -> None:
         """Write two known words in ways that the space does not: what is claimed of unknown words holds for them."""
