@@ -17,8 +17,6 @@ pytest.importorskip("torch")
 from wordveil.reading import context
 from wordveil.reading.network import Size
 
-pytestmark = pytest.mark.xdist_group("context")  # one network for all
-
 WORDS = 40
 SPACE = make_space(WORDS, 6, seed=3)
 NAMES = names(WORDS)

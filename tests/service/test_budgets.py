@@ -20,6 +20,7 @@ from wordveil.errors import OptionError
 from wordveil.service import Key, Settings
 from wordveil.service.budgets import Budgets, since
 from wordveil.service.keys import hash_key, new_key
+from wordveil.service.state import Batcher
 from wordveil.service.sticky import Sticky
 
 HISTORY = ["zqa zqb zqc", "zqd zqe", "zqa zqb zqc"]
@@ -143,6 +144,28 @@ def test_a_message_that_is_sent_twice_at_once_is_paid_for_once(
         assert sum(answer.json["reused"] == 2 for answer in told) == 7
 
 
+def test_refusals_of_one_message_do_not_wait_for_one_another(
+    toy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = new_key()
+    drawn = []
+    draw = Batcher.__call__
+
+    async def counted(batcher: Batcher, documents: Any) -> Any:
+        drawn.append(len(documents))
+        return await draw(batcher, documents)
+
+    monkeypatch.setattr(Batcher, "__call__", counted)
+    owner = Key("ann", hash_key(key), 4 * (price(toy_file) + 1e-9))
+    with running(settings_of(toy_file, tmp_path, owner)) as one, ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda _: ask(one, key, HISTORY, conversation="c"), range(16)))
+        assert {(answer.status, answer.json["code"]) for answer in told} == {(403, "over-budget")}
+        assert told[0].json["needs"] == pytest.approx(5 * price(toy_file))
+        assert drawn == []  # each was told without a draw, so nobody had to wait
+        assert ask(one, key, HISTORY[:1], conversation="c").status == 200
+        assert ask(one, key, HISTORY, conversation="c").json["needs"] == pytest.approx(2 * price(toy_file))
+
+
 def test_whoever_died_with_a_claim_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sticky = Sticky(tmp_path, b"secret", 60.0, 1 << 20)
     one, other = sticky.digest("one"), sticky.digest("other")
@@ -236,7 +259,6 @@ def test_budgets_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         Key("ann", hash_key("a key"), **wrong)
 
 
-@pytest.mark.xdist_group("postgres")
 def test_services_on_several_machines_share_a_ledger(toy_file: Path, postgres: Cluster) -> None:
     key = new_key()
     budget = 20 * (price(toy_file) + 1e-9)

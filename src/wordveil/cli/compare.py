@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Compared, Format, Json, Quiet, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import InputError, OptionError
@@ -217,6 +218,7 @@ def _check_source(
         for name, value in columns.items():
             if value is not None:
                 raise OptionError(f"--{name} is for a FILE of your own.")
+        refuse_given("is for a FILE of your own", "format_name", "encoding")
         return False
     if columns["column"] is None or columns["label"] is None:
         raise OptionError("give the --column of the texts and the --label that analysts want to tell from them.")

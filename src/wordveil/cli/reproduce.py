@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from wordveil.cli.files import check_no_input
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Compared, Json, Quiet, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
@@ -16,6 +17,10 @@ from wordveil.errors import FileError, OptionError
 if TYPE_CHECKING:
     from wordveil.lab.experiments.page import ResultFolder
     from wordveil.lab.experiments.run import Result
+
+
+#: What only tables and figures that are run have a use for.
+_RUN = ("data", "quick", "replace", "attacker", "reader", "seed", "workers", "engine", "device", "minutes", "parts")
 
 
 def reproduce(
@@ -68,9 +73,11 @@ def reproduce(
     from wordveil.lab.experiments.run import Parts, Run
 
     if listed:
+        refuse_given("has no effect beside --list", *_RUN, "everything", "output", "page", "quiet")
         _list(as_json)
         return
     names = list(EXPERIMENTS) if everything else list(dict.fromkeys(name or []))
+    _check_effects(names, is_named=bool(name), everything=everything, output=output)
     if not names and page is None:
         raise OptionError("name a table or figure, or use --all; `wordveil reproduce --list` lists them.")
     for one in names:
@@ -104,6 +111,18 @@ def reproduce(
         print_facts(done[0] if len(done) == 1 else done)
     elif len(done) > 1:
         stdout().print(f"{len(done)} experiments took {sum(one['seconds'] for one in done):,.0f} s.")
+
+
+def _check_effects(names: list[str], *, is_named: bool, everything: bool, output: Path | None) -> None:
+    """Refuse options that would change nothing beside the others."""
+    if everything and is_named:
+        raise OptionError("name tables and figures or use --all, not both.")
+    if not names:
+        refuse_given("is for tables and figures to run, and none is named", *_RUN)
+    if "reading" not in names:
+        refuse_given("is for the experiment reading", "minutes", "parts")
+    if output is None:
+        refuse_given("is about results in --output, which is not given", "replace")
 
 
 def _folder(output: Path | None, page: Path | None, data: Path | None) -> ResultFolder | None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from wordveil.errors import InputError, OptionError
 from wordveil.files import file_errors
-from wordveil.io.formats import FORMATS, Format, format_named, format_of
+from wordveil.io.formats import FORMATS, Format, Reading, format_named, format_of
 
-__all__ = ["Piece", "Plan", "make_plan"]
+__all__ = ["Piece", "Plan", "check_fits", "make_plan"]
 
 
 @dataclass(frozen=True)
@@ -123,3 +123,23 @@ def _files(folder: Path) -> list[Path]:
             links = [name for name in folders if Path(place, name).is_symlink()]  # not followed, but told
             found += [Path(place, name) for name in (*names, *links)]
     return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
+
+
+def check_fits(plan: Plan, reading: Reading) -> None:
+    """Refuse ways of reading that none of the inputs has a use for."""
+    formats = [piece.format for piece in plan.pieces]
+    if reading.spans is not None:
+        if any(form.name not in ("json", "jsonl") for form in formats):
+            raise OptionError("`spans` are read from JSON only; leave them out.")
+        if len(reading.columns) != 1:
+            raise OptionError("`spans` belong to one text; choose one column in `columns`.")
+    if reading.encoding != "utf-8" and not any(form.is_encoded for form in formats):
+        raise OptionError("the input says itself how its text is encoded; leave out `encoding`.")
+    if reading.encoding_errors != "strict" and not any(form.is_encoded for form in formats):
+        raise OptionError("the input says itself how its text is encoded; leave out `encoding_errors`.")
+    if reading.sheet is not None and not any(form.name == "xlsx" for form in formats):
+        raise OptionError("only a workbook has sheets; leave out `sheet`.")
+    if reading.missing not in ("refuse", "pass"):
+        raise OptionError(f"`missing` cannot be {reading.missing!r}; choose refuse or pass.")
+    if reading.missing != "refuse" and not any("json" in form.name for form in formats):
+        raise OptionError("`missing` is about the keys of JSON; leave it out.")

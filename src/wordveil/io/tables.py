@@ -11,7 +11,7 @@ from pathlib import Path
 
 from wordveil.errors import InputError
 from wordveil.io.formats import Block, Position, Reading, Written, check_columns, of_person
-from wordveil.io.lines import LONGEST, InLines, ending
+from wordveil.io.lines import LONGEST, InLines, ending, line_breaks
 from wordveil.text import Document
 
 __all__ = ["CsvReader", "TsvReader"]
@@ -135,7 +135,7 @@ class TableReader(InLines):
         """Read the rows that are left."""
         while data := self._lines.read_lines(self._reading.batch_bytes):
             self._ahead = lines = data.decode("utf-8").splitlines(keepends=True)
-            if data.count(b"\n") + (not data.endswith(b"\n")) != len(lines):  # other signs end lines for Python, too
+            if line_breaks(data) + (not data.endswith(b"\n")) != len(lines):  # other signs end lines for Python, too
                 self._ahead = lines = [line.decode("utf-8") for line in io.BytesIO(data)]
             begin, last = self._parser.line_num, self._parser.line_num + len(lines)
             self._row_begin = self._lines.offset - len(data)

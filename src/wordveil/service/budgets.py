@@ -111,6 +111,13 @@ class Budgets:
         except Overdrawn as short:
             raise self._refusal(bill, draws, short) from None
 
+    def check(self, bill: Bill, draws: int) -> None:
+        """Refuse draws that a budget does not cover now; nothing is charged."""
+        for account in _accounts(bill.key, bill.user):
+            has = self._ledgers[bill.key.name].balance(account).left
+            if bill.price * draws > has * (1 + 1e-9):  # what is nearly enough is for the charge to decide
+                raise self._refusal(bill, draws, Overdrawn(account, bill.price * draws, has))
+
     def charge_leading(self, bills: Sequence[tuple[Bill, int]]) -> tuple[int, Problem | None]:
         """Charge for releases of one key, from the first on, as far as the budgets go.
 

@@ -17,7 +17,7 @@ from fastapi import Response
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wordveil.service.coding import Packer, unpacked
+from wordveil.service.coding import CODINGS, Packer, chosen, unpacked
 from wordveil.service.connections import ABORT, Limits
 from wordveil.service.keys import Keys
 from wordveil.service.metrics import IN_PROGRESS, KEY_REQUESTS, REQUESTS, SECONDS, note_refusal
@@ -41,8 +41,8 @@ _LOG = logging.getLogger("wordveil.service")
 STREAM = "/v1/privatize/stream"
 #: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
-#: What needs a key where there are any; the last two are contracts of others.
-API = ("/v1/", "/beta/", "/anonymize")
+#: What needs a key where there are any; all but the first are contracts of others.
+API = ("/v1/", "/beta/", "/anonymize", "/deanonymize")
 _METRICS = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
@@ -53,7 +53,6 @@ _KINDS = {STREAM: ("application/x-ndjson", "application/jsonl", "application/jso
 _PACKED = {b"application/json", b"application/problem+json", b"application/x-ndjson", b"text/csv", b"text/plain",
            b"text/html", b"text/css", b"text/javascript", b"image/svg+xml"}  # fmt: skip
 _WORTH_IT = 1024  # bytes from which on an answer is packed
-_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
 _ID = re.compile(r"[0-9a-fA-F-]{16,64}")
 _ASKED_HEADERS = ("Authorization", "Content-Type", "Content-Encoding", "Wordveil-User", "X-Request-ID")
 _TOLD_HEADERS = ("Location", "Retry-After", "Wordveil-Guarantee", "X-Request-ID")
@@ -121,7 +120,8 @@ class Guard:
         request = _request_id(headers)
         REQUEST_ID.set(request)
         started = time.perf_counter()
-        answer = _Answer(send, request, self._settings.compress and _takes_gzip(headers))
+        coding = chosen(headers.get("accept-encoding", "")) if self._settings.compress else None
+        answer = _Answer(send, request, coding)
         self._busy += is_counted
         self._streams += is_stream
         IN_PROGRESS.inc()
@@ -248,9 +248,9 @@ class Guard:
         if kind not in wanted:
             raise Problem(415, f"send the body as {wanted[0]}.")
         coding = headers.get("content-encoding", "identity").strip().lower()
-        if coding not in ("identity", "gzip"):
-            raise Problem(415, "send the body as it is, or with the coding gzip.")
-        body = unpacked(receive) if coding == "gzip" else receive
+        if coding not in ("identity", *CODINGS):
+            raise Problem(415, f"send the body as it is, or with the coding {' or '.join(CODINGS)}.")
+        body = receive if coding == "identity" else unpacked(receive, coding)
         if path == STREAM:
             return body
         most = self._settings.body_bytes
@@ -265,8 +265,8 @@ class Guard:
 class _Answer:
     """What sends an answer on: with the headers of all answers, packed if that is worth it."""
 
-    def __init__(self, send: Send, request: str, packs: bool) -> None:
-        self._send, self._request, self._packs = send, request, packs
+    def __init__(self, send: Send, request: str, coding: str | None) -> None:
+        self._send, self._request, self._coding = send, request, coding
         self._packer: Packer | None = None
         self.status = 0
         self.code = ""  # of the problem, if it is one
@@ -280,9 +280,9 @@ class _Answer:
             kind = told.get(b"content-type", b"").partition(b";")[0]
             if kind in _PACKED:
                 told[b"vary"] = b"Accept-Encoding"
-                if self._packs and int(told.get(b"content-length", _WORTH_IT)) >= _WORTH_IT:
-                    self._packer = Packer()
-                    told[b"content-encoding"] = b"gzip"
+                if self._coding is not None and int(told.get(b"content-length", _WORTH_IT)) >= _WORTH_IT:
+                    self._packer = Packer(self._coding)
+                    told[b"content-encoding"] = self._coding.encode()
                     told.pop(b"content-length", None)
             headers = [*told.items(), (b"x-request-id", self._request.encode()), *_ALWAYS]
             message = {**message, "headers": headers}
@@ -290,10 +290,6 @@ class _Answer:
             more = message.get("more_body", False)
             message = {**message, "body": self._packer(message.get("body", b""), more)}
         await self._send(message)
-
-
-def _takes_gzip(headers: dict[str, str]) -> bool:
-    return _GZIP.search(headers.get("accept-encoding", "")) is not None
 
 
 def _request_id(headers: dict[str, str]) -> str:
@@ -317,14 +313,14 @@ class _Sent:
 
 async def _whole(receive: Receive, most: int) -> Receive:
     """Read a body that did not say its length, as far as is allowed, and return what gives it again."""
-    body, more = b"", True
+    body, more = bytearray(), True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > most:
             raise _too_long(most)
-    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+    messages = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
 
     async def again() -> Message:
         return next(messages, None) or await receive()

@@ -158,7 +158,7 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
     if problem.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     if problem.status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
-        headers["Accept-Encoding"] = "gzip"
+        headers["Accept-Encoding"] = "zstd, gzip"
     # The guard counts refusals by their code, and takes it out again.
     return Response(orjson.dumps(problem_body(problem)), problem.status, {**headers, CODE: problem.code}, MEDIA_TYPE)
 

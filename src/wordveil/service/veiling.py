@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 from fastapi import Request
 
-from wordveil.service.budgets import Bill
+from wordveil.service.budgets import Bill, Budgets
 from wordveil.service.guard import CHARGED
 from wordveil.service.metrics import REUSED, count_words
 from wordveil.service.problems import Problem
 from wordveil.service.schemas import Way, can_be_written
 from wordveil.service.settings import Settings
 from wordveil.service.state import Batcher, caller, state_of
+from wordveil.service.sticky import Sticky
 from wordveil.text import Counts, Document, Release, tokenise
 
 __all__ = ["Drawn", "Scopes", "check_words", "details", "document", "price_messages", "veil_messages"]
@@ -60,12 +61,24 @@ async def veil_messages(
         return await _drawn(request, order, is_kept=conversation is not None)
     sticky, owner = state_of(request).sticky, secrets.token_bytes(16)
     try:
-        while (paid := await asyncio.to_thread(sticky.claim, order.new, owner)) is None:
+        while (paid := await asyncio.to_thread(_claim, sticky, owner, order, state_of(request).budgets)) is None:
             await asyncio.sleep(_AGAIN)  # another request pays for some of it just now
         new = {digest: one for digest, one in order.new.items() if digest not in paid}
         return await _drawn(request, order._replace(known=order.known | paid, new=new), is_kept=True)
     finally:
         await asyncio.to_thread(sticky.release, owner)
+
+
+def _claim(sticky: Sticky, owner: bytes, order: _Order, budgets: Budgets) -> dict[bytes, dict[str, Any]] | None:
+    """Claim what is new, and return what is kept by now; None while another pays for it.
+
+    Raises a `Problem` at once where a budget does not cover it, so that such requests do not wait for one another.
+    """
+    if order.bill is not None and not sticky.is_claimed(order.new):
+        known = sticky.get(order.new)
+        draws = sum(order.batcher.veil.shape(one).drawn for digest, one in order.new.items() if digest not in known)
+        budgets.check(order.bill, draws)
+    return sticky.claim(order.new, owner)
 
 
 async def _drawn(request: Request, order: _Order, *, is_kept: bool) -> Drawn:
