@@ -4,8 +4,9 @@ python -m benchmarks.peers                           # everything: half an hour 
 python -m benchmarks.peers pypantera                 # one of them
 python -m benchmarks.peers --markdown docs/peers.md  # also as a page of the documentation
 
-What is measured of a mechanism is kept in a file of its own, so that a run that was stopped goes on where it was; with
-`--afresh` all is measured again. Times are of the processor: on a busy machine a run takes longer, and finds the same.
+What is measured of a mechanism is kept in a file of its own, so that a run that was stopped goes on where it was. With
+`--afresh all` everything is measured again, with `--afresh audits` the audits alone. Times are of the processor: on a
+busy machine a run takes longer, and finds the same.
 
 Each package is installed in an environment of its own and called as its users call it. It is audited against what it
 claims; an attacker and a reader, who know the mechanism from draws of their own, look at what comes out of it; and its
@@ -185,13 +186,11 @@ def at_level(name: str, space: EuclideanSpace, level: float, **options: Any) -> 
     return found
 
 
-def audited(
-    row: Row, spoken: Callable[[EuclideanSpace, float], Program], plane: EuclideanSpace, seconds: float
-) -> None:
+def audited(row: Row, start: Callable[[EuclideanSpace, float], Program], plane: EuclideanSpace, seconds: float) -> None:
     """Audit a peer's mechanism against what it claims."""
     kind = _SAME[row.call].claims
     epsilon = {"local": _LOCAL, "list": _STEP}.get(kind, _AUDITED)
-    target = spoken(plane, epsilon)
+    target = start(plane, epsilon)
     try:
         claim = _claim(row, plane, epsilon, lambda: spoken_list(row.package, plane, epsilon))
         report = audit_callable(target, claim, seconds=seconds, now=processor_seconds)
@@ -263,7 +262,6 @@ def variables(values: dict[str, str]) -> Any:
 def examine(peer: str, call: str, spaces: dict[str, EuclideanSpace], seconds: float, console: Console) -> Row:
     """Examine a mechanism of a package."""
     version, same = PEERS[peer][0], _SAME[call]
-    python, takes = environment(peer), "word" if peer == "mldp-text" else "texts"
     text = tokenise(million_words().read_text(encoding="utf-8")[:40_000]).keys
     large = spaces["medium" if peer == "dp-diffractor" else "large"]
     spoken_words = [word for word in text if word in large.vocabulary][:2000]
@@ -271,29 +269,54 @@ def examine(peer: str, call: str, spaces: dict[str, EuclideanSpace], seconds: fl
     rate = rate_of(peer, call, large, spoken_words, _SPEED, "cpu")
     row = Row(peer, version, call, same.name, _CLAIMS[same.claims], rate=rate, date=today())
 
-    def spoken(space: EuclideanSpace, epsilon: float) -> Program:
-        os.environ.update(settings(peer, space, epsilon))
-        return Program(f"benchmarks.peer_calls:{call}", takes, 60.0, python=python)
-
     console.print(f"{peer}, {call}: audit…")
-    with variables(settings(peer, spaces["plane"], _AUDITED)):
-        audited(row, spoken, spaces["plane"], seconds)
+    audit_again(row, spaces, seconds)
     row.our_rate = cpu_rate(same.name, spaces["large"], spoken_words, _SPEED, same.options)
     if not isinstance(row.rate, str):
         console.print(f"{peer}, {call}: attacker and reader…")
-        attacked(row, spoken, spaces["words"], same)
+        attacked(row, spoken(row), spaces["words"], same)
     row.load = os.getloadavg()[2]
     return row
 
 
-def kept(peer: str, call: str, seconds: float, measured: Callable[[], Row], *, afresh: bool) -> Row:
-    """Return what was measured of a mechanism, in this run or in one that was stopped."""
+def spoken(row: Row) -> Callable[[EuclideanSpace, float], Program]:
+    """Return what starts a mechanism of a package on a space."""
+
+    def start(space: EuclideanSpace, epsilon: float) -> Program:
+        os.environ.update(settings(row.package, space, epsilon))
+        takes = "word" if row.package == "mldp-text" else "texts"
+        return Program(f"benchmarks.peer_calls:{row.call}", takes, 60.0, python=environment(row.package))
+
+    return start
+
+
+def audit_again(row: Row, spaces: dict[str, EuclideanSpace], seconds: float) -> None:
+    """Audit a mechanism, and forget what an earlier audit found."""
+    row.unknown = row.fresh = row.draw = "-"
+    row.remarks = []
+    with variables(settings(row.package, spaces["plane"], _AUDITED)):
+        audited(row, spoken(row), spaces["plane"], seconds)
+
+
+def kept(
+    peer: str,
+    call: str,
+    seconds: float,
+    measured: Callable[[], Row],
+    *,
+    afresh: str = "",
+    audit: Callable[[Row], None] = lambda _: None,
+) -> Row:
+    """Return what was measured of a mechanism, in this run or in one that was stopped; `afresh` is measured again."""
     path = _PARTS / f"{call}-{PEERS[peer][0]}-{seconds:g}.json"
-    if afresh or not path.exists():
+    row = Row.from_dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() and afresh != "all" else None
+    if row is None:
         row = measured()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(asdict(row), indent=1) + "\n")
-    return Row.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    elif afresh == "audits":
+        audit(row)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(asdict(row), indent=1) + "\n")
+    return row
 
 
 def today() -> str:
@@ -301,11 +324,11 @@ def today() -> str:
     return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
 
 
-def attacked(row: Row, spoken: Callable[[EuclideanSpace, float], Program], space: EuclideanSpace, same: Same) -> None:
+def attacked(row: Row, start: Callable[[EuclideanSpace, float], Program], space: EuclideanSpace, same: Same) -> None:
     """Attack and read what a peer gives, what our mechanism gives at the same ε, and `graph` at the same success."""
     row.same = at_level(same.name, space, _LEVEL, **same.options)
     with variables({**settings(row.package, space, row.same.epsilon), "PEER_SEED": "fresh"}):
-        target = spoken(space, row.same.epsilon)
+        target = start(space, row.same.epsilon)
         try:
             row.theirs = seen_by(lambda texts: [str(one) for one in target.call(texts)], space, row.same.epsilon)
         finally:
@@ -327,22 +350,30 @@ def vocabularies() -> dict[str, EuclideanSpace]:
 def main() -> None:
     """Run the peers and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("peers", nargs="*", help=f"which of {', '.join(PEERS)}; all if none is named")
+    parser.add_argument("peers", nargs="*", help=f"which of {', '.join(PEERS)}, or of their mechanisms; or all")
     parser.add_argument("--seconds", type=float, default=15.0, help="processor time of each audit")
-    parser.add_argument("--afresh", action="store_true", help="measure again what was measured before")
+    parser.add_argument(
+        "--afresh", choices=("all", "audits"), default="", help="what to measure again if it was before"
+    )
     parser.add_argument("--markdown", type=Path, help="write a page of the documentation here")
     asked = parser.parse_args()
-    if unknown := [name for name in asked.peers if name not in PEERS]:
+    calls = [call for _, named in PEERS.values() for call in named]
+    if unknown := [name for name in asked.peers if name not in (*PEERS, *calls)]:
         parser.error(f"there is no peer {unknown[0]}; choose among {', '.join(PEERS)}")
     console, spaces = Console(stderr=True), vocabularies()
     rows = []
-    for peer in asked.peers or PEERS:
-        for call in PEERS[peer][1]:
+    for peer, (_, named) in PEERS.items():
+        for call in named:
+            if asked.peers and not {peer, call} & set(asked.peers):
+                continue
 
             def measured(peer: str = peer, call: str = call) -> Row:
                 return examine(peer, call, spaces, asked.seconds, console)
 
-            rows.append(kept(peer, call, asked.seconds, measured, afresh=asked.afresh))
+            def audit(row: Row) -> None:
+                audit_again(row, spaces, asked.seconds)
+
+            rows.append(kept(peer, call, asked.seconds, measured, afresh=asked.afresh, audit=audit))
     written = page(rows, machine(), asked.seconds)
     print(written)
     if asked.markdown:

@@ -129,7 +129,8 @@ def compare(tree: Path, asked: argparse.Namespace) -> None:
     low, high = (math.exp(statistics.fmean(logs) + sign * around) for sign in (-1, 1))
     print(
         f"median of {len(ratios)}: {statistics.median(ratios):.2f} times; "
-        f"geometric mean {math.exp(statistics.fmean(logs)):.2f}, 95% from {low:.2f} to {high:.2f}; load of the machine {os.getloadavg()[0]:.0f}"
+        f"geometric mean {math.exp(statistics.fmean(logs)):.2f}, 95% from {low:.2f} to {high:.2f}; "
+        f"load of the machine {os.getloadavg()[0]:.0f}"
     )
 
 

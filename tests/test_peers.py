@@ -60,10 +60,16 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch
         seen = Seen(2.0, 0.25, 0.1, 0.2)
         return Row("pypantera", "1.0.2", "pypantera_tem", "truncated", rate=float(len(asked)), theirs=seen)
 
-    rows = [kept("pypantera", "pypantera_tem", 4.0, measured, afresh=afresh) for afresh in (False, False, True)]
+    rows = [kept("pypantera", "pypantera_tem", 4.0, measured, afresh=afresh) for afresh in ("", "", "all")]
     assert [row.rate for row in rows] == [1.0, 1.0, 2.0]
+
+    def audit(row: Row) -> None:
+        row.verdict = "broken"
+
+    again = kept("pypantera", "pypantera_tem", 4.0, measured, afresh="audits", audit=audit)
+    assert (again.rate, again.verdict) == (2.0, "broken")
     assert rows[0].theirs == Seen(2.0, 0.25, 0.1, 0.2)
-    assert kept("pypantera", "pypantera_tem", 5.0, measured, afresh=False).rate == 3.0  # another length of audit
+    assert kept("pypantera", "pypantera_tem", 5.0, measured).rate == 3.0  # another length of audit
 
 
 def test_the_clock_of_the_processor_counts_children_and_does_not_count_waiting() -> None:

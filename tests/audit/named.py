@@ -40,6 +40,15 @@ def seeded_at_its_start(text: str) -> str:
     return _draw(text, _started)
 
 
+_late: list[random.Random] = []
+
+
+def seeded_on_first_use(text: str) -> str:
+    if not _late:
+        _late.append(random.Random(os.urandom(8)))
+    return _draw(text, _late[0])
+
+
 def hangs(text: str) -> str:
     if text == "milk":
         time.sleep(60)

@@ -164,7 +164,12 @@ def test_functions_run_by_name_in_processes_of_their_own() -> None:
     report = audit_callable(f"{NAMED}:honest", FOUR, draws=1500)
     assert report.verdict == "holds as far as seen"
     assert set(report.unchecked) == {"sessions"}
-    for function, how in (("seeded", "restarts"), ("seeded_at_its_start", "restarts"), ("copied_by_a_fork", "forks")):
+    for function, how in (
+        ("seeded", "restarts"),
+        ("seeded_at_its_start", "restarts"),
+        ("copied_by_a_fork", "forks"),
+        ("seeded_on_first_use", "forks"),
+    ):
         report = audit_callable(
             f"{NAMED}:{function}", FOUR, draws=500, skip=[one for one in CHECKS if one != "repeats"]
         )

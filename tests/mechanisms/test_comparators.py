@@ -298,12 +298,12 @@ def test_every_pair_and_output_of_small_spaces_keeps_what_is_proved(
 def test_the_arcs_of_words_on_a_circle_lose_no_more_than_is_promised(words: int) -> None:
     epsilon, space = 2.0, _small("plain", words)
     made = mechanism("polar", space, epsilon=epsilon)
-    units = made.space.matrix.astype(np.float64)  # type: ignore[attr-defined]
+    units = made.space.matrix.astype(np.float64)
     angles = np.linspace(-np.pi, np.pi, 100_001)[:-1]
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     cells = (circle @ units.T).argmax(axis=1)
     rows = np.stack([np.bincount(cells, np.exp(epsilon * circle @ unit), minlength=words) for unit in units])
-    rows /= rows.sum(axis=1, keepdims=True)
+    rows = rows / rows.sum(axis=1, keepdims=True)
     between = np.linalg.norm(units[:, None] - units, axis=2)
     assert (losses(rows) <= epsilon * between + 1e-9).all()
     assert_follows(made, 0, rows)

@@ -439,6 +439,7 @@ def _keys(outcomes: Sequence[Outcome]) -> NDArray[Any]:
 def _runs(target: Target, words: list[str], how: str, clock: Clock) -> Sequence[list[Outcome]]:
     """Call all words again and again: at moments that no clock of seconds confuses, in new processes, or in forks."""
     if how == "forks":
+        clock.call(target, words[:_REPEATED])  # what is seeded on first use is seeded before the fork
         clock.count(2 * len(words))
         forks = target.forked(words)
         if forks is None:

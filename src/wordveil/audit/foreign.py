@@ -44,8 +44,8 @@ __all__ = ["CHECKS", "audit_callable"]
 
 #: What is looked at, and which share of the error each has.
 CHECKS = {
-    "raw": 0.1, "repeats": 0.1, "words": 0.4, "sentences": 0.1, "neighbours": 0.1, "order": 0.1, "sessions": 0.05,
-    "time": 0.05,
+    "raw": 0.075, "repeats": 0.1, "words": 0.4, "forms": 0.025, "sentences": 0.1, "neighbours": 0.1, "order": 0.1,
+    "sessions": 0.05, "time": 0.05,
 }  # fmt: skip
 _NEEDED = ("raw", "repeats", "words")  # without which nothing is told
 _SHARES = (4, 2, 1, 1)  # of the draws, for the pairs of words that are measured, the most promising first
@@ -342,11 +342,14 @@ class _Audit:
     def _look_at_neighbours(self, share: float) -> None:
         if self._takes_words("neighbours"):
             return
-        about = "the word beside it"
-        left, right = ((f"{self.words[self.beside]} {self.words[word]}",) for word in self.near)
-        case = self._case(self.near, about, share, left=left, right=right, draws=self.sizes.aside)
-        found = self._told_apart(case, ["place:0"])
-        if found.measured > 0:
+        beside, leaks = self.words[self.beside], []
+        for about, form, place in (("after", f"{beside} $", 0), ("before", f"$ {beside}", 1)):
+            left, right = ((form.replace("$", self.words[word]),) for word in self.near)
+            case = self._case(
+                self.near, f"the word {about} it", share / 2, left=left, right=right, draws=self.sizes.aside
+            )
+            leaks.append(self._told_apart(case, [f"place:{place}"]).measured > 0)
+        if any(leaks):
             self.remarks.append("what comes out for a word depends on the word beside it")
 
     def _takes_words(self, name: str) -> bool:
@@ -387,12 +390,11 @@ class _Audit:
     def _look_at_raw(self, share: float) -> None:
         known = self.words[self.beside]
         guessed = self.sizes.measured_on[0] // 2
-        for told in look_at_unknown(self.target, self.claim, known, guessed, 0.75 * share, self.clock, self.entropy):
+        for told in look_at_unknown(self.target, self.claim, known, guessed, share, self.clock, self.entropy):
             if isinstance(told, str):
                 self.remarks.append(told)
             else:
                 self.findings.append(told)
-        self._look_at_forms(0.25 * share)
 
     def _look_at_forms(self, share: float) -> None:
         """Write two known words in ways that the space does not: what is claimed of unknown words holds for them."""
