@@ -53,13 +53,14 @@ stands beside it.
 
 _FILES_FOOT = """
 What was aimed at, and is not met: a third of the rate of the program in C, which does nothing but split at white space
-and write back; twice the CPU seconds of one file for many small ones; and at ε = 1 no more than 1.5 times those of
-ε = 10. About half of what is left of a job on text are the draws, each of which looks at memory in several places
-that no cache holds. Words of a small ε are far, and a far word is guessed until one lies right, at a search for each
-guess; what was listed around words is kept for their next draws, in at most 160 MiB. Numbers, amounts and dates that
+and write back; two workers at 1.8 times the rate of one; at ε = 1 no more than 1.5 times the CPU seconds of ε = 10; and
+for many small files no more than twice those of one. About half of what is left of a job on text are the draws, each
+of which looks at memory in several places. Words of a small ε are far, and a far word is guessed until one lies right,
+at a search for each guess; what was listed around words is kept for their next draws, in at most 160 MiB. After the
+first block each worker lists what is around words, and learns spellings, for itself. Numbers, amounts and dates that
 stand plainly between words are found by compiled code, and a text with anything else that may be more than words goes
-through regular expressions in Python; so does each spelling, once. Rows of CSV are read and written in Python. Small
-files are each opened twice, made and named, and more than half of their time is the system's.
+through regular expressions in Python; how a spelling is treated is asked there once. Rows of CSV are read and written
+in Python. Small files are each opened twice, made and named, and much of their time is the system's.
 """
 
 _GPU_TEXT = """
