@@ -150,7 +150,8 @@ def test_a_few_texts_leave_the_weights_that_come_with_the_package() -> None:
         reader = Reader(made, kind="context").tune(steps=steps, candidates=2000)
         places = reader.cut(veiled)
         guesses.append(reader.fit_places(places).guesses(places))
-    assert np.array_equal(*guesses)
+    as_fitted, as_it_comes = guesses
+    assert np.array_equal(as_fitted, as_it_comes)
 
 
 def test_public_texts_are_learnt_from_before_any_release(monkeypatch: pytest.MonkeyPatch) -> None:

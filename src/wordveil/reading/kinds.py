@@ -310,8 +310,8 @@ class Means:
         return _key_of_means(self._basis, self._prior)
 
     def _takes_table(self, missing: int) -> bool:
-        many = np.count_nonzero(self._known) + missing > len(self._known) / _FEW
-        return many or found_in_cache(self._key) is not None
+        known = int(np.count_nonzero(self._known))
+        return known + missing > len(self._known) / _FEW or found_in_cache(self._key) is not None
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the vectors that were computed, and of which outputs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,8 @@ def test_a_quick_run_leaves_a_full_one_unless_told(tmp_path: Path) -> None:
 def test_a_run_by_another_attacker_stands_beside_and_says_how_it_was_made(tmp_path: Path) -> None:
     page, folder = tmp_path / "results.md", ResultFolder(tmp_path)
     assert kept(folder, "mechanisms", "one word at a time", quick=False)
-    how = {"attacker": "context", "reader": "shipped", "rows": 300, "levels": [0.25], "date": "2026-11-18"}
+    ran: dict[str, Any] = {"rows": 300, "levels": [0.25], "date": "2026-11-18"}
+    how = {"attacker": "context", "reader": "shipped", **ran}
     assert kept(folder, "mechanisms", "in context", quick=False, **how)
     assert list(folder.found()) == ["mechanisms", "mechanisms-context"]
     assert folder.picture("mechanisms-context", "").exists()

@@ -199,7 +199,8 @@ class TaskTexts:
         """Do the tasks with random words in place of the selected ones, and with the texts as they are."""
         nobody = Reading(())
         random = self.read(RandomWords(self.space), model, nobody, repeats=repeats, seed=seed)[AS_IT_STANDS]
-        clean = self._answers(model, *2 * [self._documents(self.clean, self.table(model))], "both", seed)
+        documents = self._documents(self.clean, self.table(model))
+        clean = self._answers(model, documents, documents, "both", seed)
         return random.outcomes, [Outcome(task, row[None]) for task, row in zip(self.tasks, clean, strict=True)]
 
     def _as_read(
