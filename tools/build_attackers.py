@@ -27,7 +27,7 @@ import csv
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -55,17 +55,21 @@ _IN_CONTEXT = "an attacker who reads words in context with"
 ATTACKERS = {
     "alone": {"attacker": ALONE, "uses_context": False},
     "trigram": {"attacker": f"{_IN_CONTEXT} an English trigram model", "uses_context": True},
+    "shipped": {"attacker": f"{_IN_CONTEXT} the small network that comes with wordveil", "uses_context": True},
     "context": {"attacker": f"{_IN_CONTEXT} a small network", "uses_context": True},
     "smollm2": {"attacker": f"{_IN_CONTEXT} the language model SmolLM2", "uses_context": True},
 }
-#: How each is played: the arguments of `attack_context`. `population` is no attacker of its own, but sharpens `alone`.
+#: How each is played: the arguments of `attack_context`. `population` is no attacker of its own, but sharpens `alone`,
+#: as `shipped` and `context` do, which know the same frequencies. `shipped` is not fitted on the release, so that it
+#: takes a tenth of the time.
 PLAYED: dict[str, dict[str, Any]] = {
     "population": {"kind": "population"},
     "trigram": {"kind": "language", "model": "trigram"},
+    "shipped": {"kind": "context", "fitted": False},
     "context": {"kind": "context"},
     "smollm2": {"kind": "language", "model": "smollm2", "tokens": 1000},  # a hundred times as slow as trigrams
 }
-USUAL = ("population", "trigram", "context")
+USUAL = ("trigram", "context")
 #: The ε of the curves that the documents quote: what is quoted is measured, not interpolated.
 QUOTED = {("glove-50k", "graph"): (4.0, 6.0, 2.0, 8.0, 3.0, 5.0, 1.0, 10.0, 13.0, 18.0)}
 #: The ε of README, demo and examples, and what quotes the curve of the default mechanism.
@@ -80,12 +84,16 @@ def main() -> None:
     parser.add_argument("curve", nargs="*", help="MECHANISM or SPACE:MECHANISM; all if none is named")
     parser.add_argument(
         "--attacker", action="append", choices=PLAYED,
-        help=f"whom to try; may be repeated. If not given: {', '.join(USUAL)}. context needs the extra gpu, trigram "
-        "the extra of that name, smollm2 the extra lm",
+        help=f"whom to try; may be repeated. If not given: {', '.join(USUAL)}. context and shipped need the extra gpu, "
+        "trigram the extra of that name, smollm2 the extra lm",
     )  # fmt: skip
     parser.add_argument("--missing", action="store_true", help="only the curves that the file does not have yet")
     parser.add_argument("--again", action="store_true", help="only the attackers, at the ε that the file has")
+    parser.add_argument("--epsilon", type=float, action="append", help="at this ε; may be repeated")
+    parser.add_argument("--points", type=int, default=POINTS, help="at how many ε, if none is given or quoted")
     parser.add_argument("--words", type=int, default=WORDS, help="about how many veiled words each attacker looks for")
+    parser.add_argument("--bare", action="store_true", help="measure neither bits nor repeated draws")
+    parser.add_argument("--names", type=int, default=NAMES, help="how many words are looked for that are drawn again")
     parser.add_argument("--quick", action="store_true", help="three ε and a tenth of the words, to try it out")
     parser.add_argument("--output", type=Path, default=CURVES, help="the file to write; by default that of the package")
     parser.add_argument("--engine", choices=ENGINES, default="local", help="where noise is drawn")
@@ -107,12 +115,15 @@ def main() -> None:
         return
     check_engine(asked.engine)
     end = time.monotonic() + 60.0 * asked.minutes
-    makers = dict(_makers(asked.engine))
-    unknown = [one for one in asked.curve if not any(one in (name, f"{space}:{name}") for space, name in makers)]
+    everything = [(space, name) for space in SPACES for name in MECHANISMS]
+    unknown = [one for one in asked.curve if not any(one in (name, f"{space}:{name}") for space, name in everything)]
     if unknown:
-        parser.error(f"there is no curve {unknown[0]}; choose among {', '.join(':'.join(one) for one in makers)}")
-    for (space, name), make in makers.items():
+        parser.error(f"there is no curve {unknown[0]}; choose among {', '.join(':'.join(one) for one in everything)}")
+    for space, name in everything:
         if asked.curve and name not in asked.curve and f"{space}:{name}" not in asked.curve:
+            continue
+        make = _maker(space, name, asked.engine)
+        if make is None:
             continue
         old = _read(asked.output)["curves"].get(space, {}).get(name, {"points": []})
         started = time.process_time()
@@ -128,18 +139,15 @@ def main() -> None:
         write_documents()
 
 
-def _makers(engine: str) -> Iterable[tuple[tuple[str, str], Maker]]:
-    """Return what makes each mechanism that promises something, on each space that it takes."""
-    for space in SPACES:
-        opened = load_space(space)
-        for name in MECHANISMS:
-            make = maker(name, on_engine(opened, engine) if kind_named(name).searches_points else opened)
-            try:
-                made = meter_for(make, opened).probe
-            except WordveilError:  # it needs another kind of space
-                continue
-            if made.guarantee.notion is not Notion.NONE and not made.shortfall:
-                yield (space, name), make
+def _maker(space: str, name: str, engine: str) -> Maker | None:
+    """Return what makes a mechanism on a space; None if it does not take the space, or promises nothing there."""
+    opened = load_space(space)
+    make = maker(name, on_engine(opened, engine) if kind_named(name).searches_points else opened)
+    try:
+        made = meter_for(make, opened).probe
+    except WordveilError:  # it needs another kind of space
+        return None
+    return None if made.guarantee.notion is Notion.NONE or made.shortfall else make
 
 
 def measured(
@@ -159,19 +167,19 @@ def measured(
     }
     if asked.again:
         grid = list(before)
+    elif asked.epsilon:
+        grid = asked.epsilon
     elif asked.quick:
         grid = _grid(meter, 3)
     else:
-        grid = list(QUOTED.get((space, meter.probe.name), ())) or _grid(meter, POINTS)
+        grid = list(QUOTED.get((space, meter.probe.name), ())) or _grid(meter, asked.points)
     points = dict(before) if asked.again or asked.missing else {}
     for epsilon in grid:
         known = points.get(epsilon, {})
         if known and not asked.again:
             continue
         mechanism = make(epsilon)
-        rest = {key: known[key] for key in ("stayed", "bits", "repeats") if key in known} or _apart(
-            mechanism, asked.quick
-        )
+        rest = {key: known[key] for key in ("stayed", "bits", "repeats") if key in known} or _apart(mechanism, asked)
         point = {
             "epsilon": epsilon,
             **rest,
@@ -220,12 +228,15 @@ def _attacked(
     return {"success": ordered, **({"stayed": stayed[best]} if is_strongest else {})}
 
 
-def _apart(mechanism: Mechanism[Any], quick: bool) -> dict[str, Any]:
+def _apart(mechanism: Mechanism[Any], asked: argparse.Namespace) -> dict[str, Any]:
     """Measure what does not depend on the texts: bits, where the law is exact, and repeated draws."""
+    if asked.bare:
+        return {"bits": None, "repeats": {}}
     law = mechanism.law()
     bits = round(law.information(np.ones(len(mechanism.space))).value, 3) if law.exact else None
-    prior = Prior.named("frequency", mechanism.space, 2000 if quick else None, select="content")
-    found = attack_repeats(mechanism, None, prior, tokens=NAMES // 10 if quick else NAMES, entropy=Entropy(SEED))
+    prior = Prior.named("frequency", mechanism.space, 2000 if asked.quick else None, select="content")
+    tokens = asked.names // 10 if asked.quick else asked.names
+    found = attack_repeats(mechanism, None, prior, tokens=tokens, entropy=Entropy(SEED))
     return {"bits": bits, "repeats": {str(one.times): _row(one.found) for one in found.words}}
 
 

@@ -199,7 +199,7 @@ def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monk
     clean = [" ".join(generator.choice(words[1 - label], 6)) for label in labels.tolist()]
     veil = VeilText(4.0, random_state=1).fit(clean)
     veiled, report = veil.transform(clean), veil.veil_.report()
-    as_it_stands = ReadVeiled(1e3, kind="table").fit_transform(veiled)
+    as_it_stands = ReadVeiled(1e3, kind="table", force=True).fit_transform(veiled)
 
     def score(vectors: Any) -> float:
         half = len(labels) // 2

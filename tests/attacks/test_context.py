@@ -59,6 +59,26 @@ def test_a_stated_probability_is_one(kind: str, stay: float) -> None:
         assert part.low <= part.stated <= part.high
 
 
+def test_a_network_may_read_as_it_comes() -> None:
+    pytest.importorskip("torch")
+    found = attack(40, kind="context", fitted=False)
+    assert found.reader == "context"
+    assert found.alone == attack(40, kind="population").alone
+    with pytest.raises(OptionError):
+        attack(40, kind="table", fitted=False)
+
+
+def test_a_fit_on_some_texts_stops_before_it_knows_them_by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from wordveil.reading.context import Context, Schedule
+    from wordveil.reading.network import Size
+
+    monkeypatch.setattr(Context, "size", Size(width=48, heads=2, towers=1, questions=1, words=48))
+    monkeypatch.setattr(Context, "schedule", Schedule(least=200, most=200, batch=256, rate=5e-3, dropout=0.0))
+    found = attack(80, kind="context", tokens=100_000)  # words that have nothing to do with each other
+    assert found.in_context.value > 0.97 * found.alone.value
+
+
 def test_a_fitted_network_is_held_to_its_reliability(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     from wordveil.reading.context import Context, Schedule

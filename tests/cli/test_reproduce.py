@@ -56,6 +56,9 @@ def test_json_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> No
         (("icdm-table6",), "--data"),
         (("mechanisms", "--data", "nowhere", "--workers", "100000"), "workers"),
         (("icdm-fig3", "--page", "results.md"), "--output"),
+        (("icdm-fig3", "--rows", "100"), "rows"),
+        (("tasks", "--data", "nowhere", "--level", "0.2"), "levels"),
+        (("mechanisms", "--data", "nowhere", "--level", "2"), "probability"),
         (("icdm-fig3", "-o", ".", "--page", "nowhere/at/all.md"), "nowhere"),
     ],
 )

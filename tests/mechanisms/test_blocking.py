@@ -85,6 +85,15 @@ def test_what_is_counted_around_blocked_words_is_kept_for_the_next_process(
     assert len(list(tmp_path.glob("blocked-*"))) == 2
 
 
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("epsilon", [3.0, 1e3])
+def test_an_output_that_is_never_drawn_says_nothing(name: str, epsilon: float) -> None:
+    _, polite = _both(name, epsilon)
+    law, prior, vectors = polite.law(), np.linspace(1.0, 2.0, 60) / 90.0, SPACE.matrix
+    assert law.posterior(polite.blocked, prior) == pytest.approx(np.tile(prior, (len(polite.blocked), 1)), abs=1e-6)
+    assert np.isfinite(law.posterior_mean(vectors, prior)).all()
+
+
 def test_nothing_changes_without_blocked_words() -> None:
     made = mechanism("graph", SPACE, epsilon=3.0)
     assert block(made, ["nosuchword"]) is made

@@ -149,6 +149,16 @@ def test_frequencies_are_found_again_from_counts(name: str) -> None:
     assert (impossible[10:] == 0).all()
 
 
+def test_an_output_that_no_word_of_the_prior_gives_says_nothing() -> None:
+    law = mechanism("custext", SPACE, epsilon=2.0).law()
+    prior = np.where(EVERYONE < 1, 1.0, 0.0)
+    given = prior @ law.rows(EVERYONE) > 0
+    assert not given.all()
+    found = law.explain_counts(np.ones(WORDS), prior, aside=np.ones(WORDS), rounds=3)
+    assert np.isfinite(found).all()
+    assert found == pytest.approx(law.explain_counts(1.0 * given, prior, aside=1.0 * given, rounds=3), abs=1e-6)
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     name=st.sampled_from(sorted(EXACT)),

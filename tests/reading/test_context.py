@@ -111,6 +111,16 @@ def test_a_network_that_has_learnt_nothing_leaves_the_posterior_of_the_populatio
         assert place.probabilities == pytest.approx(alone.probabilities, abs=0.02)
 
 
+def test_reading_tells_how_far_it_is_before_the_law_has_been_asked_everything() -> None:
+    told: list[float] = []
+    texts, _ = release(10, 5)
+    made = mechanism("exponential", make_space(WORDS), epsilon=2.0)
+    fresh = Reader(made, kind="context", select="all").tune(steps=1, fresh=True).fit(texts)
+    fresh.posterior("A " + " ".join(names(WORDS)), watch=lambda _, share: told.append(share))
+    assert told == sorted(told)
+    assert 0 < told[0] <= 0.5 < told[-1] == 1
+
+
 def test_weights_that_come_with_the_package_read_without_a_fit(sample_csv: Path) -> None:
     with sample_csv.open(encoding="utf-8", newline="") as file:
         clean = [row["text"] for row in csv.DictReader(file)][:60]
@@ -129,6 +139,18 @@ def test_weights_that_come_with_the_package_read_without_a_fit(sample_csv: Path)
     assert shared[0].probabilities == pytest.approx(shared[-2].probabilities)
     assert apart[0].probabilities != pytest.approx(apart[-2].probabilities)
     assert shared[1].probabilities == pytest.approx(apart[1].probabilities, rel=1e-3)
+
+
+def test_a_few_texts_leave_the_weights_that_come_with_the_package() -> None:
+    space = load_space("glove-50k")
+    made = mechanism("graph", space, epsilon=5.0)
+    veiled = [release.text for release in Veil(made, seed=2).many(["the river rose over the fields"] * 10)]
+    guesses = []
+    for steps in (None, 0):
+        reader = Reader(made, kind="context").tune(steps=steps, candidates=2000)
+        places = reader.cut(veiled)
+        guesses.append(reader.fit_places(places).guesses(places))
+    assert np.array_equal(*guesses)
 
 
 def test_public_texts_are_learnt_from_before_any_release(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -504,3 +504,27 @@ def test_shares_come_with_their_interval() -> None:
     success = made.law().best_guess(rank_prior()).success.value
     right = sum(guess == NAMES[true] for guess, true in zip(guessed, originals.tolist(), strict=True))
     assert lower_bound(right, len(originals), ALPHA) < success < upper_bound(right, len(originals), ALPHA)
+
+
+@pytest.mark.parametrize("count", [5, 60])  # few of the words, which are then all that is looked at, and all of them
+@pytest.mark.parametrize("kind", ["table", "population"])
+def test_the_guess_is_the_likeliest_word_however_many_words_came_out(kind: str, count: int) -> None:
+    reader = Reader(mechanism("graph", SPACE, epsilon=2.0), kind=kind, select="all", prior=rank_prior())
+    places = reader.cut([text_of(np.arange(count))])
+    reader.fit_places(places)
+    assert reader.guesses(places).tolist() == reader.likeliest(places, 1)[0][:, 0].tolist()
+
+
+def test_a_reader_without_context_knows_as_much_of_frequencies() -> None:
+    pytest.importorskip("torch")
+    texts = [text_of(row) for row in np.random.default_rng(1).integers(0, WORDS, (40, 6))]
+    made = mechanism("graph", SPACE, epsilon=3.0)
+    fitted = {kind: Reader(made, kind=kind, select="all", prior=rank_prior()) for kind in ("population", "context")}
+    fitted["context"].tune(steps=1, fresh=True)
+    places = fitted["context"].cut(texts)
+    for reader in fitted.values():
+        reader.fit_places(places)
+    weaker = fitted["context"].without_context()
+    assert weaker.kind == "population"
+    assert fitted["context"].kind == "context"
+    assert np.array_equal(weaker.likeliest(places, 3)[1], fitted["population"].likeliest(places, 3)[1])

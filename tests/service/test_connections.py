@@ -21,6 +21,11 @@ from tests.serving import PATIENCE, until
 from wordveil.service import Settings
 from wordveil.service.keys import hash_key, new_key
 
+#: Two requests or one, by which of the lengths somebody believes.
+SMUGGLED = (
+    b"POST /v1/privatize HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+)
 QUICK = {"header_seconds": 0.3, "idle_seconds": 0.3}
 
 
@@ -54,6 +59,16 @@ def test_an_endless_header_is_refused_and_others_are_answered(strict: Service) -
         (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 4000, "header-too-large"),
         (b"nonsense\r\n\r\n", "malformed-request"),
         (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: x\r\n\r\n", "malformed-request"),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n", "malformed-request"),
+        (
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            "malformed-request",
+        ),
+        (
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+            "malformed-request",
+        ),
+        (SMUGGLED, "malformed-request"),
         (b"GET / HTT", "request-timeout"),
         (b"\r\n", "request-timeout"),
         (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", "request-timeout"),

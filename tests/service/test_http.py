@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -95,14 +95,14 @@ def test_a_callers_id_is_taken_if_no_word_can_be_in_it(plain: Service) -> None:
     assert plain.get("/healthz", x_request_id="a secret harbour").headers["x-request-id"] != "a secret harbour"
 
 
-PACK = {"gzip": gzip.compress, "zstd": zstandard.compress}
+PACK: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstandard.compress}
 
 
 def unzstd(told: bytes) -> bytes:
     return zstandard.ZstdDecompressor().decompressobj().decompress(told)
 
 
-UNPACK = {"gzip": lambda told: zlib.decompress(told, 31), "zstd": unzstd}
+UNPACK: dict[str, Callable[[bytes], bytes]] = {"gzip": lambda told: zlib.decompress(told, 31), "zstd": unzstd}
 
 
 @pytest.mark.parametrize("coding", PACK)

@@ -36,7 +36,6 @@ SURE = 0.9
 _BINS = 10  # of stated probabilities
 _TOP = 25  # words whose probabilities are asked for; one beyond them counts as having none
 _FEW = 5
-_ALONE = {"context": "population"}  # what a reader without context knows as much by; of others a table
 
 
 @dataclass(frozen=True)
@@ -140,6 +139,7 @@ def attack_context(
     tokens: int = 5000,
     frequent: int = 5000,
     releases: int = 1,
+    fitted: bool = True,
     draws: int = 200_000,
     once: bool = True,
     entropy: Entropy | None = None,
@@ -165,6 +165,9 @@ def attack_context(
         How many of the most frequent words of the space do not count as rare.
     releases : int
         How often each text is released, if they are veiled here; the evidence adds up.
+    fitted : bool
+        Whether the network of the kind ``context`` is fitted on the release. If not, it reads as it comes with the
+        package, which is weaker and takes a fraction of the time.
     once : bool
         Whether equal words of a text are drawn once, or were, as is the default of a `Veil`.
     **options
@@ -190,6 +193,8 @@ def attack_context(
     effort = Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62)))
     how: dict[str, Any] = {"select": select, "words": words, "prior": prior, "effort": effort, "once": once}
     reader = Reader(mechanism, kind=kind, **how, **options)
+    if not fitted:
+        reader.tune(steps=0)
     originals = list(texts)
     pair = (
         veil_texts(mechanism, originals, select, veiling, words=words, releases=releases, once=once)
@@ -198,20 +203,14 @@ def attack_context(
     )
     if not len(pair):
         raise InputError("there is no text to attack.")
-    weak = _ALONE.get(kind, "table")
-    everything = [text for release in pair.releases for text in release]
-    reader.fit(everything, watch=within(watch, 0.0, 0.6))
+    reader.fit((text for release in pair.releases for text in release), watch=within(watch, 0.0, 0.6))
     chosen = pair.sample(tokens, choosing)
     places = reader.cut([pair.releases[0][text] for text in chosen], pair.others(chosen))
     read = reader.likeliest(places, _TOP, watch=within(watch, 0.6, 0.9))
-    if kind in (weak, "population"):
-        alone = read[0][:, 0]
-    else:
-        weaker = Reader(mechanism, kind=weak, **how)
-        weaker.fit(everything, watch=within(watch, 0.9, 0.95))
-        alone = weaker.likeliest(places, 1, watch=within(watch, 0.95, 1.0))[0][:, 0]
+    weaker = reader.without_context()
+    alone = read[0] if weaker.kind == kind else weaker.likeliest(places, 1, watch=within(watch, 0.9, 1.0))[0]
     return _counted(
-        pair, chosen, places, *read, alone, frequent=frequent, reader=kind, exact=mechanism.law(effort).exact
+        pair, chosen, places, *read, alone[:, 0], frequent=frequent, reader=kind, exact=mechanism.law(effort).exact
     )
 
 

@@ -58,7 +58,7 @@ def _attackers(measured: Measurement, words: int) -> list[str]:
     )
     if measured.prose is not None:
         said += measured.prose.sentences()[1:]
-    elif measured.bits is not None:
+    if measured.bits is not None and (measured.prose is None or measured.prose.bits is None):
         said.append(bits_sentence(measured.bits, float(np.log2(words))))
     return said
 

@@ -36,7 +36,7 @@ Epsilon = Annotated[
     Option(
         "--epsilon",
         "-e",
-        help="Privacy loss per unit of the mechanism's distance; smaller is more private, and 4 is a good start.",
+        help="Privacy loss per unit of the mechanism's distance; smaller is more private.",
     ),
 ]
 SpaceName = Annotated[

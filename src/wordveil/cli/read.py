@@ -18,7 +18,6 @@ from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
 from wordveil.cli.given import refuse_given
 from wordveil.cli.options import (
-    Epsilon,
     Format,
     Normalise,
     Options,
@@ -75,7 +74,10 @@ def read(
         ),
     ] = "table",
     report: ReportFile = None,
-    epsilon: Epsilon = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", "-e", help="The ε that it was veiled with, if there is no report."),
+    ] = None,
     mechanism: Annotated[
         str | None, typer.Option("--mechanism", "-m", help="How words were replaced; graph if there is no report.")
     ] = None,

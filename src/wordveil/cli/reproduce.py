@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 #: What only tables and figures that are run have a use for.
-_RUN = ("data", "quick", "replace", "attacker", "reader", "seed", "workers", "engine", "device", "minutes", "parts")
+_RUN = (
+    "data", "quick", "replace", "attacker", "reader", "seed", "workers", "engine", "device", "rows", "level",
+    "mechanism", "minutes", "parts",
+)  # fmt: skip
 
 
 def reproduce(
@@ -41,8 +44,24 @@ def reproduce(
     device: Annotated[
         str | None, Option(help="Where networks are fitted: cpu or cuda; the GPU if there is one.")
     ] = None,
+    rows: Annotated[
+        int | None, Option(min=50, help="At most so many examples of each task, for a first look or a slow machine.")
+    ] = None,
+    level: Annotated[
+        list[float] | None,
+        Option(metavar="P", help="A success of the attacker to compare mechanisms at; may be repeated."),
+    ] = None,
+    mechanism: Annotated[
+        list[str] | None,
+        Option(
+            "--mechanism",
+            "-m",
+            metavar="NAME[:OPTION=VALUE,…][@SPACE]",
+            help="Compare this one in `mechanisms`; may be repeated. All of them if not given.",
+        ),
+    ] = None,
     minutes: Annotated[
-        float | None, Option(min=0.0, help="Begin no further part of `reading` after so many minutes.")
+        float | None, Option(min=0.0, help="Begin no further part of a long experiment after so many minutes.")
     ] = None,
     parts: Annotated[
         Path | None, Option(metavar="FILE", help="Keep every part of `reading` here, and go on from those it has.")
@@ -67,6 +86,8 @@ def reproduce(
 
       wordveil reproduce reading frontier --data FOLDER --attacker context --reader context --output docs/results
 
+      wordveil reproduce mechanisms --data FOLDER --attacker context --reader shipped --level 0.25 --rows 500
+
       wordveil reproduce --output docs/results --page docs/results.md
     """
     from wordveil.lab.experiments.registry import EXPERIMENTS, run_experiment
@@ -76,18 +97,17 @@ def reproduce(
         refuse_given("has no effect beside --list", *_RUN, "everything", "output", "page", "quiet")
         _list(as_json)
         return
-    names = list(EXPERIMENTS) if everything else list(dict.fromkeys(name or []))
+    names = _names(list(EXPERIMENTS) if everything else name or [], data, page)
     _check_effects(names, is_named=bool(name), everything=everything, output=output)
-    if not names and page is None:
-        raise OptionError("name a table or figure, or use --all; `wordveil reproduce --list` lists them.")
-    for one in names:
-        if one not in EXPERIMENTS:
-            raise OptionError(f"unknown experiment {one!r}; `wordveil reproduce --list` lists them.")
-        if EXPERIMENTS[one].needs_data and data is None:
-            raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
     compared.check()
-    size = "quick" if quick else "full"
-    run = Run(data, size, device=device, minutes=minutes, parts=Parts(parts), **dataclasses.asdict(compared))
+    shared = dataclasses.asdict(compared) | {
+        "rows": rows,
+        "levels": tuple(sorted(set(level))) if level else None,
+        "only": tuple(dict.fromkeys(mechanism)) if mechanism else None,
+    }
+    run = Run(data, "quick" if quick else "full", device=device, minutes=minutes, parts=Parts(parts), **shared)
+    for one in names:
+        EXPERIMENTS[one].check(run)
     folder = _folder(output, page, data)
     done = []
     for number, one in enumerate(names):
@@ -115,14 +135,33 @@ def reproduce(
 
 def _check_effects(names: list[str], *, is_named: bool, everything: bool, output: Path | None) -> None:
     """Refuse options that would change nothing beside the others."""
+    from wordveil.lab.experiments.registry import AT_LEVELS
+
     if everything and is_named:
         raise OptionError("name tables and figures or use --all, not both.")
     if not names:
         refuse_given("is for tables and figures to run, and none is named", *_RUN)
     if "reading" not in names:
-        refuse_given("is for the experiment reading", "minutes", "parts")
+        refuse_given("is for the experiment reading", "parts")
+    if not {"reading", *AT_LEVELS} & set(names):
+        refuse_given("is for reading and the comparisons of mechanisms", "minutes")
     if output is None:
         refuse_given("is about results in --output, which is not given", "replace")
+
+
+def _names(given: list[str], data: Path | None, page: Path | None) -> list[str]:
+    """Return which experiments to run, or refuse what cannot be run."""
+    from wordveil.lab.experiments.registry import EXPERIMENTS
+
+    names = list(dict.fromkeys(given))
+    if not names and page is None:
+        raise OptionError("name a table or figure, or use --all; `wordveil reproduce --list` lists them.")
+    for one in names:
+        if one not in EXPERIMENTS:
+            raise OptionError(f"unknown experiment {one!r}; `wordveil reproduce --list` lists them.")
+        if EXPERIMENTS[one].needs_data and data is None:
+            raise OptionError(f"the experiment {one} needs data sets; name their folder with --data.")
+    return names
 
 
 def _folder(output: Path | None, page: Path | None, data: Path | None) -> ResultFolder | None:

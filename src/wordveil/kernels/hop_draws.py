@@ -63,9 +63,8 @@ class HopDraws:
     def after_fork(self) -> None:
         """Take a lock that no thread holds; what was remembered is whole at any time."""
         self._lock = threading.Lock()
-        self._scratch = list[
-            NDArray[np.uint64]
-        ]()  # what threads have worked with, which is not made anew for each call
+        # what threads have worked with, which is not made anew for each call
+        self._scratch = list[NDArray[np.uint64]]()
 
     def draw(self, native: ModuleType, sources: Ints, starts: Ints, keys: NDArray[np.uint32]) -> Ints:
         """Draw for each source so many words, as `HopSearch.draw` does."""

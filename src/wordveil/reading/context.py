@@ -39,7 +39,9 @@ __all__ = ["Context", "Schedule", "as_released"]
 _READ_WORDS = 2048  # that are read at once
 _COLUMN_BYTES = 1 << 30  # of the law, that are kept
 _LOG_FLOOR = -80.0  # below the largest: a word that cannot have given an output is as good as impossible
-_ASIDE, _ENOUGH = 10, 200  # of so many windows one is kept aside, if there are enough
+# Of so many windows one is kept aside, which tells when the fit has begun to learn the release by heart: of many
+# windows, of some, and of too few to tell anything by.
+_ASIDE = ((200, 10), (50, 5))
 _WARM = 50  # steps until the rate is at its largest
 _TRUSTS = tuple(np.arange(0.1, 1.45, 0.1).round(1).tolist())
 
@@ -86,7 +88,10 @@ class Schedule(NamedTuple):
 
 
 class Context(Population):
-    """Reads each veiled place in the light of the whole text, by a network that is fitted on the release alone."""
+    """Reads each veiled place in the light of the whole text, by a network that is fitted on the release alone.
+
+    On a few texts weights that come with the package are left as they are.
+    """
 
     name = "context"
     size = Size()
@@ -113,6 +118,10 @@ class Context(Population):
         if self._learnt is None and self._start is None:
             raise OptionError("a context reader must be fitted on veiled texts before it reads any.")
         return self.basis.prior if self._learnt is None else self._learnt
+
+    def without_context(self) -> Population:
+        """Return the kind that looks each output up by itself, under the frequencies that this one has learnt."""
+        return Population.from_state(self.basis, {"learnt": self.prior})
 
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:
         """Change what is given of how the network learns."""
@@ -155,7 +164,10 @@ class Context(Population):
         self.begin()
         if not self.schedule.most:
             return
-        self._trust = self.descend([self.prepare(places, watch=within(watch, 0.1, 0.2))], within(watch, 0.2, 1.0))
+        seen = self.prepare(places, watch=within(watch, 0.1, 0.2))
+        if self._start is not None and len(seen.windows.starts) < _ASIDE[-1][0]:
+            return  # what comes with the package is better than what is learnt from a few texts by heart
+        self._trust = self.descend([seen], within(watch, 0.2, 1.0))
 
     def begin(self) -> None:
         """Begin anew: with the weights that were trained on public text, if there are any."""
@@ -183,7 +195,7 @@ class Context(Population):
         learn, aside = [], []
         for number, one in enumerate(seen):
             order = generator.permutation(len(one.windows.starts))
-            kept = len(order) // _ASIDE if len(order) >= _ENOUGH else 0
+            kept = next((len(order) // part for least, part in _ASIDE if len(order) >= least), 0)
             aside += [(number, part) for part in runs(one.windows, np.sort(order[:kept]), plan.batch)]
             learn.append(order[kept:])
         words = sum(int((s.windows.stops - s.windows.starts)[o].sum()) for s, o in zip(seen, learn, strict=True))

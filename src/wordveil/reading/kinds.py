@@ -30,6 +30,7 @@ Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]
 
+_FEW = 4  # of so many words fewer than one came out: then a guess for every word takes longer than it saves
 _ROUNDS = 15  # of estimating word frequencies from a release, at most
 _PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
 _CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
@@ -74,6 +75,10 @@ class Kind(ABC):
     def best(self, places: Places, watch: Watch = ignore) -> Ids:
         """Return the likeliest word behind each veiled place."""
         return self.posterior(places, 1, watch)[0][:, 0]
+
+    def without_context(self) -> Kind:
+        """Return the kind that looks each output up by itself, knowing as much of word frequencies."""
+        return self
 
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:  # noqa: ARG002
         """Change what is given of how a network learns; see `Reader.tune`."""
@@ -142,9 +147,21 @@ class Table(Kind):
     def best(self, places: Places, watch: Watch = ignore) -> Ids:
         """Return the likeliest word behind each veiled place."""
         outputs = places.outputs
-        if self.basis.law.exact and outputs.shape[1] == 1:
+        if not self.basis.law.exact or outputs.shape[1] > 1:
+            return super().best(places, watch)
+        distinct, which = np.unique(outputs[:, 0], return_inverse=True)
+        if self._guesses is not None or len(distinct) * _FEW > len(self.prior):
             return self._guessed(watch)[outputs[:, 0]]
-        return super().best(places, watch)
+        return self._guess_of(distinct, watch)[which]
+
+    def _guess_of(self, outputs: Ids, watch: Watch) -> Ids:
+        """Return the likeliest word behind each of a few outputs, without looking at the others."""
+        logs, found = np.log(self.prior[self._possible]), np.empty(len(outputs), dtype=np.int64)
+        for part in self._parts(len(outputs)):
+            columns = self.basis.law.log_columns(outputs[part], self._possible, prior=self.prior[self._possible])
+            found[part] = self._possible[(columns + logs).argmax(axis=1)]
+            watch("guessing", part.stop / len(outputs))
+        return found
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what was learnt: nothing, but the vectors that were computed and are not in the cache."""
@@ -323,6 +340,7 @@ def _key_of_means(basis: Basis, prior: Floats) -> str:
     law, mechanism = basis.law, basis.law.mechanism
     told = {
         "mechanism": mechanism.describe(),
+        "blocked": mechanism.blocked_checksum,
         "effort": None if law.exact else law.effort.to_dict(),
         "prior": hashlib.sha256(prior.tobytes()).hexdigest(),
         "vectors": hashlib.sha256(f"{basis.vectors.shape}".encode() + basis.vectors.tobytes()).hexdigest(),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.progress import Watch, ignore
-from wordveil.reading.kinds import Basis, Floats, Ids, Kind, Vectors
+from wordveil.reading.kinds import Basis, Floats, Ids, Kind, Table, Vectors
 from wordveil.reading.ngrams import BigramDecoder, NgramModel, PhraseModel, decode_trigrams
 from wordveil.reading.phrases import Phrases, read_phrases
 from wordveil.reading.places import LEFT_ALONE, OUTSIDE, VEILED, Cutter, Places, Words
@@ -224,6 +224,10 @@ class Language(Kind):
         else:
             known = self._lexicon.words_of(_lines(Path(model)), self._vocabulary, "content")
             self._model = Trigrams(NgramModel(known, len(self._lexicon)), self._possible)
+
+    def without_context(self) -> Table:
+        """Return the kind that looks each output up by itself, under the same prior."""
+        return Table(self.basis)
 
     def fit(self, places: Places, watch: Watch = ignore) -> None:
         """Learn nothing: what the model knows is public."""

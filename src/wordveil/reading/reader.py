@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
@@ -399,6 +400,12 @@ class Reader:
         _check_top(top)
         words, chances = self._kind.posterior(places, min(top, len(self.mechanism.space)), watch)
         return words, np.asarray(chances, dtype=np.float64)
+
+    def without_context(self) -> Reader:
+        """Return the reader that looks each output up by itself, knowing as much of word frequencies as this one."""
+        weaker = copy(self)
+        weaker._kind = self._kind.without_context()
+        return weaker
 
     def save(self, path: str | Path) -> None:
         """Write the reader, with what it has learnt, to one file, usually an ``.npz``; `load` reads it.

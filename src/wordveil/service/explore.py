@@ -16,7 +16,7 @@ from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
 from wordveil.plan.presets import PROTECTION, usual_presets
 from wordveil.service.attacker import EXAMPLES, SECONDS, Attacker, Explored, ExploreFacts, ExploreRequest, explored
-from wordveil.service.budgets import check_end_user, named_in_header
+from wordveil.service.budgets import check_end_user, named_in_header, reached
 from wordveil.service.metrics import exposition
 from wordveil.service.problems import PROBLEMS, Problem, header
 from wordveil.service.schemas import (
@@ -232,7 +232,8 @@ async def budget(
     state, key = state_of(request), caller(request)
     user = named_in_header(wordveil_user)
     check_end_user(user)
-    accounts = [] if key is None else await asyncio.to_thread(state.budgets.balances, key, user)
+    with reached():
+        accounts = [] if key is None else await asyncio.to_thread(state.budgets.balances, key, user)
     return json_response({"key": None if key is None else key.name, "budgets": accounts})
 
 

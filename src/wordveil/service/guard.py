@@ -10,6 +10,7 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wordveil.service.coding import CODINGS, Packer, chosen, unpacked
 from wordveil.service.connections import ABORT, Limits
 from wordveil.service.keys import Keys
-from wordveil.service.metrics import IN_PROGRESS, KEY_REQUESTS, REQUESTS, SECONDS, note_refusal
+from wordveil.service.metrics import IN_PROGRESS, KEY_REQUESTS, REQUESTS, SECONDS, labelled, note_refusal
 from wordveil.service.problems import (
     CODE,
     REQUEST_ID,
@@ -56,6 +57,9 @@ _WORTH_IT = 1024  # bytes from which on an answer is packed
 _ID = re.compile(r"[0-9a-fA-F-]{16,64}")
 _ASKED_HEADERS = ("Authorization", "Content-Type", "Content-Encoding", "Wordveil-User", "X-Request-ID")
 _TOLD_HEADERS = ("Location", "Retry-After", "Wordveil-Guarantee", "X-Request-ID")
+
+_ONCE = (b"host", b"authorization", b"x-api-key", b"content-type", b"content-encoding", b"content-length",
+         b"transfer-encoding", b"wordveil-user")  # fmt: skip
 
 _CODE = CODE.encode()
 
@@ -117,6 +121,7 @@ class Guard:
             scope = {**scope, "method": "GET"}
         # Once, and the first of each name: Starlette's own headers are decoded anew with every look.
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+        is_clear = len(headers) == len(scope["headers"]) or _is_clear(scope["headers"])
         request = _request_id(headers)
         REQUEST_ID.set(request)
         started = time.perf_counter()
@@ -126,7 +131,7 @@ class Guard:
         self._streams += is_stream
         IN_PROGRESS.inc()
         try:
-            await self._admit(scope, headers, receive, answer)
+            await self._admit(scope, headers, receive, answer, is_clear=is_clear)
         except asyncio.CancelledError:  # the service is being stopped, and its patience is at an end
             if answer.status == 0:
                 await problem_response(stopping())(scope, receive, answer)
@@ -143,11 +148,11 @@ class Guard:
     def _note(self, scope: Scope, answer: _Answer, request: str, spent: float) -> None:
         """Count and log a request: never its address or anything else that was sent."""
         route, status = getattr(scope.get("route"), "path", "other"), str(answer.status)
-        REQUESTS.labels(route, status).inc()
-        SECONDS.labels(route).observe(spent)
+        labelled(REQUESTS, route, status).inc()
+        labelled(SECONDS, route).observe(spent)
         key = getattr(scope.get("wordveil.key"), "name", "")
         if key:
-            KEY_REQUESTS.labels(key, status).inc()
+            labelled(KEY_REQUESTS, key, status).inc()
         if answer.code:
             note_refusal(answer.code, route, key, request)
         if self._settings.access_log:
@@ -159,15 +164,19 @@ class Guard:
         if told.isdigit() and int(told) > _AT_ONCE:
             await self._drain(receive)
         note_refusal(busy().code, "other")
-        REQUESTS.labels("other", "503").inc()
+        labelled(REQUESTS, "other", "503").inc()
         await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
         await send({"type": "http.response.body", "body": self._busy_body})
         if self._settings.access_log:
             _LOG.info("%s other 503", scope["method"])
 
-    async def _admit(self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send) -> None:
+    async def _admit(
+        self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send, *, is_clear: bool
+    ) -> None:
         path, sent = scope["path"], _Sent(receive)
         try:
+            if not is_clear or headers.get("transfer-encoding", "chunked").lower() != "chunked":
+                raise Problem(400, "a header is given twice, or the body is coded in transfer.", "malformed-request")
             self._check_name(headers.get("host", ""))
             if scope["method"] == "OPTIONS":
                 await self._options(path, scope, receive, send)
@@ -183,7 +192,8 @@ class Guard:
         except Problem as problem:
             if problem.status == 413 and sent.more:
                 await self._drain(sent)
-            await problem_response(problem)(scope, receive, send)
+            ended = {"Connection": "close"} if problem.code == "malformed-request" else None
+            await problem_response(problem, ended)(scope, receive, send)
         else:
             await self._in_time(scope, receive, send)
 
@@ -290,6 +300,12 @@ class _Answer:
             more = message.get("more_body", False)
             message = {**message, "body": self._packer(message.get("body", b""), more)}
         await self._send(message)
+
+
+def _is_clear(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Whether none is given twice of the headers that we look at: others on the way may have looked at the other."""
+    names = [name for name, _ in headers]
+    return all(names.count(name) <= 1 for name in _ONCE)
 
 
 def _request_id(headers: dict[str, str]) -> str:

@@ -61,6 +61,8 @@ def caller(request: Request) -> Key | None:
 
 async def check_query(request: Request) -> None:
     """Refuse unknown options in the address, and options that are given twice: one would not count."""
+    if not request.scope["query_string"]:
+        return
     known = {field.alias for field in request.scope["route"].dependant.query_params}
     given = [name for name, _ in request.query_params.multi_items()]
     if not known.issuperset(given):

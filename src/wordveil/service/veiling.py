@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import Request
@@ -18,7 +18,7 @@ from wordveil.service.schemas import Way, can_be_written
 from wordveil.service.settings import Settings
 from wordveil.service.state import Batcher, caller, state_of
 from wordveil.service.sticky import Sticky
-from wordveil.text import Counts, Document, Release, tokenise
+from wordveil.text import Counts, Document, Release, Replacement, tokenise
 
 __all__ = ["Drawn", "Scopes", "check_words", "details", "document", "price_messages", "veil_messages"]
 
@@ -85,26 +85,34 @@ async def _drawn(request: Request, order: _Order, *, is_kept: bool) -> Drawn:
     """Draw what is new, charge for it, and keep it if it may be sent again."""
     state, key = state_of(request), caller(request)
     drawn = dict(zip(order.new, await order.batcher(list(order.new.values())) if order.new else [], strict=True))
-    counts = sum((release.counts for release in drawn.values()), Counts())
+    counts = _total(release.counts for release in drawn.values())
     left = None
     if order.bill is not None:
         request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
         left = await asyncio.to_thread(state.budgets.charge, order.bill, counts.draws)
-    made = {digest: {"result": details(one), "counts": one.counts.to_dict()} for digest, one in drawn.items()}
-    if is_kept and made:
-        made = await asyncio.to_thread(state.sticky.put, made)
     reused = len(order.digests) - len(drawn)
     count_words(counts, key)
     if reused:
         REUSED.inc(reused)
+    if not is_kept:
+        results = [details(release) for release in drawn.values()]
+        return Drawn(results, counts, 0, left, order.batcher.guarantee_json)
+    made = {digest: {"result": details(one), "counts": one.counts.to_dict()} for digest, one in drawn.items()}
+    if made:
+        made = await asyncio.to_thread(state.sticky.put, made)
     found = [(order.known | made)[digest] for digest in order.digests]
     return Drawn(
         [one["result"] for one in found],
-        sum((Counts(**one["counts"]) for one in found), Counts()),
+        _total(Counts(**one["counts"]) for one in found),
         reused,
         left,
         order.batcher.guarantee_json,
     )
+
+
+def _total(counts: Iterable[Counts]) -> Counts:
+    first, *others = [*counts] or [Counts()]
+    return sum(others, first)
 
 
 async def price_messages(request: Request, texts: Sequence[str], way: Way, **beside: Any) -> dict[str, Any]:
@@ -192,7 +200,8 @@ def document(text: str, spans: Spans | None, scope: str | None) -> Document:
 
 def details(release: Release) -> dict[str, Any]:
     """Return a veiled text as plain values."""
-    return {"text": release.text, "replacements": [place._asdict() for place in release.replacements]}
+    places = [dict(zip(Replacement._fields, place, strict=True)) for place in release.replacements]
+    return {"text": release.text, "replacements": places}
 
 
 def check_texts(texts: Sequence[str], settings: Settings) -> None:

@@ -12,11 +12,13 @@ from wordveil.lab.experiments.page import ResultFolder, write_page
 from wordveil.lab.experiments.run import Result, Table, written
 
 
-def kept(folder: ResultFolder, name: str, told: str, *, quick: bool = True, replace: bool = False) -> bool:
+def kept(
+    folder: ResultFolder, name: str, told: str, *, quick: bool = True, replace: bool = False, **more: object
+) -> bool:
     table = Table("t", ("a", "b"), [(1, None), ("x|y", 0.12345)])
     facts = {
         "name": name, "title": "T", "paper": "P", "seed": 0, "quick": quick, "cuda": False, "seconds": 1.0,
-        "changed": "", "reading": told, "tables": [table.to_dict()], "figures": [""], "facts": {},
+        "changed": "", "reading": told, "tables": [table.to_dict()], "figures": [""], "facts": {}, **more,
     }  # fmt: skip
     figure = new_figure(1.0, 1.0)
     return folder.keep(Result([table], told, figures={"": figure}), facts, replace=replace)
@@ -48,6 +50,23 @@ def test_a_quick_run_leaves_a_full_one_unless_told(tmp_path: Path) -> None:
     assert kept(folder, "icdm-fig3", "fuller", quick=False)
     assert kept(folder, "icdm-fig3", "quick", replace=True)
     assert folder.found()["icdm-fig3"]["reading"] == "quick"
+
+
+def test_a_run_by_another_attacker_stands_beside_and_says_how_it_was_made(tmp_path: Path) -> None:
+    page, folder = tmp_path / "results.md", ResultFolder(tmp_path)
+    assert kept(folder, "mechanisms", "one word at a time", quick=False)
+    how = {"attacker": "context", "reader": "shipped", "rows": 300, "levels": [0.25], "date": "2026-11-18"}
+    assert kept(folder, "mechanisms", "in context", quick=False, **how)
+    assert list(folder.found()) == ["mechanisms", "mechanisms-context"]
+    assert folder.picture("mechanisms-context", "").exists()
+    write_page(page, folder)
+    alone, context = page.read_text().split("\n## ")[1:]
+    assert "one word at a time" in alone
+    assert "--attacker" not in alone
+    assert "--attacker context --reader shipped --rows 300 --level 0.25" in context
+    assert "at most 300 examples" in context
+    assert "2026-11-18" in context
+    assert "(mechanisms-context.png)" in context
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"name": "icdm-fig4", "quick": true}', '{"name": "icdm-fig3"}'])

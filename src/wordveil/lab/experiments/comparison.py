@@ -13,6 +13,7 @@ import numpy as np
 
 from wordveil._mechanisms import MECHANISMS, kind_named
 from wordveil._mechanisms.laws import Effort, Law
+from wordveil._mechanisms.priors import LEAST
 from wordveil.calibration import Maker, Meter, maker
 from wordveil.engines import on_engine
 from wordveil.errors import WordveilError
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 # Mechanisms that also take part with other options, where the words have vectors.
 _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "graph": ({"first": 1}, {"k": 3, "first": 1}, {"k": 0, "first": 1}),
-    "exponential": ({"prior": "frequency"}, {"prior": "density"}),
+    "exponential": ({"prior": "frequency"}, {"prior": "density"}, {"prior": LEAST}),
 }
 _TRIED = (5.0, 500.0)  # an ε that every mechanism accepts on some space
 
@@ -78,14 +79,19 @@ def entrant(label: str, name: str, options: dict[str, Any], space: Space, engine
     return Contender(label, maker(name, placed, **options), placed)
 
 
-def everyone(space: Space, engine: str = "local") -> list[Contender]:
+def everyone(
+    space: Space, engine: str = "local", *, suffix: str = "", among: Sequence[str] | None = None
+) -> list[Contender]:
     """Return every mechanism of the registry that suits a space, some also with other options.
 
-    Only mechanisms with noise draw on the engine; the others do not search for nearest words.
+    Only mechanisms with noise draw on the engine; the others do not search for nearest words. The labels end in
+    `suffix`; with `among` only those with one of these labels are made.
     """
     varied = _VARIANTS if isinstance(space, EuclideanSpace) else {}
     everybody = [(name, options) for name in MECHANISMS for options in ({}, *varied.get(name, ()))]
-    found = [entrant(_label(name, options), name, options, space, engine) for name, options in everybody]
+    labelled = [(_label(name, options) + suffix, name, options) for name, options in everybody]
+    chosen = [one for one in labelled if among is None or one[0] in among]
+    found = [entrant(*one, space, engine) for one in chosen]
     return [one for one in found if one.suits]
 
 
@@ -155,11 +161,13 @@ class Frontier:
     points: list[Point]  # every mechanism at every level
     bounds: dict[str, tuple[Estimate, Estimate]]  # for each task the score of random words and of clean text
     floors: dict[str, float]  # for each attacker the success of always guessing the likeliest word
+    repeats: int = 1  # how often the texts were veiled
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         bounds = {name: plain({"random": random, "clean": clean}) for name, (random, clean) in self.bounds.items()}
-        return {"points": [point.to_dict() for point in self.points], "bounds": bounds, "floors": self.floors}
+        points = [point.to_dict() for point in self.points]
+        return {"points": points, "bounds": bounds, "floors": self.floors, "repeats": self.repeats}
 
 
 _LOOKED_FOR = 20_000  # words, about, that an attacker with context looks for at each ε
@@ -220,7 +228,7 @@ def compare(
         for _, (found, lowest) in sorted(measured.items()):
             points += found
             floors = {prior: max(floor, floors.get(prior, 0.0)) for prior, floor in lowest.items()}
-        return Frontier(points, bounds, floors)
+        return Frontier(points, bounds, floors, repeats)
 
     def run(number: int) -> _Measured:
         part = within(watch, number / len(contenders), (number + 1) / len(contenders))

@@ -377,7 +377,7 @@ def table6(run: Run) -> Result:
     facts = []
     for number, name in enumerate(_TABLE6):
         run.watch(name, number / len(_TABLE6))
-        task = load_task(name, run.data).limited(run.pick(1_000_000, 1500, 40), run.seed)
+        task = load_task(name, run.data).limited(run.examples(1_000_000, 1500, 40), run.seed)
         rewriters = _rewriters(task, ball, glove, run.seed)
         outcomes = [evaluate(task, model, one, repeats=repeats, seed=run.seed) for one in rewriters]
         found = [outcome.interval() for outcome in (*outcomes, evaluate(task, model, seed=run.seed))]

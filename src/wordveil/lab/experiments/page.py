@@ -10,7 +10,7 @@ from wordveil.errors import FileError
 from wordveil.extras import check_can_draw, save
 from wordveil.files import write_whole
 from wordveil.lab.experiments.registry import EXPERIMENTS
-from wordveil.lab.experiments.run import Result, Table
+from wordveil.lab.experiments.run import ATTACKERS, USUAL_ATTACKER, Result, Table
 
 _HEAD = """# Results
 
@@ -47,7 +47,7 @@ The data sets are not part of the project. `--data` is a folder with one folder 
 
 
 class ResultFolder:
-    """Keeps one run of each experiment; a quick run replaces a full one only if asked to."""
+    """Keeps one run of each experiment by each attacker; a quick run replaces a full one only if asked to."""
 
     def __init__(self, path: Path) -> None:
         check_can_draw()
@@ -59,72 +59,81 @@ class ResultFolder:
 
     def keep(self, result: Result, facts: dict[str, Any], *, replace: bool = False) -> bool:
         """Write what an experiment found, unless a full run is there already; return whether it was written."""
-        name = facts["name"]
-        if facts["quick"] and not replace and not self._is_quick(name):
+        label = label_of(facts["name"], facts.get("attacker", USUAL_ATTACKER))
+        if facts["quick"] and not replace and not self._is_quick(label):
             return False
         for part, figure in sorted(result.figures.items()):
-            save(figure, self.picture(name, part))
-        write_whole(self._file(name), json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+            save(figure, self.picture(label, part))
+        write_whole(self._file(label), json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
         return True
 
     def found(self) -> dict[str, dict[str, Any]]:
-        """Return the facts of every experiment that was kept, in the order of the papers."""
-        return {name: self._read(name) for name in EXPERIMENTS if self._file(name).exists()}
+        """Return the facts of every run that was kept by its label, in the order of the papers."""
+        labels = [label_of(name, attacker) for name in EXPERIMENTS for attacker in ATTACKERS]
+        return {label: self._read(label) for label in labels if self._file(label).exists()}
 
-    def picture(self, name: str, part: str) -> Path:
+    def picture(self, label: str, part: str) -> Path:
         """Return the path of an experiment's picture."""
-        return self.path / f"{name}{f'-{part}' if part else ''}.png"
+        return self.path / f"{label}{f'-{part}' if part else ''}.png"
 
-    def _file(self, name: str) -> Path:
-        return self.path / f"{name}.json"
+    def _file(self, label: str) -> Path:
+        return self.path / f"{label}.json"
 
-    def _is_quick(self, name: str) -> bool:
-        return not self._file(name).exists() or bool(self._read(name)["quick"])
+    def _is_quick(self, label: str) -> bool:
+        return not self._file(label).exists() or bool(self._read(label)["quick"])
 
-    def _read(self, name: str) -> dict[str, Any]:
+    def _read(self, label: str) -> dict[str, Any]:
         try:
-            facts = json.loads(self._file(name).read_text(encoding="utf-8"))
-            if facts["name"] == name and isinstance(facts["quick"], bool):
+            facts = json.loads(self._file(label).read_text(encoding="utf-8"))
+            named = label_of(facts["name"], facts.get("attacker", USUAL_ATTACKER))
+            if named == label and isinstance(facts["quick"], bool):
                 return dict(facts)
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        raise FileError(f"{self._file(name)} was not written by an experiment; remove it or run the experiment again.")
+        raise FileError(f"{self._file(label)} was not written by an experiment; remove it or run the experiment again.")
+
+
+def label_of(name: str, attacker: str) -> str:
+    """Return what the run of an experiment is called: mechanisms made equal by another attacker are another run."""
+    return name if attacker == USUAL_ATTACKER else f"{name}-{attacker}"
 
 
 def write_page(page: Path, folder: ResultFolder) -> None:
     """Write a page with a section for every experiment of the folder."""
     found = folder.found()
-    sections = [_section(facts, _pictures(facts, folder, page)) for facts in found.values()]
+    sections = [_section(label, facts, _pictures(label, facts, folder, page)) for label, facts in found.items()]
     write_whole(page, "\n\n".join([_HEAD, _contents(found), *sections]) + "\n")
 
 
 def _contents(found: dict[str, dict[str, Any]]) -> str:
     rows = [
-        (f"[{name}](#{name})", facts["title"], "quick" if facts["quick"] else "full", f"{facts['seconds']:,.0f} s")
-        for name, facts in found.items()
+        (f"[{label}](#{label})", facts["title"], "quick" if facts["quick"] else "full", f"{facts['seconds']:,.0f} s")
+        for label, facts in found.items()
     ]
-    missing = [name for name in EXPERIMENTS if name not in found]
+    missing = sorted(set(EXPERIMENTS) - {facts["name"] for facts in found.values()}, key=list(EXPERIMENTS).index)
     told = f"\n\nNot run: {', '.join(missing)}." if missing else ""
     return Table("What was run", ("experiment", "what it shows", "run", "time"), rows).markdown() + told
 
 
-def _pictures(facts: dict[str, Any], folder: ResultFolder, page: Path) -> list[str]:
+def _pictures(label: str, facts: dict[str, Any], folder: ResultFolder, page: Path) -> list[str]:
     """Return the paths of the pictures as seen from the page, without those outside its folder."""
     here = page.resolve().parent
-    paths = [folder.picture(facts["name"], part).resolve() for part in facts["figures"]]
+    paths = [folder.picture(label, part).resolve() for part in facts["figures"]]
     return [path.relative_to(here).as_posix() for path in paths if path.is_relative_to(here)]
 
 
-_USUAL = {"attacker": "alone", "reader": "population"}
+_USUAL = {"attacker": USUAL_ATTACKER, "reader": "population", "rows": None}
 
 
-def _section(facts: dict[str, Any], pictures: list[str]) -> str:
+def _section(label: str, facts: dict[str, Any], pictures: list[str]) -> str:
     name = facts["name"]
     needs = " --data FOLDER" if EXPERIMENTS[name].needs_data else ""
     quick = " --quick" if facts["quick"] else ""
     chosen = "".join(f" --{name} {facts[name]}" for name, usual in _USUAL.items() if facts.get(name, usual) != usual)
+    chosen += "".join(f" --level {level:g}" for level in facts.get("levels") or ())
+    chosen += "".join(f" --mechanism {label}" for label in facts.get("only") or ())
     parts = [
-        f"## {name}",
+        f"## {label}",
         f"{facts['paper']}. {facts['title']}.",
         f"```text\nwordveil reproduce {name}{needs}{quick}{chosen} --seed {facts['seed']}\n```",
     ]
@@ -132,7 +141,21 @@ def _section(facts: dict[str, Any], pictures: list[str]) -> str:
         parts.append(f"*Changed.* {facts['changed']}")
     parts += [Table(one["title"], one["columns"], one["rows"]).markdown() for one in facts["tables"]]
     parts += [f"![{facts['title']}]({picture})" for picture in pictures]
-    run = "A quick run" if facts["quick"] else "A full run"
-    where = " on a machine with a CUDA device" if facts["cuda"] else ""
-    parts += [facts["reading"], f"{run}{where}; it took {facts['seconds']:,.0f} s, apart from what was already cached."]
+    parts += [facts["reading"], _how_run(facts)]
     return "\n\n".join(parts)
+
+
+def _how_run(facts: dict[str, Any]) -> str:
+    """Say how much was done, when, where and for how long."""
+    told = ["A quick run" if facts["quick"] else "A full run"]
+    if facts.get("rows"):
+        told.append(f"of at most {facts['rows']:,} examples of each task")
+    found = facts["facts"]
+    repeats = found.get("repeats") or found.get("chosen", {}).get("repeats")
+    if repeats:
+        told.append(f"veiled {'once' if repeats == 1 else f'{repeats} times'}")
+    if facts.get("date"):
+        told.append(f"on {facts['date']}")
+    if facts["cuda"]:
+        told.append("on a machine with a CUDA device")
+    return f"{', '.join(told)}; it took {facts['seconds']:,.0f} s, apart from what was already cached."

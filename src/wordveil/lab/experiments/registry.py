@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wordveil.errors import OptionError
-from wordveil.lab.experiments.run import Result, Run
+from wordveil.lab.experiments.run import USUAL_ATTACKER, Result, Run
 from wordveil.lab.pytorch import training_device
 
 _PAPERS = {
@@ -25,6 +25,8 @@ _PAPERS = {
 
 
 _OWN = {"reading": "reading"}
+AT_LEVELS = ("challenges", "mechanisms", "frontier")
+_ON_TASKS = (*AT_LEVELS, "tasks", "wsdm-fig5", "icdm-table6")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,17 @@ class Experiment:
     def paper(self) -> str:
         """Whose table or figure it is."""
         return _PAPERS[self.name.split("-")[0]]
+
+    def check(self, run: Run) -> None:
+        """Refuse what means nothing to it."""
+        if self.needs_data and run.folder is None:
+            raise OptionError(f"the experiment {self.name} needs the folder of data sets.")
+        if run.rows is not None and self.name not in _ON_TASKS:
+            raise OptionError(f"the experiment {self.name} does no tasks, so that it takes no rows.")
+        if run.only is not None and self.name != "mechanisms":
+            raise OptionError(f"the experiment {self.name} has mechanisms of its own, so that it takes none.")
+        if run.levels is not None and self.name not in AT_LEVELS:
+            raise OptionError(f"the experiment {self.name} does not compare mechanisms, so that it takes no levels.")
 
     def __call__(self, run: Run) -> Result:
         """Run it; its module is imported only now."""
@@ -88,8 +101,7 @@ def run_experiment(name: str, run: Run) -> tuple[Result, dict[str, Any]]:
     experiment = EXPERIMENTS.get(name)
     if experiment is None:
         raise OptionError(f"unknown experiment {name!r}; choose from {', '.join(EXPERIMENTS)}.")
-    if experiment.needs_data and run.folder is None:
-        raise OptionError(f"the experiment {name} needs the folder of data sets.")
+    experiment.check(run)
     watch = run.watch
     run = replace(run, watch=lambda what, share: watch(f"{name}, {what}", share))
     started = time.perf_counter()
@@ -100,7 +112,11 @@ def run_experiment(name: str, run: Run) -> tuple[Result, dict[str, Any]]:
         "paper": experiment.paper,
         "seed": run.seed,
         "quick": run.quick,
-        "attacker": run.attacker,
+        "rows": run.rows,
+        "levels": run.levels,
+        "only": run.only,
+        "date": time.strftime("%Y-%m-%d"),
+        "attacker": run.attacker if name in AT_LEVELS else USUAL_ATTACKER,
         "reader": run.reader,
         "cuda": "torch" in sys.modules and training_device().type == "cuda",
         "seconds": round(time.perf_counter() - started, 1),

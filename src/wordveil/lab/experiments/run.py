@@ -28,6 +28,10 @@ SIZES = ("full", "quick", "tiny")
 
 #: By whose success mechanisms are made equal: who looks at one word at a time, or who reads the whole release.
 ATTACKERS = ("alone", "context")
+USUAL_ATTACKER = ATTACKERS[0]
+
+#: With fewer examples of a task nothing is learnt.
+FEWEST_ROWS = 50
 
 _TINY_WORDS = 200
 
@@ -64,15 +68,22 @@ class Run:
     watch: Watch = ignore
     workers: int = 1  # how many mechanisms are measured at once, where an experiment compares several
     engine: str = "local"  # where mechanisms with noise draw, where an experiment compares several
-    attacker: str = "alone"  # by whose success mechanisms are made equal: `ATTACKERS`
+    attacker: str = USUAL_ATTACKER  # by whose success mechanisms are made equal: `ATTACKERS`
     reader: str = "population"  # the strongest reader that utility is measured by: `READERS`
     device: str | None = None  # where networks are fitted: cpu or cuda; the GPU if there is one
+    rows: int | None = None  # how many examples of each task at most, where an experiment does tasks
+    levels: tuple[float, ...] | None = None  # the successes at which mechanisms are compared; an experiment's own ones
+    only: tuple[str, ...] | None = None  # which mechanisms `mechanisms` compares, by their labels; all of them
     minutes: float | None = None  # after how long nothing new is begun, where an experiment has many parts
     parts: Parts = Parts()  # where `reading` keeps each of these
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:
             raise OptionError(f"size must be one of {', '.join(SIZES)}, not {self.size!r}.")
+        if self.rows is not None and self.rows < FEWEST_ROWS:
+            raise OptionError(f"rows must be {FEWEST_ROWS} or more.")
+        if not all(0.0 < level < 1.0 for level in self.levels or ()):
+            raise OptionError("a level is a probability between 0 and 1, such as 0.25.")
         if self.attacker not in ATTACKERS:
             raise OptionError(f"attacker must be one of {', '.join(ATTACKERS)}, not {self.attacker!r}.")
         readers_up_to(self.reader)
@@ -93,6 +104,10 @@ class Run:
         if self.folder is None:
             raise OptionError("this experiment needs the folder of data sets.")
         return DataFolder(self.folder)
+
+    def examples(self, full: int, quick: int, tiny: int) -> int:
+        """Return how many examples of a task to use at most: as many as were asked for, or those of this size."""
+        return self.pick(full, quick, tiny) if self.rows is None else self.rows
 
     def pick(self, full: Value, quick: Value, tiny: Value) -> Value:
         """Return the value for this size."""

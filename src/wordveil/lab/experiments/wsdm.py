@@ -20,7 +20,18 @@ from wordveil.lab.attacks.membership import AUDITS
 from wordveil.lab.experiments import corpora
 from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
 from wordveil.lab.geometry import PERCENTILES, draw_distances, geometry_of
-from wordveil.lab.tasks import CLASSES, BiLstm, DataFolder, Task, evaluate, load_task, random_words, read_back, veiled
+from wordveil.lab.tasks import (
+    CLASSES,
+    BiLstm,
+    DataFolder,
+    Task,
+    evaluate,
+    load_task,
+    random_words,
+    read_back,
+    remembered,
+    veiled,
+)
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space
 
@@ -166,7 +177,7 @@ def fig5(run: Run) -> Result:
     model = BiLstm(space, epochs=run.pick(6, 8, 1), words=run.pick(80, 40, 10))
     epsilons = run.pick((4.0, 6.0, 8.0, 10.0, 14.0), (6.0, 9.0, 14.0), (6.0, 14.0))
     loaded = (load_task("imdb", run.data), _mail(run), load_task("insuranceqa", run.data))
-    tasks = [_beginnings(one.limited(run.pick(4000, 600, 60), run.seed), model.words) for one in loaded]
+    tasks = [_beginnings(one.limited(run.examples(4000, 600, 60), run.seed), model.words) for one in loaded]
     figure = new_figure(12.0, 4.0)
     reading = replace(run.reading, effort=Effort(column_draws=run.pick(500_000, 100_000, 2000), seed=run.seed))
     tables: list[Table] = []
@@ -174,14 +185,15 @@ def fig5(run: Run) -> Result:
     for number, (task, axes) in enumerate(zip(tasks, figure.subplots(1, 3), strict=True)):
         clean = evaluate(task, model, seed=run.seed).interval()
         rows: list[list[Cell]] = []
+        made = [mechanism("laplace", space, epsilon=epsilon) for epsilon in epsilons]
+        veils = [remembered(veiled(one)) for one in made]
+        readers = [remembered(read_back(one, run.reader, reading, vectors=space.matrix)) for one in made]
         for when in ("train", "test"):
             done = partial(evaluate, task, model, when=when, repeats=1, seed=run.seed)
             found, read = [], []
-            for place, epsilon in enumerate(epsilons):
+            for place, (veil, back) in enumerate(zip(veils, readers, strict=True)):
                 run.watch(f"{task.name}, {when}", (number + place / len(epsilons)) / len(tasks))
-                made = mechanism("laplace", space, epsilon=epsilon)
-                found.append(done(veiled(made)).interval())
-                back = read_back(made, run.reader, reading, vectors=space.matrix)
+                found.append(done(veil).interval())
                 read.append(done(back).interval())
             bottom = done(random_words(space)).interval()
             rows.append([when, *(shown(one, 3) for one in (bottom, *found))])

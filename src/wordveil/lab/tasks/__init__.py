@@ -1,7 +1,7 @@
 """Downstream tasks: what a text is still good for after it has been veiled."""
 
 from wordveil.lab.tasks.datasets import TASKS, DataFolder, load_task
-from wordveil.lab.tasks.evaluation import WHEN, RandomWords, Rewriter, evaluate, random_words, veiled
+from wordveil.lab.tasks.evaluation import WHEN, RandomWords, Rewriter, evaluate, random_words, remembered, veiled
 from wordveil.lab.tasks.labelled import read_labelled
 from wordveil.lab.tasks.models import AveragedVectors, BiLstm, Model
 from wordveil.lab.tasks.releases import (
@@ -30,5 +30,5 @@ __all__ = [
     "AS_IT_STANDS", "CLASSES", "NETWORKS", "ODD", "READERS", "SIMILARITY", "TASKS", "WHEN", "AveragedVectors", "BiLstm",
     "DataFolder", "Model", "Outcome", "RandomWords", "Read", "Reading", "Rewriter", "Task", "TaskTexts",
     "evaluate", "lead", "load_task", "mean_of", "random_words", "read_back", "read_labelled", "readers_up_to",
-    "share_of_the_way", "share_over_veilings", "veiled",
+    "remembered", "share_of_the_way", "share_over_veilings", "veiled",
 ]  # fmt: skip

@@ -70,6 +70,19 @@ def random_words(space: Space, **options: Any) -> Rewriter:
     return veiled(RandomWords(space), **options)
 
 
+def remembered(rewrite: Rewriter) -> Rewriter:
+    """Return a rewriter that rewrites the same texts with the same seed only once."""
+    known: dict[tuple[int, int], list[str]] = {}
+
+    def recall(texts: Sequence[str], seed: int) -> list[str]:
+        key = hash(tuple(texts)), seed
+        if key not in known:
+            known[key] = rewrite(texts, seed)
+        return known[key]
+
+    return recall
+
+
 def evaluate(
     task: Task, model: Model, rewrite: Rewriter | None = None, *, when: str = "both", repeats: int = 3, seed: int = 0
 ) -> Outcome:

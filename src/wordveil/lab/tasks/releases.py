@@ -153,7 +153,6 @@ class TaskTexts:
         model: AveragedVectors,
         reading: Reading,
         *,
-        when: str = "both",
         repeats: int = 1,
         seed: int = 0,
     ) -> dict[str, Read]:
@@ -161,18 +160,34 @@ class TaskTexts:
 
         The readers are fitted on the whole release, for it is all there to be read before anything is learnt from it.
         """
+        return self.read_when(mechanism, model, reading, ("both",), repeats=repeats, seed=seed)["both"]
+
+    def read_when(
+        self,
+        mechanism: Mechanism[Any],
+        model: AveragedVectors,
+        reading: Reading,
+        times: Sequence[str],
+        *,
+        repeats: int = 1,
+        seed: int = 0,
+    ) -> dict[str, dict[str, Read]]:
+        """Do the same with texts that are veiled in training, in testing or in both, which are read only once."""
         table = self.table(model)
-        clean = self._documents(self.clean, table) if when != "both" else None
+        clean = self._documents(self.clean, table)
         names = (AS_IT_STANDS, *reading.readers)
-        answers: dict[str, list[list[NDArray[np.float64]]]] = {name: [] for name in names}
+        answers: dict[tuple[str, str], list[list[NDArray[np.float64]]]] = {
+            (when, name): [] for when in times for name in names
+        }
         hits: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in names}
         for number in np.random.SeedSequence(seed).generate_state(repeats).tolist():
             released = self.veil(mechanism, number)
             for name in names:
                 documents, guesses = self._as_read(name, mechanism, reading, released, table)
-                answers[name].append(self._answers(model, documents, clean, when, number))
+                for when in times:
+                    answers[when, name].append(self._answers(model, documents, clean, when, number))
                 hits[name].append(self._hits(released, guesses))
-        return {name: self._summed_up(answers[name], hits[name]) for name in names}
+        return {when: {name: self._summed_up(answers[when, name], hits[name]) for name in names} for when in times}
 
     def guessed(self, name: str, mechanism: Mechanism[Any], reading: Reading, seed: int, vectors: Vectors) -> Estimate:
         """Return how often a reader's likeliest word is the original, on one veiling."""
@@ -184,7 +199,7 @@ class TaskTexts:
         """Do the tasks with random words in place of the selected ones, and with the texts as they are."""
         nobody = Reading(())
         random = self.read(RandomWords(self.space), model, nobody, repeats=repeats, seed=seed)[AS_IT_STANDS]
-        clean = self._answers(model, self._documents(self.clean, self.table(model)), None, "both", seed)
+        clean = self._answers(model, *2 * [self._documents(self.clean, self.table(model))], "both", seed)
         return random.outcomes, [Outcome(task, row[None]) for task, row in zip(self.tasks, clean, strict=True)]
 
     def _as_read(
@@ -212,11 +227,10 @@ class TaskTexts:
         return np.asarray(sums / np.maximum(np.diff(starts), 1)[:, None], dtype=np.float32)
 
     def _answers(
-        self, model: AveragedVectors, documents: Vectors, clean: Vectors | None, when: str, seed: int
+        self, model: AveragedVectors, documents: Vectors, clean: Vectors, when: str, seed: int
     ) -> list[NDArray[np.float64]]:
-        """Do every task with these document vectors."""
-        other = documents if clean is None else clean
-        learnt, tested = {"train": (documents, other), "test": (other, documents)}.get(when, (documents, documents))
+        """Do every task with these document vectors, and those of the clean texts where not all are veiled."""
+        learnt, tested = {"train": (documents, clean), "test": (clean, documents)}.get(when, (documents, documents))
         jobs, first = [], 0
         for task in self.tasks:
             ends = first + len(task) * np.arange(len(task.columns) + 1)

@@ -148,7 +148,7 @@ function who({ words, guessed, attacker, preparing }, { mechanism }) {
 // What was measured beforehand at this ε: by the strongest attacker on public speeches, else by one without context.
 function showPublic({ public: one, words }, { mechanism, epsilon }) {
   const points = settings.select === "content" && curveOf(mechanism);
-  $("public-title").textContent = one ? "Public speeches" : "Any text";
+  $("public-title").textContent = one ? "Public speeches" : "In general";
   $("public").textContent = !words ? "" : one ? `${one.sentence} They are the strongest we tried.` : points ? alone(points, epsilon) : "";
 }
 
