@@ -123,15 +123,16 @@ def compare(tree: Path, asked: argparse.Namespace) -> None:
                 spent[port] = 1000 * (seconds_of(process) - before) / len(outcome.times)
             ratios.append(spent[ours[0]] / spent[theirs[0]])
             print(
-                f"an answer takes {spent[ours[0]]:.3f} ms here, {spent[theirs[0]]:.3f} ms there: {ratios[-1]:.2f} times",
+                f"an answer takes {spent[ours[0]]:.3f} ms here, {spent[theirs[0]]:.3f} ms there: "
+                f"{ratios[-1]:.2f} times",
                 flush=True,
             )
     logs = [math.log(ratio) for ratio in ratios]
     around = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs))
-    low, high = (math.exp(statistics.fmean(logs) + sign * around) for sign in (-1, 1))
+    mean, low, high = (math.exp(statistics.fmean(logs) + sign * around) for sign in (0, -1, 1))
     print(
-        f"median of {len(ratios)}: {statistics.median(ratios):.2f} times; geometric mean {math.exp(statistics.fmean(logs)):.2f}, "
-        f"95% from {low:.2f} to {high:.2f}; load of the machine {os.getloadavg()[0]:.0f}"
+        f"median of {len(ratios)}: {statistics.median(ratios):.2f} times; geometric mean {mean:.2f}, 95% from "
+        f"{low:.2f} to {high:.2f}; load of the machine {os.getloadavg()[0]:.0f}"
     )
 
 

@@ -182,4 +182,4 @@ def test_the_documents_quote_the_curves_that_come_with_the_package(document: str
 def test_the_epsilon_of_the_examples_keeps_four_words_in_five_from_the_strongest_attacker() -> None:
     found = strongest(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=4.0))
     assert found is not None
-    assert found.high < 0.2, "choose the ε of the examples anew: docs/choosing-epsilon.md"
+    assert found.value < 0.2, "choose the ε of the examples anew: docs/choosing-epsilon.md"

@@ -302,7 +302,6 @@ def test_while_a_ledger_is_away_nothing_is_released_and_then_it_goes_on(
         assert {told.status for told in asked()} == {200}
 
 
-@pytest.mark.xdist_group("postgres")
 def test_a_database_that_went_away_is_found_again(toy_file: Path, postgres: Cluster) -> None:
     key = new_key()
     settings = settings_of(toy_file, Path(), Key("bob", hash_key(key), 1e6))

@@ -6,6 +6,8 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 
 from wordveil.errors import InputError, OptionError
@@ -23,14 +25,14 @@ class Piece:
     name: str  # its path within the folder that is written; empty if a file is written
     format: Format
 
-    @property
+    @cached_property
     def is_stream(self) -> bool:
         """Whether it can be read only once: standard input, a pipe, a device."""
         return self.source is None or not self.source.is_file()
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """How many bytes it has now, 0 if that is not known."""
+        """How many bytes it had when that was first asked, 0 if that is not known."""
         try:
             state = None if self.source is None else self.source.stat()
             return state.st_size if state is not None and stat.S_ISREG(state.st_mode) else 0
@@ -99,8 +101,7 @@ def _files_plan(sources: Sequence[Path], named: Format | None) -> Plan:
 
 def _folder_plan(folder: Path, named: Format | None) -> Plan:
     pieces, skipped = [], []
-    for path in _files(folder):
-        name = path.relative_to(folder).as_posix()
+    for name, path in _files(folder):
         form = format_of(path)
         if form is None or (named and form is not named) or not path.is_file() or path.stat().st_size == 0:
             skipped.append(name)
@@ -113,16 +114,21 @@ def _folder_plan(folder: Path, named: Format | None) -> Plan:
     return Plan(tuple(pieces), folder, True, tuple(skipped))
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: Path) -> list[tuple[str, Path]]:
+    """Return all files below a folder with their names within it, in the order of these."""
+
     def refuse(error: OSError) -> None:
         raise error
 
     with file_errors("read", folder):
         found = []
         for place, folders, names in os.walk(folder, onerror=refuse):
-            links = [name for name in folders if Path(place, name).is_symlink()]  # not followed, but told
-            found += [Path(place, name) for name in (*names, *links)]
-    return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
+            here = Path(place)
+            links = [name for name in folders if (here / name).is_symlink()]  # not followed, but told
+            within = here.relative_to(folder).as_posix()
+            before = "" if within == "." else f"{within}/"
+            found += [(before + name, here / name) for name in (*names, *links)]
+    return sorted(found, key=itemgetter(0))
 
 
 def check_fits(plan: Plan, reading: Reading) -> None:

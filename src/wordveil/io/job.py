@@ -16,7 +16,7 @@ from wordveil.files import Lock, digest_of, file_errors, write_whole
 from wordveil.io.checkpoint import Checkpoint, Identity, Tally
 from wordveil.io.formats import PLAIN_WRITER, Block, Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan, check_fits
-from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer
+from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer, write_small
 from wordveil.io.streams import packing_of
 from wordveil.io.workers import Crew, Task, Veils
 from wordveil.noise import Entropy
@@ -117,7 +117,8 @@ class _Job:
             reader.check_unchanged()
             writer.append(done.content)
             size = writer.sync()
-            state.tally.merge(done.tally)
+            if done.tally is not None:
+                state.tally.merge(done.tally)
             state.tally.seconds = time.perf_counter() - clock
             state.position, state.size, state.batch = done.end, size, state.batch + 1
             run.keep()
@@ -349,23 +350,22 @@ class FileJob(_Job):
                 waiting.append(read)
                 yield load
 
-        safe = SyncedFiles(self._destination.part)
+        safe, folders = SyncedFiles(self._destination.part), set[Path]()
         try:
             for done in run.crew.veil(loads()):
                 left = iter(done)
                 for piece, preamble, count in waiting.popleft():
                     whole = self._destination.whole_of(piece)
-                    with file_errors("write", whole):
-                        whole.parent.mkdir(parents=True, exist_ok=True)
-                    writer = piece.format.open_writer(whole, 0, piece.source, whole)
-                    try:
-                        writer.append(preamble)
-                        for one in islice(left, count):
-                            writer.append(one.content)
+                    if whole.parent not in folders:
+                        with file_errors("write", whole):
+                            whole.parent.mkdir(parents=True, exist_ok=True)
+                        folders.add(whole.parent)
+                    content = [preamble]
+                    for one in islice(left, count):
+                        content.append(one.content)
+                        if one.tally is not None:
                             state.tally.merge(one.tally)
-                        writer.flush()
-                    finally:
-                        writer.close()
+                    write_small(whole, b"".join(content))
                     safe.add(whole)
                     state.tally.files += 1
                     state.next_piece(_done(state.done, piece))

@@ -94,7 +94,11 @@ class Veils:
             groups.append(own + first)
             scopes |= {first + number: name for number, name in names.items()}
         rewritten = self._flow.rewrite(self.whole, Texts.joined(parts), np.concatenate(groups), scopes)
-        return [Done.of(task.block, own) for task, own in zip(load, rewritten.split(parts), strict=True)]
+        tally = Tally(runs=0)
+        tally.add(rewritten.counts, np.concatenate([task.block.sizes for task in load]))
+        pairs = zip(load, rewritten.split(parts), strict=True)
+        done = [Done(task.block.end, task.block.render_together(one.texts), None) for task, one in pairs]
+        return [done[0]._replace(tally=tally), *done[1:]]
 
     def _for(self, name: str, number: int) -> Veil:
         if self._seed is None:
@@ -153,11 +157,14 @@ def _is_refused(veil: Veil, text: str | Document) -> bool:
 
 
 class Done(NamedTuple):
-    """A block that was veiled: where it ends, what is to be written, and what was counted."""
+    """A block that was veiled: where it ends, what is to be written, and what was counted.
+
+    Of blocks that were veiled at once the first has the count of all.
+    """
 
     end: Position
     content: bytes
-    tally: Tally
+    tally: Tally | None
 
     @classmethod
     def of(cls, block: Block, rewritten: Rewritten) -> Done:

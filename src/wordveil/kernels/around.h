@@ -1,7 +1,7 @@
 /* The words around a word of a graph, level by level: listed, and kept for its next draws. Included by graph_draws.h. */
 
 #define SMALLEST_BALL 128 /* words that are listed around a word before others are guessed, or this share of all: */
-#define BALL_SHARE 512    /* these three as in hops.py */
+#define BALL_SHARE 8192   /* these three as in hops.py */
 #define RARE 4            /* guesses are rare enough where they are a fifth of the attempts */
 #define FARTHER 2         /* levels beyond the reach that may be listed for guesses, each as bits */
 #define AHEAD 8           /* words whose edges are fetched before they are looked at: they lie anywhere in memory */

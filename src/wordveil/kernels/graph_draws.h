@@ -178,19 +178,30 @@ static int64_t attempt(Around *around, const Blocks *blocks, int64_t lane)
     return is_between(around, (int32_t)guess, most) ? guess : -1;
 }
 
-/* Fetch what the first attempts will look at: it lies anywhere in memory. */
-static inline void foresee(const Around *around, const Blocks *blocks, int64_t lane)
+/* Fetch what attempts will look at, from one lane up to another: it lies anywhere in memory. */
+static void foresee(const Around *around, const Blocks *blocks, int64_t lane, int64_t last)
 {
     const Near *near = &around->near;
-    int64_t place = near->reach + 2, most = place;
-    const double aim = uniform_of(blocks, lane, 0) * near->sums[place];
-    while (place > 0 && near->sums[place - 1] > aim)
-        place--;
-    if (place > 1) {
-        int64_t level = near->allowed_levels[most - place], end = near->allowed_levels[most - place + 1];
-        __builtin_prefetch(near->allowed + level + one_of(bits_of(blocks, lane, 2), end - level));
-    } else if (place == 0)
-        __builtin_prefetch(around->graph->indptr + one_of(bits_of(blocks, lane, 2), around->graph->words));
+    const int64_t most = near->reach + 2;
+    int32_t guesses[TOGETHER];
+    int count = 0;
+    for (; lane < last; lane++) {
+        int64_t place = most;
+        const double aim = uniform_of(blocks, lane, 0) * near->sums[place];
+        while (place > 0 && near->sums[place - 1] > aim)
+            place--;
+        if (place > 1) {
+            int64_t level = near->allowed_levels[most - place], end = near->allowed_levels[most - place + 1];
+            __builtin_prefetch(near->allowed + level + one_of(bits_of(blocks, lane, 2), end - level));
+        } else if (place == 0) {
+            int32_t guess = guesses[count++] = (int32_t)one_of(bits_of(blocks, lane, 2), around->graph->words);
+            __builtin_prefetch(around->graph->indptr + guess);
+            for (int64_t level = 0; level < around->farther; level++)
+                __builtin_prefetch(around->far[level] + 1 + (guess >> 6));
+        }
+    }
+    for (int guess = 0; guess < count; guess++)
+        fetch_edges(around->graph, guesses[guess]);
 }
 
 /* Fetch what is kept of the sources to come. */
@@ -226,8 +237,10 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
                 made = made + TOGETHER < end ? made + TOGETHER : end;
                 fill_blocks(stream, some, made - draw, 0, &firsts);
             }
-            for (; seen < made && seen < starts[source + 1]; seen++)
-                foresee(around, &firsts, (seen - begin) % TOGETHER);
+            if (draw == seen) {
+                seen = made < starts[source + 1] ? made : starts[source + 1];
+                foresee(around, &firsts, (draw - begin) % TOGETHER, (seen - 1 - begin) % TOGETHER + 1);
+            }
             out[draw] = attempt(around, &firsts, (draw - begin) % TOGETHER);
             waiting[left] = draw;
             left += out[draw] < 0;
@@ -244,6 +257,7 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
             for (int64_t first = 0; first < left; first += TOGETHER) {
                 const int64_t last = left - first < TOGETHER ? left - first : TOGETHER;
                 fill_blocks(stream, waiting + first, last, number, &others);
+                foresee(around, &others, 0, last);
                 for (int64_t lane = 0; lane < last; lane++) {
                     const int64_t draw = waiting[first + lane];
                     out[draw] = attempt(around, &others, lane);

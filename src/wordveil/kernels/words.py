@@ -169,7 +169,8 @@ def find_values(
     found = native.find_values(
         data, len(data), plain(starts, np.int64), plain(ends, np.int64), len(starts), kinds, left, (*values, room)
     )
-    return Values(*(column[:found] for column in values)), left.astype(np.bool_)
+    texts, begins, stops, which = values
+    return Values(texts[:found], begins[:found], stops[:found], which[:found]), left.astype(np.bool_)
 
 
 def cut_texts(

@@ -66,6 +66,8 @@ class Kept(Generic[Thing]):
         How many may be made or wait for it at once; more are refused as busy.
     kind : callable
         Says of a key what kind of thing it is: things of one kind take about the same time.
+    usual : callable
+        Says of a kind how many seconds the first of it takes, where that is known.
     """
 
     def __init__(
@@ -73,8 +75,10 @@ class Kept(Generic[Thing]):
         most: int,
         makers: ThreadPoolExecutor,
         waiting: int = 16,
-        kind: Callable[[Any], Hashable] = lambda key: key,
+        kind: Callable[[Any], Any] = lambda key: key,
+        usual: Callable[[Any], float | None] = lambda _: None,
     ) -> None:
+        self._usual = usual
         self._most, self._makers, self._waiting, self._kind = most, makers, waiting, kind
         self._things: OrderedDict[Any, Thing] = OrderedDict()
         self._making: dict[Any, _Making[Thing]] = {}
@@ -104,7 +108,8 @@ class Kept(Generic[Thing]):
         """Say how far a thing is: by what its making tells, or by how long the last of its kind took."""
         if key in self._things:
             return Progress(1.0, 0.0)
-        expected, making = self._took.get(self._kind(key)), self._making.get(key)
+        kind, making = self._kind(key), self._making.get(key)
+        expected = self._took.get(kind, self._usual(kind))
         if making is None or making.begun is None:
             return Progress(0.0, expected)
         spent = time.monotonic() - making.begun

@@ -18,7 +18,7 @@ from fastapi import Request, Response
 
 from wordveil._mechanisms import MECHANISMS, Mechanism, block, blocked_words, mechanism, option_names
 from wordveil.errors import UnprovenError, WordveilError
-from wordveil.service.attacker import Attacker, make_attacker
+from wordveil.service.attacker import SECONDS, Attacker, make_attacker
 from wordveil.service.budgets import Budgets
 from wordveil.service.jobs import Jobs
 from wordveil.service.kept import Kept, Progress
@@ -30,7 +30,7 @@ from wordveil.service.rates import Rates
 from wordveil.service.schemas import MechanismChoice, Way
 from wordveil.service.settings import SLOW, Key, Settings, traits_of
 from wordveil.service.sticky import Sticky
-from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
+from wordveil.spaces import BUNDLED, EuclideanSpace, PoincareSpace, load_space
 from wordveil.text import Document, Once, Release, Veil
 
 __all__ = ["Batcher", "State", "caller", "check_query", "json_response", "state_of"]
@@ -157,7 +157,9 @@ class State:
         self._makers = ThreadPoolExecutor(_MAKERS, thread_name_prefix="wordveil-make")
         self._paths = {Path(space).name: space for space in settings.spaces}
         self._spaces: Kept[EuclideanSpace | PoincareSpace] = Kept(len(self._paths), self._makers)
-        self._mechanisms: Kept[Mechanism[Any]] = Kept(settings.veils, self._makers, kind=lambda key: key[:2])
+        self._mechanisms: Kept[Mechanism[Any]] = Kept(
+            settings.veils, self._makers, kind=lambda key: key[:2], usual=self._usual_seconds
+        )
         self._batchers: Kept[Batcher] = Kept(settings.veils, self._makers)
         self._reading, self._reading_waits = asyncio.Semaphore(1), 0
         self._preparing = Preparing()
@@ -221,6 +223,10 @@ class State:
         if making.done():
             making.result()
         return self._mechanisms.progress(_key_of(choice))
+
+    def _usual_seconds(self, kind: tuple[str | None, str]) -> float | None:
+        space, name = kind
+        return SECONDS.get(name) if self.path(space) == BUNDLED[0] else None
 
     def _make_ready(self, choice: MechanismChoice, space: EuclideanSpace | PoincareSpace) -> Mechanism[Any]:
         made = self._make(choice, space)

@@ -150,4 +150,4 @@ def language_name(language: str) -> str:
 
 
 def _share(words: list[str], listed: frozenset[str]) -> float:
-    return sum(word in listed for word in words) / max(1, len(words))
+    return sum(map(listed.__contains__, words)) / max(1, len(words))
