@@ -47,7 +47,7 @@ unit: $(VENV)/.dev  ## pytest on all cores
 		&& $(VENV)/litellm/bin/python -m pip --disable-pip-version-check install --quiet litellm==1.106.2 2> /dev/null \
 		&& touch $(VENV)/litellm/.installed; } \
 		|| { rm -rf $(VENV)/litellm; echo "LiteLLM could not be installed: its test (tests/service/test_litellm.py) does not run."; }
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup
+	$(BIN)/python -m pytest -q -n auto
 
 setup: $(VENV)/.all  ## everything, with all extras, into .venv
 

@@ -1,6 +1,7 @@
 """Calibrating laplace against running it as often: 10,000 words × 1,000 draws × 10 ε on the bundled 50,000 × 100.
 
     python -m benchmarks.calibration [--words 10000]
+    python -m benchmarks.calibration --whole laplace mahalanobis  # the whole command at its defaults, cache empty
 
 Both are timed in one run. Running the mechanism itself is timed on a slice, before and after, and scaled up. The
 estimates of both are compared on the words of the slice, in standard errors.
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -32,7 +34,14 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Calibration of laplace against plain repetition.")
     parser.add_argument("--words", type=int, default=10_000, help="how many words to calibrate on")
-    words = parser.parse_args().words
+    parser.add_argument("--whole", nargs="+", metavar="MECHANISM", help="run `wordveil calibrate` with each instead")
+    asked = parser.parse_args()
+    if asked.whole:
+        print("| mechanism | CPU s | peak MB | first line after, s | ε that it finds |\n|---|---|---|---|---|")
+        for name in asked.whole:
+            print(_whole(name), flush=True)
+        return
+    words = asked.words
     space = load_space("glove-50k")
     space.nearest(space.matrix[:1])  # made ready on first use
     with tempfile.TemporaryDirectory() as folder:
@@ -52,6 +61,28 @@ def main() -> None:
     print(f"  ratio              {queries / rate / ours:12.1f}   (at least 20 is wanted)")
     print(f"  peak memory        {peak:12.2f} GB  (at most 4 is wanted)")
     _compare(found, np.concatenate([before[1], after[1]], axis=1))
+
+
+def _whole(name: str) -> str:
+    """Run the command at its defaults, with nothing in the cache, in processor seconds of all its threads."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as folder:
+        began, first, chosen = time.monotonic(), "-", "-"
+        command = [sys.executable, "-m", "wordveil", "calibrate", "--mechanism", name]
+        environment = {**os.environ, "WORDVEIL_CACHE": folder}
+        with subprocess.Popen(
+            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as run:
+            for line in run.stdout or ():
+                if line.startswith("wordveil: ") and first == "-":
+                    first = f"{time.monotonic() - began:.1f}"
+                if line.startswith("Choose ε = "):
+                    chosen = line.partition("= ")[2].strip(" .\n")
+    if run.returncode:
+        raise SystemExit(run.returncode)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"| {name} | {spent:,.0f} | {after.ru_maxrss / 1024:,.0f} | {first} | {chosen} |"
 
 
 def _plain(space: EuclideanSpace, ids: NDArray[np.int64], seed: int) -> tuple[float, NDArray[np.int64]]:

@@ -3,8 +3,8 @@
 Honest callables, some of which lose all that they claim, are audited at a level of 5%, where convictions can be
 counted; faulty ones, with a tenth of the seeds, at the level of the command. What is printed is the table of
 docs/audit.md. Exits with 1 if an honest one is convicted more often than stated, or a faulty one passes; those that are
-known to be too subtle for so few draws are listed for what they are. A KIND is honest, faulty or subtle; all of them if
-not given.
+known to be too subtle for so few draws are listed for what they are. A KIND is honest, faulty or subtle, or one of
+these with `other-` before it, which are doubles that no constant of the audit was chosen on; all if not given.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 
 from tests.audit.callables import FAULTY, HONEST, SUBTLE, Double
+from tests.audit.strangers import STRANGE_AND_HONEST, STRANGE_AND_UNSEEN, STRANGE_AND_WRONG
 
 from wordveil.audit import ERROR, audit_callable, cases
 from wordveil.stats import Estimate, lower_bound
@@ -26,7 +27,7 @@ def _convictions(double: Double, seeds: int, error: float, draws: int) -> int:
     verdicts = [
         audit_callable(
             double.make(seed), double.claim, takes=double.takes, draws=draws, error=error, seed=seed, repeat=True,
-            seconds=3600.0,
+            seconds=1e6,
         ).verdict
         for seed in range(seeds)
     ]  # fmt: skip
@@ -42,25 +43,28 @@ def _row(kind: str, name: str, level: float, draws: str, hits: int, many: int) -
 def main() -> None:
     """Audit every double with many seeds and print how often each was convicted."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    kinds = {"honest": HONEST, "faulty": FAULTY, "subtle": SUBTLE}
+    kinds = {
+        "honest": HONEST, "faulty": FAULTY, "subtle": SUBTLE,
+        "other-honest": STRANGE_AND_HONEST, "other-faulty": STRANGE_AND_WRONG, "other-subtle": STRANGE_AND_UNSEEN,
+    }  # fmt: skip
     asked = sys.argv[2:3] or kinds
     cases.PAUSE = 0.0
     is_wrong = False
     print("| | callable | level | draws | found broken | 95% interval |\n|---|---|---|---|---|---|")
     for kind in asked:
-        doubles = kinds[kind]
-        level, many = (_LEVEL, seeds) if doubles is HONEST else (ERROR, max(1, seeds // 10))
+        doubles, is_honest = kinds[kind], kind.endswith("honest")
+        level, many = (_LEVEL, seeds) if is_honest else (ERROR, max(1, seeds // 10))
         total = 0
         for name, double in doubles.items():
-            draws = _DRAWS if doubles is HONEST else double.draws
+            draws = _DRAWS if is_honest else double.draws
             hits = _convictions(double, many, level, draws)
             total += hits
-            if doubles is HONEST:
+            if is_honest:
                 is_wrong |= float(lower_bound(hits, many, 1e-3)) > level
-            elif doubles is FAULTY:
+            elif kind.endswith("faulty"):
                 is_wrong |= hits < many
-            _row(kind, name, level, f"{draws:,}", hits, many)
-        _row(kind, "**together**", level, "", total, many * len(doubles))
+            _row(kind.replace("-", " "), name, level, f"{draws:,}", hits, many)
+        _row(kind.replace("-", " "), "**together**", level, "", total, many * len(doubles))
     sys.exit(1 if is_wrong else 0)
 
 

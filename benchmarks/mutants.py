@@ -32,14 +32,14 @@ def _space(kind: str) -> Space:
 
 
 def convict(mutant: Mutant) -> Verdict:
-    """Audit a mutant at the small size that the suite uses, and at a smaller one first, which convicts most of them."""
+    """Audit a mutant at the small size that the suite uses, and at smaller ones first, which convict most of them."""
     kind, options, made = (
         mutant.kind,
         mutant.options,
         mutant.kind(_space(mutant.space), mutant.epsilon, **mutant.options),
     )
-    for draws in (4000, 20_000):
-        auditor = Auditor(words=60, draws=draws, repeat=True)
+    for words, draws in ((30, 2000), (60, 4000), (60, 20_000)):
+        auditor = Auditor(words=words, draws=draws, repeat=True)
         verdict = auditor.examine(made, lambda smaller: kind(smaller, mutant.epsilon, **options))
         if verdict.verdict == "broken":
             break

@@ -21,7 +21,7 @@ import numpy as np
 from wordveil.spaces import EuclideanSpace
 from wordveil.spaces.files import write_vectors
 
-__all__ = ["PEERS", "Rates", "environment", "numpy_rates", "rates_of", "settings"]
+__all__ = ["PEERS", "Rates", "environment", "numpy_rates", "rate_of", "rates_of", "settings"]
 
 #: Words a second of each mechanism, or why it does not run.
 Rates = dict[str, float | str]
@@ -48,8 +48,14 @@ _FORMATS = {"mldp-text": "word2vec-binary", "pypantera": "glove", "dp-diffractor
 
 def rates_of(peer: str, space: EuclideanSpace, words: Sequence[str], epsilon: float, clock: str = "wall") -> Rates:
     """Return words a second of each of a peer's mechanisms on our vocabulary, or why it does not run."""
-    python, found = environment(peer), settings(peer, space, epsilon)
-    return {name: _timed(python, name, found, words, clock) for name in PEERS[peer][1]}
+    return {name: rate_of(peer, name, space, words, epsilon, clock) for name in PEERS[peer][1]}
+
+
+def rate_of(
+    peer: str, name: str, space: EuclideanSpace, words: Sequence[str], epsilon: float, clock: str
+) -> float | str:
+    """Return that of one mechanism."""
+    return _timed(environment(peer), name, settings(peer, space, epsilon), words, clock)
 
 
 def numpy_rates(space: EuclideanSpace, words: Sequence[str], epsilon: float, clock: str = "wall") -> Rates:

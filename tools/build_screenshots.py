@@ -1,4 +1,7 @@
-"""Takes the pictures of the page that the README shows, in a real Chromium: ``python tools/build_screenshots.py``."""
+"""Takes the pictures of the page that the README shows, in a real Chromium: ``python tools/build_screenshots.py``.
+
+Names of pictures may follow, to take only these.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ from wordveil.errors import WordveilError
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
-    "page.png": ("#m=graph", {"viewport": {"width": 1280, "height": 1160}}),
+    "page.png": ("#m=graph", {"viewport": {"width": 1280, "height": 1024}}),
     "page-compare.png": (
         "#m=graph&e=5&vs=laplace",
         {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
     ),
-    "page-disk.png": ("#s=wordnet-poincare&m=graph", {"viewport": {"width": 1280, "height": 1190}}),
+    "page-disk.png": ("#s=wordnet-poincare&m=graph", {"viewport": {"width": 1280, "height": 1640}}),
     "page-phone.png": ("#m=graph", {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5}),
 }
 WHOLE = {"page-compare.png"}
@@ -46,7 +49,8 @@ def main() -> None:
                 time.sleep(0.1)
         with sync_playwright() as started:
             browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-            for name, (fragment, how) in PICTURES.items():
+            for name in sys.argv[1:] or PICTURES:
+                fragment, how = PICTURES[name]
                 page = browser.new_context(**how).new_page()
                 page.goto(f"{address}/{fragment}")
                 while page.get_attribute("body", "data-state") not in ("done", "failed"):

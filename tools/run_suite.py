@@ -56,7 +56,7 @@ def main() -> None:
         python = install(asked.python, environment, lowest=asked.lowest)
         tests = copy_tests(Path(scratch) / "suite")
         check_installed(python, tests)
-        command = [python, "-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", *sys.argv[cut + 1 :]]
+        command = [python, "-m", "pytest", "-q", "-n", "auto", *sys.argv[cut + 1 :]]
         sys.exit(subprocess.run(command, cwd=tests, env=clean(python), check=False).returncode)
 
 

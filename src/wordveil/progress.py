@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import accumulate
 from typing import TypeAlias, TypeVar
 
 from wordveil.parallel import run
@@ -43,13 +44,21 @@ def within(watch: Watch, start: float, end: float) -> Watch:
     return lambda what, share: watch(what, start + (end - start) * share)
 
 
-def run_watched(work: Callable[[Item], Result], items: Sequence[Item], what: str, watch: Watch) -> list[Result]:
-    """Do the work for every item, on all cores, tell `watch` after each, and return the results in order."""
-    finished = 0
+def run_watched(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    what: str,
+    watch: Watch,
+    weights: Sequence[float] = (),
+) -> list[Result]:
+    """Do the work for every item, on all cores, tell `watch` after each, and return the results in order.
+
+    `weights` tell how much work each item is, where that differs.
+    """
+    weights = weights or [1.0] * len(items)
+    whole, ended = sum(weights), iter(accumulate(weights))
 
     def done() -> None:
-        nonlocal finished
-        finished += 1
-        watch(what, finished / len(items))
+        watch(what, next(ended) / whole)
 
     return run(work, items, done)

@@ -199,7 +199,7 @@ def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monk
     clean = [" ".join(generator.choice(words[1 - label], 6)) for label in labels.tolist()]
     veil = VeilText(4.0, random_state=1).fit(clean)
     veiled, report = veil.transform(clean), veil.veil_.report()
-    as_it_stands = ReadVeiled(1e3, kind="table").fit_transform(veiled)
+    as_it_stands = ReadVeiled(1e3, kind="table", force=True).fit_transform(veiled)
 
     def score(vectors: Any) -> float:
         half = len(labels) // 2
@@ -210,6 +210,23 @@ def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monk
     assert score(read) > score(as_it_stands) + 0.02
     pipeline = make_pipeline(ReadVeiled(report=report, space="small"), LogisticRegression(max_iter=1000))
     assert pipeline.fit(veiled[:300], labels[:300]).score(veiled[300:], labels[300:]) == pytest.approx(score(read))
+
+
+def test_texts_that_were_never_veiled_are_refused(glove: EuclideanSpace) -> None:
+    common = [word for word in glove.vocabulary.take(np.arange(200, 1200)) if word.isalpha()]
+    clean = [" ".join(common[n::40]) for n in range(40)]
+    with pytest.raises(InputError) as caught:
+        ReadVeiled(3.0, kind="table").fit(clean)
+    assert not set(clean[0].split()) & set(str(caught.value).replace(",", "").split()) - {
+        "that",
+        "these",
+        "them",
+        "same",
+    }
+    assert ReadVeiled(3.0, kind="table", force=True).fit(clean).transform(clean[:1]).shape == (1, 100)
+    veil = VeilText(3.0, random_state=1).fit(clean)
+    reader = ReadVeiled(3.0, kind="table").fit(veil.transform(clean)).reader_
+    assert reader.mechanism.blocked_checksum == veil.veil_.mechanism.blocked_checksum  # the law that drew
 
 
 def test_a_row_is_a_record() -> None:

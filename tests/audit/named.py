@@ -13,6 +13,7 @@ import time
 WORDS = ["tea", "coffee", "milk", "water"]
 _KEEP = 0.4  # the chance of the word itself; 0.2 for each other: a loss of ln 2
 _secret, _copied, _seeded = random.SystemRandom(), random.Random(os.urandom(8)), random.Random(7)
+_started = random.Random(int(time.time() / 3600))  # an hour, so that no test meets its end
 
 
 def _draw(text: str, stream: random.Random) -> str:
@@ -33,6 +34,19 @@ def copied_by_a_fork(text: str) -> str:
 
 def seeded(text: str) -> str:
     return _draw(text, _seeded)
+
+
+def seeded_at_its_start(text: str) -> str:
+    return _draw(text, _started)
+
+
+_late: list[random.Random] = []
+
+
+def seeded_on_first_use(text: str) -> str:
+    if not _late:
+        _late.append(random.Random(os.urandom(8)))
+    return _draw(text, _late[0])
 
 
 def hangs(text: str) -> str:
@@ -57,5 +71,7 @@ not_callable = 3
 if __name__ == "__main__":
     for line in sys.stdin:
         text = line.rstrip("\n")
-        done = {"raw": text, "honest": honest(text), "twice": f"{text}\n{text}"}[sys.argv[1]]
+        done = {
+            "raw": text, "honest": honest(text), "twice": f"{text}\n{text}", "seeded": seeded_at_its_start(text)
+        }[sys.argv[1]]  # fmt: skip
         sys.stdout.write(f"{done}\n")

@@ -164,7 +164,12 @@ def test_functions_run_by_name_in_processes_of_their_own() -> None:
     report = audit_callable(f"{NAMED}:honest", FOUR, draws=1500)
     assert report.verdict == "holds as far as seen"
     assert set(report.unchecked) == {"sessions"}
-    for function, how in (("seeded", "restarts"), ("copied_by_a_fork", "forks")):
+    for function, how in (
+        ("seeded", "restarts"),
+        ("seeded_at_its_start", "restarts"),
+        ("copied_by_a_fork", "forks"),
+        ("seeded_on_first_use", "forks"),
+    ):
         report = audit_callable(
             f"{NAMED}:{function}", FOUR, draws=500, skip=[one for one in CHECKS if one != "repeats"]
         )
@@ -196,6 +201,7 @@ def test_a_program_that_filters_lines() -> None:
     how: dict[str, Any] = {"draws": 1000, "skip": ["sessions"]}
     assert audit_callable(Command([*filters, "honest"]), FOUR, **how).verdict == "holds as far as seen"
     assert audit_callable(Command([*filters, "raw"]), FOUR, **how).verdict == "broken"
+    assert audit_callable(Command([*filters, "seeded"]), FOUR, **how).verdict == "broken"
     assert audit_callable(Command([*filters, "twice"]), FOUR, **how).verdict == "cannot tell"
     assert audit_callable(Command([*filters, "neither"]), FOUR, **how).verdict == "cannot tell"
     with pytest.raises(OptionError):

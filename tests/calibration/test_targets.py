@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import make_space
 from wordveil.calibration import Effort, Span, Target, maker, match, meter_for, side, solve, span_of
-from wordveil.calibration.search import largest_epsilon
+from wordveil.calibration.search import crossing, largest_epsilon
 from wordveil.errors import OptionError, WordveilError
 
 SPACE = make_space(80, 4, seed=21)
@@ -143,3 +143,52 @@ def test_what_cannot_be_matched_is_refused() -> None:
     everything = side(meter, 1e4, "mean")
     with pytest.raises(OptionError):
         match(everything, meter, "mean")
+
+
+@given(
+    edge=st.floats(1e-4, 1e4),
+    steep=st.floats(0.3, 6.0),
+    bound=st.floats(0.02, 0.98),
+    first=st.lists(st.integers(1, 1000).map(lambda tenth: tenth / 10.0), min_size=1, max_size=10, unique=True),
+)
+def test_a_smooth_share_reaches_its_bound_where_the_search_says(
+    edge: float, steep: float, bound: float, first: list[float]
+) -> None:
+    asked: list[float] = []
+
+    def shares(epsilons: Sequence[float]) -> list[float]:
+        asked.extend(epsilons)
+        return [float(1.0 / (1.0 + (edge / epsilon) ** steep)) for epsilon in epsilons]
+
+    where = edge * (bound / (1.0 - bound)) ** (1.0 / steep)
+    found = crossing(shares, bound, first, tolerance=0.01)
+    if found in (0.0, np.inf):
+        assert not 1e-5 < where < 1e5
+        return
+    assert where / 1.03 < found <= where * (1 + 1e-9)
+    assert len(asked) < len(first) + 40
+
+
+def test_a_smooth_share_is_asked_for_little_where_the_grid_is_fine() -> None:
+    asked: list[float] = []
+
+    def shares(epsilons: Sequence[float]) -> list[float]:
+        asked.extend(epsilons)
+        return [float(1.0 / (1.0 + (7.0 / epsilon) ** 4)) for epsilon in epsilons]
+
+    found = crossing(shares, 0.1, np.geomspace(2, 20, 10).tolist(), tolerance=0.01)
+    assert found == pytest.approx(7.0 * (1 / 9) ** 0.25, rel=0.01)
+    assert len(asked) <= 12
+
+
+def test_a_smooth_search_says_when_nothing_or_everything_holds_or_epsilons_are_too_small() -> None:
+    assert crossing(lambda tried: [0.5] * len(tried), 0.4, [1, 2], tolerance=0.01) == 0
+    assert crossing(lambda tried: [0.5] * len(tried), 0.6, [1, 2], tolerance=0.01) == np.inf
+
+    def shares(epsilons: Sequence[float]) -> list[float]:
+        if min(epsilons) < 9:
+            raise WordveilError("too small.")
+        return [epsilon / (12.0 + epsilon) for epsilon in epsilons]
+
+    assert 11.7 < crossing(shares, 0.5, [1.0, 20.0], tolerance=0.01) <= 12
+    assert crossing(shares, 0.4, [1.0, 20.0], tolerance=0.01) == 0

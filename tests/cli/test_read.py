@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
@@ -115,16 +117,58 @@ def test_settings_without_a_report(run: Run) -> None:
     assert run("read", "veiled-in.txt", "-o", "c.npz", *by_hand, "--option", "k=2", "--select", "all")[0] == 0
 
 
-def test_a_file_that_was_never_veiled_is_told(run: Run, glove: EuclideanSpace) -> None:
+def test_a_file_that_was_never_veiled_is_refused(run: Run, glove: EuclideanSpace) -> None:
     common = [word for word in glove.vocabulary.take(np.arange(200, 1200)) if word.isalpha()]
     Path("original.txt").write_text("\n".join(" ".join(common[n::40]) for n in range(40)) + "\n", encoding="utf-8")
     assert run("privatize", "original.txt", "-o", "veiled.txt", "-e", "3", "--report", "report.json", "-q")[0] == 0
     code, out, err = run("read", "veiled.txt", "-o", "a.txt", "--report", "report.json", "--json", "-q")
     assert (code, json.loads(out)["looks_veiled"], err) == (0, True, "")
-    code, out, err = run("read", "original.txt", "-o", "b.txt", "--report", "report.json", "--json", "-q")
+    as_before = ("read", "original.txt", "-o", "b.txt", "--report", "report.json", "--json", "-q")
+    code, out, err = run(*as_before)
+    assert (code, out, len(err.splitlines()), Path("b.txt").exists()) == (2, "", 1, False)
+    code, out, err = run(*as_before, "--force")
     assert (code, json.loads(out)["looks_veiled"], len(err.splitlines())) == (0, False, 1)
+    assert "warning" in err  # whatever else is said
     Path("few.txt").write_text("ship\n", encoding="utf-8")  # says nothing
     assert json.loads(run("read", "few.txt", "-o", "c.txt", "-e", "3", "--json", "-q")[1])["looks_veiled"] is None
+
+
+def test_it_is_a_filter(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    veil(run, "in.txt")
+    by_hand = ["--epsilon", "2", "--space", "space.npz"]
+    assert run("read", "veiled-in.txt", "-o", "a.txt", *by_hand, "-q") == (0, "", "")
+    for arguments in (["-"], ["-", "-o", "-"], ["veiled-in.txt"]):
+        with Path("veiled-in.txt").open("rb") as file:
+            monkeypatch.setattr(sys, "stdin", TextIOWrapper(file))
+            assert run("read", *arguments, *by_hand, "-q") == (0, Path("a.txt").read_text(encoding="utf-8"), "")
+    assert not Path("-").exists()
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"\xff\xfe\x00")))
+    code, out, err = run("read", "-", *by_hand)
+    assert (code, out) == (2, "")
+    assert "standard input" in err
+    assert "/" not in err  # nor the file that stands for it
+    for more in (["--json"], ["--vectors"]):
+        assert run("read", "veiled-in.txt", *by_hand, *more)[0] == 2
+
+
+def test_words_that_are_never_drawn_have_no_part_in_it(run: Run) -> None:
+    """A list of one's own must be given again, and a reader told of none takes the one that privatize takes."""
+    Path("list.txt").write_text("river\nsea\n", encoding="utf-8")
+    write(Path("in.csv"))
+    made = ["--epsilon", "2", "--space", "space.npz"]
+    veiled = ["in.csv", "-o", "v.csv", "-c", "text", *made, "--block", "list.txt", "--report", "r.json", "-q"]
+    assert run("privatize", *veiled)[0] == 0
+    again = ["read", "v.csv", "-c", "text", "--space", "space.npz", "--json", "-q", "-o"]
+    code, out, _ = run(*again, "a.csv", "--report", "r.json", "--block", "list.txt")
+    assert (code, json.loads(out)["blocked_words"]) == (0, 2)
+    code, out, _ = run(*again, "b.csv", "--epsilon", "2", "--block", "list.txt")
+    assert (code, json.loads(out)["blocked_words"]) == (0, 2)
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    assert run(*again, "c.csv", "--report", "r.json")[0] == 2  # the bundled list is another one
+    Path("other.txt").write_text("garden\nsea\n", encoding="utf-8")  # as many words, but not these
+    assert run(*again, "c.csv", "--report", "r.json", "--block", "other.txt")[0] == 2
+    Path("none.txt").write_text("the river\n", encoding="utf-8")
+    assert run(*again, "c.csv", "--epsilon", "2", "--block", "none.txt")[0] == 2  # is no word of the space
 
 
 def test_a_column_that_was_not_veiled_is_refused(run: Run) -> None:

@@ -103,6 +103,25 @@ def test_a_bad_table_is_refused(
     assert caught.value.__cause__ is None
 
 
+@relaxed
+@given(
+    st.lists(st.sampled_from(["1,a", '2,"b,c"', '3,"d\ne"', "", '4,"f ""g"""']), max_size=30),
+    st.sampled_from(["\n", "\r\n"]),
+    st.integers(1, 5),
+)
+def test_blocks_with_and_without_rows_of_several_lines(
+    tmp_path: Path, idle: Veils, through: Any, rows: list[str], end: str, words: int
+) -> None:
+    lines = "".join(row + end for row in ["id,text", *rows])
+    path = tmp_path / "in.csv"
+    path.write_bytes(lines.encode())
+    assert parsed(through(idle, path, "csv", columns=("text",), batch_words=words)) == parsed(lines.encode())
+    record, line = sum(map(bool, rows)) + 1, lines.count("\n") + 1
+    path.write_bytes(f"{lines}5,h,i{end}".encode())
+    with pytest.raises(InputError, match=rf"record {record} \(up to line {line}\) "):
+        through(idle, path, "csv", columns=("text",), batch_words=words)
+
+
 @pytest.mark.parametrize("columns", [("text",), ()])
 def test_a_table_without_a_header_is_refused_and_its_first_record_is_not_told(
     tmp_path: Path, idle: Veils, through: Any, columns: tuple[str, ...]

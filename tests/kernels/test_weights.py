@@ -176,6 +176,8 @@ def test_compiled_code_refuses_counts_that_its_arrays_do_not_have() -> None:
         lambda: native.draw_hops((*graph[:2], 2**63 - 1, 0), None, draws, 8, ids, 1, starts, keys, True, 0, 8, found),
         lambda: native.draw_hops((*graph[:2], -1, 0), None, draws, 8, ids, 0, starts, keys, True, 0, 0, found),
         lambda: native.draw_hops(graph, None, draws, 8, odd(ids), 1, starts, keys, True, 0, 8, found),
+        lambda: native.draw_hops(graph, None, draws, 8, ids, 1, starts, keys, True, 0, 8, found, None, ids),
+        lambda: native.scratch_of_hops(-1),
     ]
     for call in calls:
         with pytest.raises(ValueError, match=r"array|cloud|graph"):

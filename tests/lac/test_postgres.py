@@ -18,8 +18,6 @@ from wordveil.errors import BudgetError, FileError, OptionError
 from wordveil.lac import Ledger
 from wordveil.lac.ledger import Account
 
-pytestmark = pytest.mark.xdist_group("postgres")
-
 
 def test_spends_add_up_exactly_all_or_nothing(postgres: Cluster) -> None:
     ledger = Ledger(postgres.address, budget=1.0, schema="exact")

@@ -1,5 +1,6 @@
 """Blocked words are never drawn, and what is promised stays."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import stats
 
 from tests.conftest import ALPHA
 from wordveil import load_space, mechanism
-from wordveil._mechanisms import Mechanism, block, blocked_words
+from wordveil._mechanisms import Mechanism, block, blocked_words, graph
 from wordveil._mechanisms.laws import Effort
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
@@ -69,6 +70,28 @@ def test_all_figures_of_the_graph_agree_with_its_rows() -> None:
     assert law.information(prior).value == pytest.approx(bits, abs=1e-5)
     expected = (1 - (1 - rows) ** Effort().draws).sum(axis=1)
     assert law.distinct(ids).values == pytest.approx(expected)
+
+
+def test_what_is_counted_around_blocked_words_is_kept_for_the_next_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    counted = _both("graph")[1].law().stays(np.arange(60)).values
+    monkeypatch.setattr(graph, "_WORTH_CACHING", 0)
+    monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
+    for _ in range(2):  # counted and written, then read
+        assert (_both("graph")[1].law().stays(np.arange(60)).values == counted).all()
+    other = block(mechanism("graph", SPACE, epsilon=3.0), BLOCKED[:1])  # another list has counts of its own
+    assert not (other.law().stays(np.arange(60)).values == counted).all()
+    assert len(list(tmp_path.glob("blocked-*"))) == 2
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("epsilon", [3.0, 1e3])
+def test_an_output_that_is_never_drawn_says_nothing(name: str, epsilon: float) -> None:
+    _, polite = _both(name, epsilon)
+    law, prior, vectors = polite.law(), np.linspace(1.0, 2.0, 60) / 90.0, SPACE.matrix
+    assert law.posterior(polite.blocked, prior) == pytest.approx(np.tile(prior, (len(polite.blocked), 1)), abs=1e-6)
+    assert np.isfinite(law.posterior_mean(vectors, prior)).all()
 
 
 def test_nothing_changes_without_blocked_words() -> None:

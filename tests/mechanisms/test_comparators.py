@@ -246,6 +246,69 @@ class TestBlahutArimoto:
         assert np.array_equal(found, informing_least(SPACE, 2.0, None))
 
 
+def _small(kind: str, words: int) -> EuclideanSpace:
+    """Return a space of few words: twins, ties, words on a line, or one far from all others."""
+    points = np.random.default_rng(words).normal(size=(words, 2)) * 2.0
+    if kind == "twins":
+        points[words // 2 :] = points[: words - words // 2]
+    elif kind == "ties":
+        points = np.round(points)
+    elif kind == "a line":
+        points[:, 1] = 0.0
+    elif kind == "one far off":
+        points[-1] += 1000.0
+    return EuclideanSpace(f"{words} words, {kind}", Vocabulary(names(words)), points)
+
+
+_OPTIONS: dict[str, list[dict[str, object]]] = {
+    "custext": [{"k": 1}, {"k": 3}, {"k": 1000}],
+    "santext-plus": [{"p": p, "share": share} for p in (0.0, 0.4, 1.0) for share in (1e-9, 0.5, 1.0)],
+    "diffractor": [{"lists": 1}, {"lists": 64}],
+    "bayes-remap": [{"of": of, "prior": "density"} for of in ("graph", "ring", "exponential")],
+    "truncated": [{}, {"clip": 1.0}],
+    "exponential": [{"prior": "blahut-arimoto"}],
+}
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 300.0])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("plain", 1), ("plain", 2), ("twins", 2), ("twins", 9), ("ties", 12), ("a line", 7), ("one far off", 8)],
+)
+@pytest.mark.parametrize("name", _OPTIONS)
+def test_every_pair_and_output_of_small_spaces_keeps_what_is_proved(
+    name: str, kind: str, words: int, epsilon: float
+) -> None:
+    space, ids = _small(kind, words), np.arange(words)
+    for options in _OPTIONS[name]:
+        made = mechanism(name, space, epsilon=epsilon, **options)
+        rows = made.law().rows(ids)
+        assert rows.sum(axis=1) == pytest.approx(1.0)
+        allowed = np.array([made.allowed_loss(np.full(words, word), ids) for word in ids])
+        if name == "custext":  # ε for words of one group, whose outputs are the same
+            allowed = np.where(made.groups[:, None] == made.groups, epsilon, np.inf)  # type: ignore[attr-defined]
+        apart = losses(rows)
+        np.fill_diagonal(apart, 0.0)
+        assert (apart <= allowed * (1 + 1e-6) + 3 * epsilon * space.precision + 1e-9).all()
+        drawn = made.draw(np.repeat(ids, 20), Entropy(3)).reshape(words, 20)
+        assert (np.take_along_axis(rows, drawn, axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("words", [2, 3, 8])
+def test_the_arcs_of_words_on_a_circle_lose_no_more_than_is_promised(words: int) -> None:
+    epsilon, space = 2.0, _small("plain", words)
+    made = mechanism("polar", space, epsilon=epsilon)
+    units = made.space.matrix.astype(np.float64)
+    angles = np.linspace(-np.pi, np.pi, 100_001)[:-1]
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    cells = (circle @ units.T).argmax(axis=1)
+    rows = np.stack([np.bincount(cells, np.exp(epsilon * circle @ unit), minlength=words) for unit in units])
+    rows = rows / rows.sum(axis=1, keepdims=True)
+    between = np.linalg.norm(units[:, None] - units, axis=2)
+    assert (losses(rows) <= epsilon * between + 1e-9).all()
+    assert_follows(made, 0, rows)
+
+
 def test_names_of_others_are_ours(toy: EuclideanSpace) -> None:
     assert {alias: mechanism(alias, toy, epsilon=1.0).name for alias in ALIASES} == {
         alias: of for alias, (of, _) in ALIASES.items()

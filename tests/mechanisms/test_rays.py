@@ -53,6 +53,21 @@ def test_the_edge_is_where_the_word_stops_being_the_nearest() -> None:
     assert (landed(space, 7, directions[~ends], np.full((~ends).sum(), 1e3)) == 7).all()
 
 
+@pytest.mark.parametrize("kind", [*kinds(), "off"])
+def test_edges_that_are_known_change_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDVEIL_KERNELS", kind)
+    matrix = make_space(700, 6, seed=6).matrix.copy()
+    matrix[9] = matrix[4]  # twins
+    directions, lengths = noise(150, 6, seed=7)
+    rays, words, scales = Rays(matrix), np.arange(12), np.tile([0.05, 0.2, 1.0], (12, 1))
+    first = rays.follow(words, directions, lengths, np.empty((12, 0)))
+    again = rays.follow(words, directions, lengths, scales, first.edges)
+    anew = rays.follow(words, directions, lengths, scales)
+    assert np.array_equal(again.edges, anew.edges)
+    assert np.array_equal(first.edges, anew.edges)
+    assert np.array_equal(again.outputs, anew.outputs)
+
+
 def test_of_words_at_one_place_the_first_comes_out() -> None:
     matrix = np.array([[0, 0], [3, 0], [0, 0], [3, 0]], dtype=np.float32)
     directions, lengths = noise(50, 2, seed=5)

@@ -20,8 +20,6 @@ from wordveil.spaces import EuclideanSpace
 from wordveil.stats import Estimate
 from wordveil.text import Veil
 
-pytestmark = pytest.mark.xdist_group("trials")  # they share what was tried
-
 
 @pytest.fixture(scope="module")
 def bench(desk: Path, make: Maker, small: EuclideanSpace) -> Bench:

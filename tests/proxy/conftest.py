@@ -38,6 +38,8 @@ class Model:
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.reply: Callable[[Any], tuple[int, dict[str, str], list[bytes]]] = lambda _: as_json({})
+        self.endless = False  # then no answer ends, and who leaves is counted
+        self.left = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -53,6 +55,11 @@ class Model:
         await send({"type": "http.response.start", "status": status, "headers": named})
         for piece in pieces:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+        if self.endless:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            self.left += 1
+            return
         await send({"type": "http.response.body", "body": b""})
 
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tests.proxy.conftest import Proxied, as_json, completion
-from tests.serving import PATIENCE, serving
+from tests.serving import PATIENCE, serving, until
 from wordveil import OptionError, Veil
 from wordveil.proxy import Settings, create_app
 from wordveil.text.conversation import Policy
@@ -105,16 +105,16 @@ def test_policies_of_the_operator(proxied: Callable[..., Proxied]) -> None:
 
 
 def test_requests_that_are_not_read(proxied: Callable[..., Proxied]) -> None:
-    one = proxied(body_bytes=2000)
+    one = proxied(body_bytes=8000)
     body = json.dumps({"model": "m", "messages": [USER]}).encode()
 
     def stream() -> Any:
-        yield from [b"{" + b" " * 1500] * 4
+        yield from [b"{" + b" " * 1500] * 8
 
     got = {
         "gzip": one.post(gzip.compress(body), content_encoding="gzip"),
         "no JSON": one.post(body, content_type="text/plain"),
-        "long": one.post(body + b" " * 2000),
+        "long": one.post(body + b" " * 8000),
         "long, untold": httpx.post(
             f"{one.address}/v1/chat/completions", content=stream(), headers={"content-type": "application/json"},
             timeout=PATIENCE, trust_env=False,
@@ -123,13 +123,15 @@ def test_requests_that_are_not_read(proxied: Callable[..., Proxied]) -> None:
         "a list": one.post(b"[]"),
         "no messages": one.post({"model": "m"}),
         "no model": one.post({"messages": [USER]}),
+        "deep": one.post(body[:-1] + b', "tools": ' + b"[" * 900 + b"]" * 900 + b"}"),
+        "deeper": one.post(b"[" * 1900),
         "another path": one.post(body, "/v1/embeddings"),
         "a longer path": one.post(body, f"/v1/chat/completions/{CANARY}"),
         "a query": one.post(body, f"/v1/chat/completions?note={CANARY}"),
         "another host": one.post(body, host="evil.example"),
         "another method": httpx.get(f"{one.address}/v1/responses", trust_env=False),
     }  # fmt: skip
-    statuses = [415, 415, 413, 413, 400, 400, 400, 400, 404, 404, 400, 421, 405]
+    statuses = [415, 415, 413, 413, 400, 400, 400, 400, 400, 400, 404, 404, 400, 421, 405]
     assert [answer.status_code for answer in got.values()] == statuses
     assert all(CANARY not in answer.text and answer.json()["error"]["message"] for answer in got.values())
     assert one.model.asked == []
@@ -167,9 +169,10 @@ def test_errors_of_the_model(proxied: Callable[..., Proxied], caplog: pytest.Log
         before = len(one.model.asked)
         assert one.say(USER).status_code == 502
         assert len(one.model.asked) == before + 1  # it was not followed
-    odd: list[Any] = [(204, {}, []), (200, {"content-type": "text/plain"}, [b"<html>"])]
+    deep = b'{"content":' * 900 + b"1" + b"}" * 900
+    odd: list[Any] = [(204, {}, []), (200, {"content-type": "text/plain"}, [b"<html>"]), (200, {}, [deep])]
     one.model.reply = lambda _: odd.pop()
-    assert [one.say(USER).status_code for _ in range(2)] == [502, 502]
+    assert [one.say(USER).status_code for _ in range(3)] == [502, 502, 502]
     assert CANARY not in caplog.text
 
 
@@ -191,6 +194,22 @@ def test_replies_that_are_too_long_or_stop_midway(proxied: Callable[..., Proxied
     ended = one.say(USER, stream=True)
     assert (ended.status_code, b"error" in ended.content) == (200, True)
     assert len(ended.content) < 1000
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+def test_who_leaves_is_not_answered_any_further(proxied: Callable[..., Proxied], kind: str) -> None:
+    one = proxied()
+    one.model.reply = lambda _: (200, {"content-type": kind}, [b": begun\n\n"])
+    one.model.endless = True
+    body = json.dumps({"model": "m", "messages": [USER]}).encode()
+    host, _, port = one.address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), PATIENCE) as caller:
+        caller.sendall(
+            b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n" % len(body) + body
+        )
+        until(lambda: len(one.model.asked) == 1)
+    until(lambda: one.model.left == 1)
 
 
 def test_other_addresses(proxied: Callable[..., Proxied]) -> None:

@@ -17,8 +17,6 @@ pytest.importorskip("torch")
 from wordveil.reading import context
 from wordveil.reading.network import Size
 
-pytestmark = pytest.mark.xdist_group("context")  # one network for all
-
 WORDS = 40
 SPACE = make_space(WORDS, 6, seed=3)
 NAMES = names(WORDS)
@@ -113,6 +111,16 @@ def test_a_network_that_has_learnt_nothing_leaves_the_posterior_of_the_populatio
         assert place.probabilities == pytest.approx(alone.probabilities, abs=0.02)
 
 
+def test_reading_tells_how_far_it_is_before_the_law_has_been_asked_everything() -> None:
+    told: list[float] = []
+    texts, _ = release(10, 5)
+    made = mechanism("exponential", make_space(WORDS), epsilon=2.0)
+    fresh = Reader(made, kind="context", select="all").tune(steps=1, fresh=True).fit(texts)
+    fresh.posterior("A " + " ".join(names(WORDS)), watch=lambda _, share: told.append(share))
+    assert told == sorted(told)
+    assert 0 < told[0] <= 0.5 < told[-1] == 1
+
+
 def test_weights_that_come_with_the_package_read_without_a_fit(sample_csv: Path) -> None:
     with sample_csv.open(encoding="utf-8", newline="") as file:
         clean = [row["text"] for row in csv.DictReader(file)][:60]
@@ -142,7 +150,8 @@ def test_a_few_texts_leave_the_weights_that_come_with_the_package() -> None:
         reader = Reader(made, kind="context").tune(steps=steps, candidates=2000)
         places = reader.cut(veiled)
         guesses.append(reader.fit_places(places).guesses(places))
-    assert np.array_equal(guesses[0], guesses[1])
+    as_fitted, as_it_comes = guesses
+    assert np.array_equal(as_fitted, as_it_comes)
 
 
 def test_public_texts_are_learnt_from_before_any_release(monkeypatch: pytest.MonkeyPatch) -> None:

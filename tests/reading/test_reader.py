@@ -266,6 +266,39 @@ def test_what_a_release_says_of_itself(name: str, tmp_path: Path) -> None:
     assert reader.best("zqa zqb").islower()
 
 
+@pytest.mark.parametrize("name", ["graph", "exponential", "ring"])
+def test_it_reads_by_exactly_the_law_that_drew(name: str, tmp_path: Path) -> None:
+    """Without some words among the outputs the others are likelier: checked against Bayes' rule on counted draws."""
+    small = SPACE.restrict(np.arange(12))
+    words = list(small.vocabulary)
+    blocked = [words[2], words[7]]
+    veil = Veil(mechanism(name, small, epsilon=2.0), select="all", block=blocked, case="lower", once=None)
+    drawn = veil.mechanism.draw(np.repeat(np.arange(12), 20_000), Entropy(3)).reshape(12, -1)
+    rows = np.array([np.bincount(row, minlength=12) for row in drawn]) / 20_000
+    assert not rows[:, [2, 7]].any()
+    reader = Reader.of_report(veil.report(), space=small, block=blocked, prior="uniform")
+    reader.save(tmp_path / "reader.npz")
+    for one in (
+        reader,
+        Reader.load(tmp_path / "reader.npz", space=small),
+        Reader(veil.mechanism, select="all", prior="uniform"),
+    ):
+        for output in (0, 3, 11):
+            found = one.posterior(words[output], top=12)[0]
+            told = dict(zip(found.words, found.probabilities, strict=True))
+            expected = rows[:, output] / rows[:, output].sum()
+            assert [told[word] for word in words] == pytest.approx(expected, abs=0.015)
+            assert told[blocked[0]] > 0.0  # veiled like any other, though never drawn
+    bare = Reader(mechanism(name, small, epsilon=2.0), select="all", prior="uniform")
+    places = reader.cut([word for word in words if word not in blocked])
+    assert not np.allclose(bare.likeliest(places, 12)[1], reader.likeliest(places, 12)[1], atol=1e-3)
+    for wrong in (None, [words[1], words[2]], [words[2]]):
+        with pytest.raises(OptionError):
+            Reader.of_report(veil.report(), space=small, block=wrong)
+    with pytest.raises(OptionError):
+        Reader.of_report(Veil(mechanism(name, small, epsilon=2.0)).report(), space=small, block=blocked)
+
+
 def test_reports_that_do_not_say_enough(tmp_path: Path) -> None:
     report = dict(Veil(mechanism("graph", SPACE, epsilon=2.0)).report())
     told = {**report, "space": dict(report["space"])}
@@ -342,16 +375,21 @@ def _flipped(content: bytes) -> bytes:
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
-def test_a_public_table_is_cached_and_a_population_never(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_public_table_is_cached_once_it_is_worth_it_and_a_population_never(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
     made = mechanism("exponential", SPACE, epsilon=1.25)
-    text = text_of([3, 4])
+    text = text_of([3, 4, 5, 6, 7, 8])
 
     def entries() -> list[str]:
         return [one.name for one in tmp_path.iterdir() if one.name.startswith("reading-")]
 
+    alone = Reader(made, select="all").transform([text_of([3])])
+    assert entries() == []
     first = Reader(made, select="all").transform([text])
     assert len(entries()) == 1
+    assert Reader(made, select="all").transform([text_of([3])]) == pytest.approx(alone, rel=1e-5)
     monkeypatch.setattr(type(made.law()), "posterior_mean", None)  # not to be computed again
     assert np.array_equal(Reader(made, select="all").transform([text]), first)
     monkeypatch.undo()

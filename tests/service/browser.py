@@ -8,5 +8,5 @@ __all__ = ["chromium"]
 
 
 def chromium() -> str | None:
-    """Return where Chromium is; None if there is none."""
-    return shutil.which("chromium") or shutil.which("chromium-browser")
+    """Return where Chromium is, without the window that nobody sees if there is such a one; None if there is none."""
+    return next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), None)

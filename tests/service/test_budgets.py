@@ -14,12 +14,16 @@ import pytest
 
 from tests.postgres import Cluster
 from tests.service.conftest import Answer, Service, running
+from tests.service.streaming import LINES
 from tests.service.test_keys import price
+from tests.serving import until
 from wordveil.client import Client, ServiceError
 from wordveil.errors import OptionError
 from wordveil.service import Key, Settings
 from wordveil.service.budgets import Budgets, since
+from wordveil.service.guard import STREAM
 from wordveil.service.keys import hash_key, new_key
+from wordveil.service.state import Batcher
 from wordveil.service.sticky import Sticky
 
 HISTORY = ["zqa zqb zqc", "zqd zqe", "zqa zqb zqc"]
@@ -143,6 +147,28 @@ def test_a_message_that_is_sent_twice_at_once_is_paid_for_once(
         assert sum(answer.json["reused"] == 2 for answer in told) == 7
 
 
+def test_refusals_of_one_message_do_not_wait_for_one_another(
+    toy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = new_key()
+    drawn = []
+    draw = Batcher.__call__
+
+    async def counted(batcher: Batcher, documents: Any) -> Any:
+        drawn.append(len(documents))
+        return await draw(batcher, documents)
+
+    monkeypatch.setattr(Batcher, "__call__", counted)
+    owner = Key("ann", hash_key(key), 4 * (price(toy_file) + 1e-9))
+    with running(settings_of(toy_file, tmp_path, owner)) as one, ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda _: ask(one, key, HISTORY, conversation="c"), range(16)))
+        assert {(answer.status, answer.json["code"]) for answer in told} == {(403, "over-budget")}
+        assert told[0].json["needs"] == pytest.approx(5 * price(toy_file))
+        assert drawn == []  # each was told without a draw, so nobody had to wait
+        assert ask(one, key, HISTORY[:1], conversation="c").status == 200
+        assert ask(one, key, HISTORY, conversation="c").json["needs"] == pytest.approx(2 * price(toy_file))
+
+
 def test_whoever_died_with_a_claim_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sticky = Sticky(tmp_path, b"secret", 60.0, 1 << 20)
     one, other = sticky.digest("one"), sticky.digest("other")
@@ -236,7 +262,6 @@ def test_budgets_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         Key("ann", hash_key("a key"), **wrong)
 
 
-@pytest.mark.xdist_group("postgres")
 def test_services_on_several_machines_share_a_ledger(toy_file: Path, postgres: Cluster) -> None:
     key = new_key()
     budget = 20 * (price(toy_file) + 1e-9)
@@ -246,3 +271,45 @@ def test_services_on_several_machines_share_a_ledger(toy_file: Path, postgres: C
         asked = pool.map(lambda number: ask((one, other)[number % 2], key, "zqa", user="jane"), range(30))
         assert Counter(answer.status for answer in asked) == {200: 20, 403: 10}
         assert ask(one, key, "zqa", user="john").json["has"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_while_a_ledger_is_away_nothing_is_released_and_then_it_goes_on(
+    toy_file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    key, place = new_key(), tmp_path / "ledgers"
+    settings = settings_of(toy_file, place, Key("ann", hash_key(key), 1e6))
+    with running(settings.model_copy(update={"metrics_hash": hash_key("m")})) as one:
+
+        def asked() -> list[Answer]:
+            line = b'{"text": "zqa"}'
+            return [
+                ask(one, key, "zqa"),
+                ask(one, key, "zqa", conversation="c"),
+                one.post("/v1/price", {"text": "zqa", "epsilon": 2.0}, authorization=f"Bearer {key}"),
+                one.get("/v1/budget", authorization=f"Bearer {key}"),
+                one.post(f"{STREAM}?epsilon=2", line, content_type=LINES, authorization=f"Bearer {key}"),
+            ]
+
+        place.rename(tmp_path / "away")
+        with caplog.at_level("ERROR", "wordveil.service"):
+            *refused, streamed = asked()
+        assert [(told.status, told.json["code"]) for told in refused] == [(503, "ledger-unavailable")] * 4
+        assert json.loads(streamed.body)["problem"]["code"] == "ledger-unavailable"
+        assert "ledgers" in caplog.text
+        assert "zqa" not in caplog.text
+        assert one.get("/metrics", authorization="Bearer m").status == 200
+        (tmp_path / "away").rename(place)
+        assert {told.status for told in asked()} == {200}
+
+
+def test_a_database_that_went_away_is_found_again(toy_file: Path, postgres: Cluster) -> None:
+    key = new_key()
+    settings = settings_of(toy_file, Path(), Key("bob", hash_key(key), 1e6))
+    with running(settings.model_copy(update={"ledgers": postgres.address})) as one:
+        assert ask(one, key, "zqa").status == 200
+        postgres.kill()
+        try:
+            assert ask(one, key, "zqa").json["code"] == "ledger-unavailable"
+        finally:
+            postgres.start()
+        until(lambda: ask(one, key, "zqa").status == 200)

@@ -8,21 +8,24 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.service.conftest import Service, running
-from tests.serving import PATIENCE, free_port, until
+from tests.service.raw import connect, everything, problem_in, served
+from tests.serving import PATIENCE, until
 from wordveil.service import Settings
 from wordveil.service.keys import hash_key, new_key
 
+#: Two requests or one, by which of the lengths somebody believes.
+SMUGGLED = (
+    b"POST /v1/privatize HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+)
 QUICK = {"header_seconds": 0.3, "idle_seconds": 0.3}
 
 
@@ -30,28 +33,6 @@ QUICK = {"header_seconds": 0.3, "idle_seconds": 0.3}
 def strict(toy_file: Path) -> Iterator[Service]:
     with running(Settings(spaces=(str(toy_file),), connections=20, connections_per_address=12, **QUICK)) as one:
         yield one
-
-
-def connect(one: Service, address: str = "127.0.0.1") -> socket.socket:
-    host, _, port = one.address.removeprefix("http://").partition(":")
-    return socket.create_connection((host, int(port)), PATIENCE, (address, 0))
-
-
-def everything(connection: socket.socket) -> bytes:
-    """Read until the other side closes."""
-    told = b""
-    with suppress(ConnectionError):
-        while part := connection.recv(1 << 16):
-            told += part
-    return told
-
-
-def problem_in(told: bytes) -> dict[str, Any]:
-    head, _, body = told.partition(b"\r\n\r\n")
-    assert b"content-type: application/problem+json" in head.lower()
-    problem: dict[str, Any] = json.loads(body)
-    assert problem["type"] == f"urn:wordveil:problem:{problem['code']}"
-    return problem
 
 
 def test_an_endless_header_is_refused_and_others_are_answered(strict: Service) -> None:
@@ -78,6 +59,16 @@ def test_an_endless_header_is_refused_and_others_are_answered(strict: Service) -
         (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 4000, "header-too-large"),
         (b"nonsense\r\n\r\n", "malformed-request"),
         (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: x\r\n\r\n", "malformed-request"),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n", "malformed-request"),
+        (
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            "malformed-request",
+        ),
+        (
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+            "malformed-request",
+        ),
+        (SMUGGLED, "malformed-request"),
         (b"GET / HTT", "request-timeout"),
         (b"\r\n", "request-timeout"),
         (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", "request-timeout"),
@@ -141,36 +132,6 @@ def test_an_answer_that_nobody_takes_does_not_keep_its_connection(toy_file: Path
 
 
 # A service of its own: signals, descriptors and its log.
-
-
-@contextmanager
-def served(
-    folder: Path, toy_file: Path, *settings: str, files: int | None = None
-) -> Iterator[tuple[Service, Any, Path]]:
-    """Run `wordveil serve`; give it, its process and its log."""
-    port = free_port()
-    (folder / "service.toml").write_text(f'spaces = ["{toy_file}"]\nport = {port}\n' + "\n".join(settings) + "\n")
-    command = [sys.executable, "-m", "wordveil", "serve", "--config", str(folder / "service.toml")]
-    log = folder / "log"
-    if files is not None:  # by a shell: code of ours between fork and exec may hang in a process that has threads
-        command = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', str(files), *command]
-    with log.open("wb") as told, subprocess.Popen(command, stderr=told) as process:
-        one = Service(f"http://127.0.0.1:{port}")
-
-        def is_ready() -> bool:
-            assert process.poll() is None, log.read_text()
-            with suppress(OSError):
-                return one.get("/readyz").status == 200
-            return False
-
-        try:
-            try:
-                until(is_ready)
-            except AssertionError:
-                pytest.fail(f"the service was never ready; its log: {log.read_text()}")
-            yield one, process, log
-        finally:
-            process.kill()
 
 
 def test_at_the_limit_of_descriptors_users_are_served_and_the_log_says_so(tmp_path: Path, toy_file: Path) -> None:

@@ -6,12 +6,13 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+import zstandard
 
 from tests.service.conftest import Service, running
 from wordveil.errors import OptionError
@@ -94,39 +95,67 @@ def test_a_callers_id_is_taken_if_no_word_can_be_in_it(plain: Service) -> None:
     assert plain.get("/healthz", x_request_id="a secret harbour").headers["x-request-id"] != "a secret harbour"
 
 
-def test_bodies_may_come_packed_and_a_bomb_is_refused(plain: Service) -> None:
-    def send(body: bytes, path: str = "/v1/privatize", coding: str = "gzip", **how: str) -> Any:
-        return plain.post(path, body, content_encoding=coding, **how)
+PACK: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstandard.compress}
 
-    whole = gzip.compress(json.dumps(ASK).encode())
+
+def unzstd(told: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompressobj().decompress(told)
+
+
+UNPACK: dict[str, Callable[[bytes], bytes]] = {"gzip": lambda told: zlib.decompress(told, 31), "zstd": unzstd}
+
+
+@pytest.mark.parametrize("coding", PACK)
+def test_bodies_may_come_packed_and_a_bomb_is_refused(plain: Service, coding: str) -> None:
+    pack = PACK[coding]
+
+    def send(body: bytes, path: str = "/v1/privatize", **how: str) -> Any:
+        return plain.post(path, body, **{"content_encoding": coding, **how})
+
+    whole = pack(json.dumps(ASK).encode())
     assert send(whole).status == 200
-    lines = gzip.compress(b'{"text": "zqa"}\n' * 300)
+    lines = pack(b'{"text": "zqa"}\n' * 300)
     streamed = send(lines, "/v1/privatize/stream?epsilon=2", content_type="application/x-ndjson")
     assert len(streamed.body.splitlines()) == 300
-    assert send(gzip.compress(b" " * (64 << 20))).status == 413
-    for broken in (whole[:-4], whole + b"more", b"not gzip"):
+    assert send(pack(b" " * (64 << 20))).status == 413
+    for broken in (whole[:-4], whole + b"more", b"not packed", whole + whole):
         assert send(broken).json["code"] == "invalid-encoding"
-    other = send(whole, coding="br")
-    assert (other.status, other.headers["accept-encoding"]) == (415, "gzip")
+    other = send(whole, content_encoding="br")
+    assert (other.status, other.headers["accept-encoding"]) == (415, "zstd, gzip")
 
 
-def test_long_answers_are_packed_for_those_who_accept_it(plain: Service) -> None:
+def test_a_zstd_body_cannot_make_the_service_remember_much(plain: Service) -> None:
+    wide = zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=True)
+    packer = zstandard.ZstdCompressor(compression_params=wide).compressobj()
+    body = packer.compress(json.dumps(ASK).encode()) + packer.flush()
+    assert plain.post("/v1/privatize", body, content_encoding="zstd").json["code"] == "invalid-encoding"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip, deflate", "gzip"),
+        ("gzip, deflate, br, zstd", "zstd"),
+        ("zstd;q=0, gzip;q=0.5", "gzip"),
+        ("identity", None),
+        ("br, gzip;q=0", None),
+    ],
+)
+def test_long_answers_are_packed_for_those_who_accept_it(plain: Service, accepted: str, coding: str | None) -> None:
     many = {"text": ["zqa zqb zqc"] * 100, "epsilon": 2.0}
-    packed, short = (plain.post("/v1/privatize", body, accept_encoding="gzip, deflate") for body in (many, ASK))
-    assert packed.headers["content-encoding"] == "gzip"
-    assert len(json.loads(gzip.decompress(packed.body))["results"]) == 100
+    packed, short = (plain.post("/v1/privatize", body, accept_encoding=accepted) for body in (many, ASK))
+    assert packed.headers.get("content-encoding") == coding
+    assert len(json.loads(UNPACK[coding](packed.body) if coding else packed.body)["results"]) == 100
     assert "content-encoding" not in short.headers
     for told in (packed, short):
         assert "Accept-Encoding" in told.headers["vary"]
-    for coding in ("identity", "br, gzip;q=0"):
-        assert "content-encoding" not in plain.post("/v1/privatize", many, accept_encoding=coding).headers
     streamed = plain.post(
         "/v1/privatize/stream?epsilon=2",
         b'{"text": "zqa"}\n' * 3,
         content_type="application/x-ndjson",
-        accept_encoding="gzip",
+        accept_encoding=accepted,
     )
-    assert len(zlib.decompress(streamed.body, 31).splitlines()) == 3
+    assert len((UNPACK[coding](streamed.body) if coding else streamed.body).splitlines()) == 3
 
 
 def test_pages_of_the_named_sites_alone_may_call(plain: Service) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,18 +19,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import wordveil
 from tests.service.browser import chromium
 from tests.service.conftest import Service, running
+from wordveil.calibration import strongest
 from wordveil.service import Key, Settings
 from wordveil.service.attacker import EXAMPLES
 from wordveil.service.keys import hash_key, new_key
+from wordveil.service.schemas import Way
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is not tested: playwright is not installed")
 
-pytestmark = [
-    pytest.mark.skipif(chromium() is None, reason="the page is not tested: there is no Chromium here"),
-    pytest.mark.xdist_group("page"),  # one Chromium for all
-]
+pytestmark = pytest.mark.skipif(chromium() is None, reason="the page is not tested: there is no Chromium here")
 
 TEXT = "The surgeon left the clinic. Her sister works at a bank."
 WORDS = 6  # of it that are drawn
@@ -52,6 +54,7 @@ def open_page(browser: Any, service: Service) -> Iterator[Callable[..., Any]]:
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if is_fault(said) else None)
 
         def asked(request: Any) -> None:
             if (
@@ -73,6 +76,11 @@ def open_page(browser: Any, service: Service) -> Iterator[Callable[..., Any]]:
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
+def is_fault(said: Any) -> bool:
+    """Whether the console was told of a fault of the page, such as a breach of its policy, and not of a refusal."""
+    return said.type in ("error", "warning") and not said.text.startswith("Failed to load resource")
+
+
 def wait(page: Any, condition: str, arg: Any = None) -> None:
     """Wait until something is true of the page; Playwright's own way needs eval, which the page forbids."""
     for _ in range(1200):
@@ -83,8 +91,8 @@ def wait(page: Any, condition: str, arg: Any = None) -> None:
 
 
 @contextmanager
-def holding(page: Any, pattern: str) -> Iterator[Callable[[], None]]:
-    """Hold such requests until the end of the block; gives what waits for the first of them."""
+def holding(page: Any, pattern: str, *, drops: bool = False) -> Iterator[Callable[[], None]]:
+    """Hold such requests until the end of the block, or drop them there; gives what waits for the first of them."""
     held: list[Any] = []
 
     def hold(route: Any) -> None:
@@ -100,7 +108,7 @@ def holding(page: Any, pattern: str) -> Iterator[Callable[[], None]]:
     page.route(pattern, hold)
     yield first
     for route in held:
-        route.continue_()
+        route.abort() if drops else route.continue_()
     page.unroute(pattern)
 
 
@@ -135,6 +143,10 @@ def test_the_question_is_answered_for_this_very_text(open_page: Callable[..., An
     assert (str(right) if right > 1 else {0: "None", 1: "one"}[right]) in page.text_content("#answer")
     assert re.search(r"the (context|table) reader", page.text_content("#answer-more"))
     assert f"({WORDS} draws" in page.text_content("#loss")
+    epsilon = float(page.input_value("#number"))
+    usual = strongest(wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=epsilon))
+    assert usual is not None
+    assert usual.sentence() in page.text_content("#public")  # what `wordveil explain` says
     assert re.fullmatch(r"The \S+ \S+ the \S+\. Her \S+ \S+ at a \S+\.", drawn(page))
     first = drawn(page)
     type_text(page, TEXT + " Nobody noticed.")
@@ -143,6 +155,11 @@ def test_the_question_is_answered_for_this_very_text(open_page: Callable[..., An
     settled(page)
     assert not drawn(page).startswith(first)
     assert page.evaluate("getComputedStyle(document.querySelector('#out')).userSelect") == "none"
+    type_text(page, "")
+    assert not page.is_visible("#out")
+    assert page.is_disabled("#again")
+    type_text(page)
+    assert page.is_visible("#out")
 
 
 def test_presets_come_before_epsilon(open_page: Callable[..., Any]) -> None:
@@ -188,6 +205,11 @@ def test_treatment_and_warnings_count(open_page: Callable[..., Any]) -> None:
     assert "names" in told
     assert page.locator("#out .placeholder").count() == 2
     assert "example.com" not in drawn(page)
+    type_text(page, "Zqxjv brrkl the clinic.")
+    assert "another language" in page.text_content("#warnings")
+    type_text(page, "surgeon " * 1000)  # cut within a word, which would then be unknown
+    assert "7,900 letters" in page.text_content("#warnings")
+    assert "unknown" not in page.text_content("#warnings")
 
 
 def test_an_answer_that_comes_late_is_not_shown(open_page: Callable[..., Any]) -> None:
@@ -216,8 +238,9 @@ def test_an_answer_that_comes_late_is_not_shown(open_page: Callable[..., Any]) -
     page.wait_for_selector("#problem", state="visible")
     assert page.text_content("#title").endswith("ε = 5")  # what stands there says what it is of
     page.unroute("**/v1/explore")
-    page.fill("#number", "8")
+    page.click("#retry")
     settled(page)
+    assert page.text_content("#title").endswith("ε = 7")
     assert not page.is_visible("#problem")
 
 
@@ -231,6 +254,14 @@ def test_a_reader_that_is_not_ready_is_waited_for_with_progress(open_page: Calla
         assert "graph" in page.text_content("#busy-told")
     settled(page)
     assert not page.is_visible("#busy")
+    with holding(page, "**/v1/explore", drops=True) as held:  # to make it would take a while
+        page.click("#more summary")
+        page.select_option("#mechanism", "diffractor")
+        wait(page, "document.querySelector('#number').value === ''")
+        page.wait_for_selector("#out", state="hidden")  # nothing is shown that is not of these settings
+        page.fill("#number", "3")
+        held()
+        wait(page, "/About \\d+ s left/.test(document.querySelector('#busy-told').textContent)")
 
 
 def test_only_equal_protection_is_compared_or_carried_over(open_page: Callable[..., Any]) -> None:
@@ -250,6 +281,8 @@ def test_only_equal_protection_is_compared_or_carried_over(open_page: Callable[.
     page.fill("#number", "5")
     settled(page)
     page.select_option("#mechanism", "laplace")
+    wait(page, "location.hash.includes('m=laplace') && !location.hash.includes('vs=')")  # not with itself
+    assert page.locator("#compare option[value=laplace]").count() == 0
     wait(page, "!['', '0', '5'].includes(document.querySelector('#number').value)")  # which is of another unit
     wait(page, "document.querySelector('#title').textContent.includes('laplace')")
     page.select_option("#mechanism", "gaussian")
@@ -322,16 +355,33 @@ def test_a_text_is_released_once(open_page: Callable[..., Any]) -> None:
     page.click("#release")
     page.wait_for_selector("#released-part", state="visible")
     assert page.input_value("#released") == text  # not another draw
+    other = page.context.new_page()
+    other.goto(page.url)
+    other = releasing(other)
+    type_text(other)
+    assert "Nothing new is drawn" in other.text_content("#price")
+    other.click("#release")
+    other.wait_for_selector("#released-part", state="visible")
+    assert other.input_value("#released") == text  # nor in another tab
+    other.close()
     type_text(page, "The surgeon left.")
     assert page.is_enabled("#release")
 
 
-def test_what_the_page_shows_can_be_run(open_page: Callable[..., Any], service: Service) -> None:
-    page = releasing(open_page("#m=graph&e=4"))
-    curl = page.text_content("#snippet")
-    sent = json.loads(shlex.split(curl)[-1])
-    assert service.post("/v1/privatize", sent).status == 200
+def test_what_the_page_shows_can_be_run(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    page = releasing(open_page("#m=graph&e=4&w=all&o=drop&c=lower"))
+    sent = json.loads(shlex.split(page.text_content("#snippet"))[-1])
+    assert sent == {
+        "text": "Your text.", "mechanism": "graph", "epsilon": 4, "space": "glove-50k",
+        "select": "all", "oov": "drop", "case": "lower",
+    }  # fmt: skip
+    if shutil.which("curl"):
+        done = subprocess.run(["sh", "-c", page.text_content("#snippet")], capture_output=True, check=True)
+        assert len(json.loads(done.stdout)["results"]) == 1
     page.click("text=As Python")
+    call = ast.parse(page.text_content("#snippet").splitlines()[-1].removeprefix("print(").removesuffix(".text)"))
+    given = {one.arg: ast.literal_eval(one.value) for one in call.body[0].value.keywords}
+    assert given == {name: value for name, value in sent.items() if name != "text"}
     out = io.StringIO()
     with redirect_stdout(out):
         exec(page.text_content("#snippet"), {})  # noqa: S102 - what the page tells people to run
@@ -339,11 +389,15 @@ def test_what_the_page_shows_can_be_run(open_page: Callable[..., Any], service: 
     page.click("text=As a command")
     told = shlex.split(page.text_content("#snippet").replace("\\\n", " "))
     assert told[:2] == ["wordveil", "privatize"]
-    known = subprocess.run(
-        [sys.executable, "-m", "wordveil", "privatize", *told[5:], "-"],
-        input="Some text.", capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (known.returncode, bool(known.stdout.strip())) == (0, True)
+    (tmp_path / "text.txt").write_text("Some text.\n", encoding="utf-8")
+    subprocess.run(
+        [sys.executable, "-m", *told, "--report", "report.json"], cwd=tmp_path, check=True, capture_output=True
+    )
+    assert (tmp_path / "veiled.txt").read_text(encoding="utf-8").strip()
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    usual = Way(**{name: value for name, value in sent.items() if name != "text"})
+    for name in ("mechanism", "epsilon", "select", "oov", "case", "identifiers", "numbered", "numbers", "markup"):
+        assert report[name] == getattr(usual, name)
 
 
 def test_a_key_is_asked_for_kindly(open_page: Callable[..., Any], toy_file: Path) -> None:
@@ -369,7 +423,7 @@ def test_a_key_is_asked_for_kindly(open_page: Callable[..., Any], toy_file: Path
 
 def test_a_budget_is_spent_by_releases_alone(open_page: Callable[..., Any], toy_file: Path, tmp_path: Path) -> None:
     key = new_key()
-    keys = (Key("ann", hash_key(key), 5000.0),)
+    keys = (Key("ann", hash_key(key), 5000.0, user_budget=4000.0),)
     with running(Settings(spaces=(str(toy_file),), keys=keys, ledgers=str(tmp_path))) as one:
 
         def left() -> float:
@@ -391,6 +445,9 @@ def test_a_budget_is_spent_by_releases_alone(open_page: Callable[..., Any], toy_
         assert (refused.status, refused.json["code"]) == (403, "examples-only")
         assert left() == 5000.0
         page = releasing(page)
+        assert not any("price" in url for url in asked)  # which would be refused
+        page.fill("#user", "jane")
+        settled(page)
         assert left() == 5000.0  # the price costs nothing
         page.click("#release")
         page.wait_for_selector("#released-part", state="visible")
@@ -408,6 +465,7 @@ def test_settings_are_shared_by_address_and_the_text_is_not(open_page: Callable[
     link = page.evaluate("navigator.clipboard.readText()")
     assert "m=graph&e=3" in link
     assert "surgeon" not in link
+    assert "surgeon" not in page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, history.state])")
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as over plain HTTP
     page.click("#share")
     wait(page, "document.querySelector('#toast').textContent.includes('address bar')")
@@ -438,7 +496,12 @@ def test_it_fits_narrow_screens(open_page: Callable[..., Any], width: int, schem
             assert 0 <= box["y"] <= 700 - box["height"]
         dock = page.locator(".controls").bounding_box()["y"]
         assert page.locator("#answer").bounding_box()["y"] < dock
-    for one in ("body", ".note", ".answer", "mark.right", ".presets input:checked + span"):
+    type_text(page, "Zqxjv left the clinic.")
+    for one in (
+        "body", ".note", ".answer", ".legend .right", ".legend .wrong", ".legend .changed", ".legend .placeholder",
+        ".presets input:checked + span", ".presets small", ".told-facts dt", ".treatment li", ".warnings li", "#again",
+        "#to-release", "h2",
+    ):  # fmt: skip
         ink, paper = page.evaluate(
             """one => {
                 let place = document.querySelector(one);
@@ -449,6 +512,13 @@ def test_it_fits_narrow_screens(open_page: Callable[..., Any], width: int, schem
             one,
         )
         assert contrast(ink, paper) >= 4.5, one
+    for wide in (360, 660, 700, 820, 1024):
+        page.set_viewport_size({"width": wide, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= wide
+        assert page.locator("#epsilon").bounding_box()["width"] >= 128
+    page.set_viewport_size({"width": 360, "height": 700})
+    page = releasing(page)
+    assert page.evaluate("getComputedStyle(document.querySelector('.controls')).position") == "static"
 
 
 def test_a_table_goes_up_and_comes_down_veiled(open_page: Callable[..., Any], tmp_path: Path) -> None:

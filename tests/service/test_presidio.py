@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -12,7 +13,10 @@ from tests.service.conftest import Answer, Service, running
 from wordveil.service import Key, Settings
 from wordveil.service.keys import hash_key
 
-anonymizer = pytest.importorskip("presidio_anonymizer", reason="Presidio's contract is not tested: it is not installed")
+#: Looked for and not loaded: it loads spaCy, which takes each process that collects the tests seconds.
+pytestmark = pytest.mark.skipif(
+    find_spec("presidio_anonymizer") is None, reason="Presidio's contract is not tested: it is not installed"
+)
 
 TEXT = "On Monday Mary Jones of Harbour Road wrote to mary@example.org; Mary Jones knows."
 VEIL = {"type": "veil", "epsilon": 0.2}
@@ -47,13 +51,14 @@ OPERATORS: dict[str, Any] = {
 
 @pytest.mark.parametrize("operators", OPERATORS)
 def test_the_answers_are_those_of_presidio(service: Service, operators: str) -> None:
+    from presidio_anonymizer import AnonymizerEngine
     from presidio_anonymizer.entities import OperatorConfig, RecognizerResult
 
     for results in OVERLAPS.values():
         how = OPERATORS[operators]
         configs = how and {name: OperatorConfig.from_json(dict(one)) for name, one in how.items()}
         given = [RecognizerResult.from_json(one) for one in results]
-        theirs = anonymizer.AnonymizerEngine().anonymize(TEXT, given, configs)
+        theirs = AnonymizerEngine().anonymize(TEXT, given, configs)
         ours = anonymize(service, *results, anonymizers=how)
         assert (ours.status, ours.json) == (200, json.loads(theirs.to_json()))
 
@@ -85,6 +90,48 @@ def test_the_rest_of_the_contract(service: Service) -> None:
     assert "custom" not in listed
 
 
+def test_what_was_encrypted_can_be_undone(service: Service) -> None:
+    secrets = {"DEFAULT": "1" * 16, "TITLE": "2" * 16}
+    results = [found("Mary Jones"), found("Harbour Road", "TITLE")]
+    hidden = anonymize(
+        service, *results, anonymizers={name: {"type": "encrypt", "key": key} for name, key in secrets.items()}
+    ).json
+
+    def undo(**fields: Any) -> Answer:
+        return service.post("/deanonymize", {"text": hidden["text"], "anonymizer_results": hidden["items"], **fields})
+
+    decrypt = {name: {"type": "decrypt", "key": key} for name, key in secrets.items()}
+    got = undo(deanonymizers=decrypt)
+    assert (got.status, got.json["text"]) == (200, TEXT)
+    assert {one["operator"] for one in got.json["items"]} == {"decrypt"}
+    assert service.post("/deanonymize", {"text": TEXT}).json == {"text": TEXT, "items": []}
+    assert "decrypt" in service.get("/deanonymizers").json
+    refused = [
+        undo(),
+        undo(deanonymizers={"DEFAULT": {"type": "veil"}}),
+        undo(deanonymizers={"DEFAULT": {"type": "custom"}}),
+        undo(deanonymizers={"DEFAULT": {"type": "decrypt", "key": "short"}}),
+        undo(deanonymizers={"DEFAULT": {"type": "decrypt", "key": "3" * 16}}),
+        undo(deanonymizers={"DEFAULT": {"type": "decrypt"}}),
+        undo(anonymizer_results=[{"start": 0, "end": 5}], deanonymizers=decrypt),
+        service.post("/deanonymize", {}),
+    ]
+    assert [answer.status for answer in refused] == [422, 422, 400, 422, 422, 422, 422, 400]
+    assert all(list(answer.json) == ["error"] for answer in refused)
+
+
+def test_what_would_take_long_is_refused(service: Service) -> None:
+    text = "sea " * 5000
+
+    def ask(many: int, long: int = 4, **operator: Any) -> Answer:
+        results = [{"start": at, "end": at + long, "score": 0.5, "entity_type": f"A{at}"} for at in range(many)]
+        return service.post("/anonymize", {"text": text, "analyzer_results": results, "anonymizers": operator})
+
+    assert ask(400, 300).status == 200
+    for refused in (ask(18_000), ask(4000, 16_000), ask(4000, DEFAULT={"type": "replace", "new_value": "a" * 9000})):
+        assert (refused.status, list(refused.json)) == (413, ["error"])
+
+
 CANARY = "zyqxcanary"
 ONE = {"start": 0, "end": 2, "score": 0.5, "entity_type": "A"}
 BAD: dict[str, tuple[Any, int]] = {
@@ -104,6 +151,7 @@ BAD: dict[str, tuple[Any, int]] = {
     "no text": ({"text": [CANARY], "analyzer_results": [ONE]}, 422),
     "no epsilon": ({"text": CANARY, "anonymizers": {"A": {"type": "veil"}}, "analyzer_results": [ONE]}, 422),
     "epsilon": ({"text": CANARY, "anonymizers": {"A": {**VEIL, "epsilon": 1e9}}, "analyzer_results": [ONE]}, 422),
+    "deep": (b'{"text": ' + b"[" * 9000 + b"]" * 9000 + b"}", 400),
     "an option": ({"text": CANARY, "anonymizers": {"A": {**VEIL, CANARY: 1}}, "analyzer_results": [ONE]}, 422),
 }
 

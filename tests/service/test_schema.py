@@ -22,6 +22,7 @@ def _lines(_: Any, value: Any) -> bytes:
 
 OPERATIONS = [
     ("POST", "/v1/privatize"),
+    ("POST", "/v1/prepare"),
     ("POST", "/v1/price"),
     ("POST", "/v1/privatize/stream"),
     ("POST", "/v1/privatize/table"),

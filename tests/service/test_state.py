@@ -1,29 +1,37 @@
-"""What a service keeps ready, and how much it makes at once."""
+"""What a service keeps ready, how much it makes at once, and how far that is."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.service.conftest import Service, running
+from tests.serving import PATIENCE, until
+from wordveil.progress import Watch, tell
+from wordveil.service import Settings
+from wordveil.service.attacker import Attacker
+from wordveil.service.kept import Kept, Progress
+from wordveil.service.preparing import Preparing
 from wordveil.service.problems import Problem
-from wordveil.service.state import _MOST_MADE, _Kept
 
 
 def test_a_flood_of_things_to_make_is_refused_and_what_is_ready_is_not() -> None:
     go_on = threading.Event()
 
     def slow() -> str:
-        go_on.wait(60)
+        go_on.wait(PATIENCE)
         return "made"
 
     async def flood() -> None:
         with ThreadPoolExecutor(2) as makers:
-            kept: _Kept[str] = _Kept(_MOST_MADE, makers)
+            kept: Kept[str] = Kept(5, makers, waiting=5)
             assert await kept.get("warm", lambda: "ready") == "ready"
-            waiting = [asyncio.create_task(kept.get(number, slow)) for number in range(_MOST_MADE)]
+            waiting = [asyncio.create_task(kept.get(number, slow)) for number in range(5)]
             await asyncio.sleep(0)
             with pytest.raises(Problem):
                 await kept.get("one more", slow)
@@ -35,3 +43,102 @@ def test_a_flood_of_things_to_make_is_refused_and_what_is_ready_is_not() -> None
             assert await kept.get("one more", slow) == "made"
 
     asyncio.run(flood())
+
+
+def test_progress_is_told_by_what_is_done_or_by_how_long_the_last_one_took() -> None:
+    told, go_on = threading.Event(), threading.Event()
+
+    def slow(shares: list[float]) -> str:
+        for share in shares:
+            tell("making", share)
+        told.set()
+        go_on.wait(PATIENCE)
+        return "made"
+
+    async def look() -> None:
+        with ThreadPoolExecutor(1) as makers:
+            kept: Kept[str] = Kept(8, makers, kind=lambda key: key[0])
+
+            async def made(key: str, shares: list[float]) -> Progress:
+                told.clear()
+                go_on.clear()
+                task = asyncio.create_task(kept.get(key, lambda: slow(shares)))
+                await asyncio.to_thread(told.wait)
+                found = kept.progress(key)
+                go_on.set()
+                assert await task == "made"
+                assert kept.progress(key) == (1.0, 0.0)
+                return found
+
+            assert kept.progress("a1") == (0.0, None)
+            assert await made("a1", []) == (None, None)  # nothing is known
+            share, left = await made("b1", [0.25])
+            assert share == 0.25
+            assert left is not None
+            expected = kept.progress("a2").seconds_left
+            assert expected is not None
+            share, left = await made("a2", [])
+            assert share is not None
+            assert left is not None
+            assert 0.0 <= left <= expected
+
+    asyncio.run(look())
+
+
+def test_a_slow_attacker_keeps_nobody_else_waiting_and_callers_take_turns() -> None:
+    go_on = threading.Event()
+    made: list[str] = []
+
+    def maker(name: str) -> Any:
+        def make(watch: Watch) -> Attacker:
+            until(lambda: go_on.is_set() or name == "known")
+            watch("learning", 0.5)
+            made.append(name)
+            return Attacker(None, name)
+
+        return make
+
+    async def ask(preparing: Preparing, name: str, caller: str, seconds: float = 0.0) -> Attacker | float:
+        is_exact = name == "known"
+        return await preparing.get(name, maker(name), is_exact=is_exact, caller=caller, seconds=seconds)
+
+    async def several() -> None:
+        preparing = Preparing()
+        for name in ("slow", "second", "third"):  # one caller, of whom the last wish counts
+            assert await ask(preparing, name, "greedy") == 0.0
+        assert await ask(preparing, "other", "modest") == 0.0
+        assert await ask(preparing, "known", "modest", PATIENCE) == Attacker(None, "known")
+        go_on.set()
+        assert await ask(preparing, "other", "modest", PATIENCE) == Attacker(None, "other")
+        assert await ask(preparing, "third", "greedy", PATIENCE) == Attacker(None, "third")
+        assert "second" not in made
+        assert await ask(preparing, "third", "greedy") == Attacker(None, "third")
+        preparing.stop()
+
+    asyncio.run(several())
+
+
+def test_a_mechanism_can_be_made_before_it_is_needed(toy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wordveil.service.state import State
+
+    go_on = threading.Event()
+    make = State._make
+
+    def slow(*given: Any) -> Any:
+        go_on.wait(PATIENCE)
+        return make(*given)
+
+    with running(Settings(spaces=(str(toy_file),))) as one:
+        monkeypatch.setattr(State, "_make", slow)
+        body = {"mechanism": "laplace", "epsilon": 3.5}
+        begun = one.post("/v1/prepare?wait=0", body)
+        assert (begun.status, begun.json["ready"]) == (202, False)
+        go_on.set()
+        until(lambda: prepared(one, body))
+        assert one.post("/v1/prepare", body).json == {"ready": True, "progress": 1.0, "seconds_left": 0.0}
+        assert one.post("/v1/prepare", {**body, "epsilon": 1e9}).status == 422
+        assert one.post("/v1/prepare", {"mechanism": "hyperbolic", "epsilon": 3.5}).status == 409
+
+
+def prepared(one: Service, body: dict[str, Any]) -> bool:
+    return one.post("/v1/prepare", body).status == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -116,6 +117,14 @@ def test_a_stream_that_dribbles_makes_no_progress_and_is_ended(toy_file: Path, d
             with suppress(OSError):
                 sock.sendall(b"1\r\n%s\r\n" % drop)
         assert b'"status":503' in told
+
+
+def test_endless_blank_lines_are_no_progress_however_fast_they_come(toy_file: Path) -> None:
+    packer = zlib.compressobj(1, wbits=31)
+    body = b"".join([*(packer.compress(b"\n" * (1 << 20)) for _ in range(200)), packer.flush()])  # minutes of work
+    with running(Settings(spaces=(str(toy_file),), timeout=0.3)) as service:
+        answer = service.post(STREAM, body, content_type=LINES, content_encoding="gzip")
+        assert json.loads(answer.body)["problem"]["code"] == "too-slow"
 
 
 def test_whoever_sends_whole_lines_slowly_goes_on(toy_file: Path) -> None:

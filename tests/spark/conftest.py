@@ -45,7 +45,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not item.path.is_relative_to(Path(__file__).parent):
             continue
         item.add_marker(pytest.mark.filterwarnings("default"))  # Spark's own warnings are not ours to mend
-        item.add_marker(pytest.mark.xdist_group("spark"))  # one cluster for all, and not one in each process
         if pyspark is None or not HAS_JAVA:
             item.add_marker(pytest.mark.skip(reason=f"the Spark tests did not run: {reason}"))
 

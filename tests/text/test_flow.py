@@ -140,6 +140,7 @@ def test_first_uses(pairs: list[tuple[int, int]]) -> None:
 
 NONE, ONE = np.zeros(0, dtype=np.int64), np.ones(1, dtype=np.int64)
 KINDS, ROOM = np.zeros(1 << 17, dtype=np.uint8), np.empty(2, dtype=np.int64)
+FOUND = (np.empty(1, np.int32), np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.uint8), 1)
 STRINGS = (np.array([0, 1]), 1, b"x", 1)
 EDIT = (np.zeros(1, np.int32), np.ones(1, np.int32), np.array([7], np.int32), np.zeros(1, np.uint8), 1)  # to word 7
 
@@ -151,8 +152,9 @@ EDIT = (np.zeros(1, np.int32), np.ones(1, np.int32), np.array([7], np.int32), np
         ("first_uses", (np.array([1, 0]), np.array([0, 0]), 2, 1, ROOM, ROOM.copy())),
         ("first_uses", (ONE, ONE, 1, 1, ROOM, ROOM.copy())),
         ("first_uses", (ONE, ONE, 5, 2, ROOM, ROOM.copy())),
-        ("find_hints", (b"abc", 3, np.array([2]), np.array([1]), 1, KINDS, KINDS.copy())),
-        ("find_hints", (b"abc", 9, NONE, NONE, 0, KINDS, KINDS.copy())),
+        ("find_values", (b"abc", 3, np.array([2]), np.array([1]), 1, KINDS, KINDS.copy(), FOUND)),
+        ("find_values", (b"abc", 9, NONE, NONE, 0, KINDS, KINDS.copy(), FOUND)),
+        ("find_values", (b"abc", 3, NONE, NONE, 0, KINDS, KINDS.copy(), (*FOUND[:4], 9))),
         ("index_strings", ((np.zeros(4, np.uint64), 4, 1, np.array([0, 5, 1], np.int32), 2, b"ab", 2), 0)),
         ("index_strings", ((np.zeros(4, np.uint64), 3, 1, np.array([0, 1], np.int32), 1, b"ab", 2), 0)),
         ("write_texts", (b"abc", 3, NONE, NONE, 0, EDIT, STRINGS, STRINGS, KINDS, STRINGS, (ROOM, ROOM.copy()))),

@@ -54,6 +54,16 @@ def test_only_where_most_words_stay_is_anything_said_of_epsilon(words: Euclidean
     assert {True, False} == {stays for stays, _ in said}
 
 
+def test_frequent_words_that_stay_are_told_though_most_words_do_not(words: EuclideanSpace) -> None:
+    for prior in ("blahut-arimoto", "frequency"):
+        made = mechanism("exponential", words, epsilon=1.0, prior=prior)
+        assert kept_share(made) < 0.5
+        assert len(told_before(Veil(made))) == 1
+        assert told_before(Veil(mechanism("exponential", words, epsilon=0.4, prior=prior))) == []
+    graph = mechanism("graph", words, epsilon=1.0)
+    assert told_before(Veil(graph)) == []
+
+
 def test_a_space_of_one_word_gives_nothing_away() -> None:
     one = EuclideanSpace("one", Vocabulary(["sea"]), np.zeros((1, 2), dtype=np.float32))
     assert Veil(mechanism("exponential", one, epsilon=1.0))("sea sea").text == "Sea sea"

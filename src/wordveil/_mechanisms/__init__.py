@@ -1,7 +1,7 @@
 """Random maps from words to words, one small file each, with its proof and its guarantee."""
 
 from wordveil._mechanisms.base import ExponentialMechanism, Mechanism, NoiseMechanism, RadialMechanism, option_names
-from wordveil._mechanisms.blocking import block, blocked_words
+from wordveil._mechanisms.blocking import block, block_ids, blocked_words
 from wordveil._mechanisms.laws import Effort, Law
 from wordveil._mechanisms.registry import ALIASES, DEFAULT, MECHANISMS, kind_named, mechanism, register
 
@@ -16,6 +16,7 @@ __all__ = [
     "NoiseMechanism",
     "RadialMechanism",
     "block",
+    "block_ids",
     "blocked_words",
     "kind_named",
     "mechanism",

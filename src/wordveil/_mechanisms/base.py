@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -42,6 +44,10 @@ def drawn_finely(error: float) -> str:
         f"Drawn with 128 random bits: the promise holds up to a factor of 1 + {factor} and an additive 2^-75, and "
         "rarer outputs do not occur."
     )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 class Mechanism(ABC, Generic[SpaceT]):
@@ -82,7 +88,7 @@ class Mechanism(ABC, Generic[SpaceT]):
     joins_words: ClassVar[bool] = False
 
     def __init__(self, space: SpaceT, epsilon: float) -> None:
-        if not (isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0):
+        if not _is_number(epsilon) or not 0.0 < epsilon < math.inf:
             raise OptionError("epsilon must be a finite number above 0.")
         if not _SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON:
             raise OptionError(f"epsilon must lie between {_SMALLEST_EPSILON:g} and {_LARGEST_EPSILON:g}.")
@@ -215,6 +221,12 @@ class Mechanism(ABC, Generic[SpaceT]):
         """
         names = [(option, kept) for option in option_names(type(self)) for kept in (option, f"_{option}")]
         return {option: vars(self)[kept] for option, kept in names if kept in vars(self)}
+
+    @property
+    def blocked_checksum(self) -> str:
+        """A digest of the words that are never drawn, by which a reader knows them again; "" if there are none."""
+        blocked = "\n".join(self.space.vocabulary.take(self.blocked))
+        return hashlib.sha256(blocked.encode("utf-8", "surrogatepass")).hexdigest() if len(self.blocked) else ""
 
     def describe(self) -> dict[str, Any]:
         """Say what the mechanism is, in plain values."""

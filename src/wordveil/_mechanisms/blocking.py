@@ -48,9 +48,15 @@ def block(mechanism: Mechanism[Any], words: Collection[str]) -> Mechanism[Any]:
     >>> float(polite.law().chances(np.array([graph.space.vocabulary.id("damn")]), polite.blocked[None, :]).max())
     0.0
     """
-    if isinstance(words, (str, bytes)):
+    if isinstance(words, (str, bytes)) or not isinstance(words, Collection):
         raise OptionError("block must be a list of words; give a single word as a list of one.")
-    ids = _ids(mechanism.space.vocabulary, {word.lower() for word in words})
+    if not all(isinstance(word, str) for word in words):
+        raise OptionError("block must be a list of words, and something in it is no string.")
+    return block_ids(mechanism, _ids(mechanism.space.vocabulary, {word.lower() for word in words}))
+
+
+def block_ids(mechanism: Mechanism[Any], ids: NDArray[np.int64]) -> Mechanism[Any]:
+    """Return the same mechanism, never drawing the words with these ids."""
     if len(ids) == len(mechanism.space):
         raise OptionError("block has every word of the space, so nothing could be drawn; give a shorter list.")
     if not len(ids):

@@ -12,6 +12,7 @@ import copy
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from wordveil._mechanisms.base import ExponentialMechanism, drawn_finely
 from wordveil._mechanisms.laws import HopFall, ShellLaw
 from wordveil._mechanisms.rows import Batch, rate_of
 from wordveil.errors import OptionError, SpaceError
+from wordveil.files import cached_arrays, digest_of
 from wordveil.guarantee import Guarantee
 from wordveil.kernels import compiled
 from wordveil.kernels.hop_draws import HopDraws
@@ -33,6 +35,7 @@ _NEIGHBOURS = 10
 _FIRST = 0.5
 _TOKENS = 1 << 20
 _KEY = 8  # numbers of a seed that key its draw
+_WORTH_CACHING = 1 << 22  # hops to count: a tenth of a second and more, which every start of the command would wait for
 
 
 class Graph(ExponentialMechanism[GraphSpace]):
@@ -116,7 +119,17 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     @cached_property
     def blocked_sizes(self) -> NDArray[np.int32]:
-        """How many blocked words lie at each number of hops, a row for each word of the space."""
+        """How many blocked words lie at each number of hops, a row for each word; cached where that pays."""
+        if len(self.blocked) * len(self.space) < _WORTH_CACHING:
+            return self._count_blocked()
+
+        def fill(folder: Path) -> None:
+            np.save(folder / "sizes.npy", self._count_blocked())
+
+        key = f"blocked-{self.space.checksum}-{digest_of(self.blocked.tolist())}"
+        return cached_arrays(key, fill, "sizes")[0]
+
+    def _count_blocked(self) -> NDArray[np.int32]:
         found = np.zeros((len(self.space), self.space.shells), dtype=np.int32)
         everywhere = np.arange(len(self.space))
         for part in blocks(len(self.blocked), SOURCES):

@@ -16,7 +16,7 @@ needs("sklearn", "sklearn", "wordveil.adapters.sklearn")
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from wordveil._mechanisms import blocked_words
+from wordveil._mechanisms import block, blocked_words
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.adapters._cells import check_texts, veil_rows
 from wordveil.reading import Reader
@@ -24,6 +24,9 @@ from wordveil.spaces import load_space
 from wordveil.text import Veil
 
 __all__ = ["ReadVeiled", "VeilText"]
+
+
+_LOOKED_AT = 500  # texts, which tell whether they were veiled
 
 
 class _OfTexts(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -239,6 +242,8 @@ class ReadVeiled(_OfTexts):
         The name of a bundled space, or an embedding file; ``glove-50k`` or what the report says if not given.
     select : {"content", "all"}
         Which words were veiled.
+    block : list of str, optional
+        The words that were never drawn; the bundled list of slurs and obscenities if not given, as for `VeilText`.
     kind : {"population", "table"}
         Whether `fit` learns word frequencies from the veiled texts of training, or public knowledge will do.
     prior : {"space", "uniform"}, path or array
@@ -246,6 +251,8 @@ class ReadVeiled(_OfTexts):
     report : dict, str or Path, optional
         The report of the release, which then says the mechanism, its options, ε and selection: the parameters
         for these are not looked at.
+    force : bool
+        Whether `fit` takes texts that do not look veiled, too; see `wordveil.Reader.looks_veiled`.
 
     Attributes
     ----------
@@ -276,18 +283,22 @@ class ReadVeiled(_OfTexts):
         options: dict[str, Any] | None = None,
         space: str | Path | None = None,
         select: str = "content",
+        block: list[str] | None = None,
         kind: str = "population",
         prior: Any = "space",
         report: Any = None,
+        force: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.mechanism = mechanism
         self.options = options
         self.space = space
         self.select = select
+        self.block = block
         self.kind = kind
         self.prior = prior
         self.report = report
+        self.force = force
 
     def fit(self, X: Any, y: Any = None) -> ReadVeiled:  # noqa: ARG002 - scikit-learn's signature
         """Make the reader, and let it learn from the veiled texts what its kind can learn."""
@@ -295,11 +306,18 @@ class ReadVeiled(_OfTexts):
         if self.report is None:
             space = load_space("glove-50k" if self.space is None else self.space)
             made = make_mechanism(self.mechanism, space, epsilon=self.epsilon, **(self.options or {}))
+            made = block(made, blocked_words() if self.block is None else self.block)
             reader = Reader(made, kind=self.kind, prior=self.prior, select=self.select)
         else:
             opened = None if self.space is None else load_space(self.space)
-            reader = Reader.of_report(self.report, space=opened, kind=self.kind, prior=self.prior)
-        self.reader_ = reader.fit(cells.ravel().tolist())
+            reader = Reader.of_report(self.report, space=opened, block=self.block, kind=self.kind, prior=self.prior)
+        texts = cells.ravel().tolist()
+        if not self.force and reader.looks_veiled(texts[:_LOOKED_AT]) is False:
+            raise InputError(
+                "these texts do not look veiled in this way: their words are as frequent as in ordinary text, and what "
+                "is read of originals means nothing; set force to read them all the same."
+            )
+        self.reader_ = reader.fit(texts)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.audit.sampled import loss_bound
-from wordveil.audit.targets import Outcome, Target
+from wordveil.audit.targets import Failure, Outcome, Target
 from wordveil.audit.verdict import Evidence
 from wordveil.errors import InputError
 from wordveil.noise import Entropy
 from wordveil.stats import lower_bound, upper_bound
 
 __all__ = [
+    "RAW",
     "SHAPES",
     "Case",
     "Clock",
@@ -42,6 +43,10 @@ T = TypeVar("T")
 
 _MOST_LETTERS = 10_000  # of an output that are searched for a raw word
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_GUESSED_LETTERS, _LEAST_GUESSED = 16, 5
+#: What is said of made-up words that come out of their own call.
+RAW = "the output has the word that went in"
+_SHOWN = 400  # letters of a text in a report
 _SPARE = 8  # letters of a made-up word that may be cut off
 _GAP = 1e-3  # seconds, and this share of a call, that a difference in time must exceed
 _GAP_SHARE = 0.1
@@ -59,6 +64,9 @@ SHAPES: dict[str, tuple[str, str]] = {
     "a word with a hyphen": (_LETTERS, "well-{0}"),
     "a word with an apostrophe": (_LETTERS, "{0}'s"),
     "a word in Greek": ("αβγδεζηθικλμνξοπρτυφχψω", "{0}"),
+    "a word with accents": ("àâäéèêëíîïóôöúùûüçñ", "{0}"),
+    "a word before a comma": (_LETTERS, "{0},"),
+    "a word in quotation marks": (_LETTERS, "“{0}”"),
     "a word in Chinese": ("的一是不了人我在有他这中大来上国个到说们", "{0}"),
     "a very long word": (_LETTERS, "{0}" + "ab" * 150),
 }
@@ -69,20 +77,32 @@ class OutOfTime(Exception):  # noqa: N818 - it ends an audit, which is no error
 
 
 class Clock:
-    """When an audit must end, and how many calls it has made."""
+    """When an audit must end, how many calls it has made, and which of them failed with an error that quotes the text.
 
-    def __init__(self, seconds: float) -> None:
-        self._end, self.calls = time.monotonic() + seconds, 0
+    Parameters
+    ----------
+    seconds : float
+        How long the audit may take.
+    now : callable
+        The clock by which these seconds count.
+    """
+
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self.now, self.calls = now, 0
+        self.quoting: set[str] = set()
+        self._end = now() + seconds
 
     def count(self, calls: int) -> None:
         """Count calls that are about to be made, or refuse them when the time is over."""
-        if time.monotonic() > self._end:
+        if self.now() > self._end:
             raise OutOfTime
         self.calls += calls
 
     def call(self, target: Target, texts: Sequence[str]) -> list[Outcome]:
         """Call the target with all texts, with as many at once as take about a second."""
-        return self._in_parts(target, texts, target.call)
+        outcomes = self._in_parts(target, texts, target.call)
+        self.quoting |= {one.kind for one in outcomes if isinstance(one, Failure) and one.repeats}
+        return outcomes
 
     def timed(self, target: Target, texts: Sequence[str]) -> list[float]:
         """Return how many seconds each of the calls takes."""
@@ -109,7 +129,7 @@ class Case:
     ----------
     kind : str
         ``pair``: an event of the outputs of two inputs; ``time``: of how long they take; ``raw``: that made-up words
-        come out as they went in; ``repeats``: that two runs agree.
+        come out as they went in; ``guess``: that one is told from others; ``repeats``: that two runs agree.
     about : str
         Why it was looked at.
     left, right : tuple of str
@@ -207,10 +227,12 @@ def _key(outcome: Outcome) -> str:
 
 
 def read_off(reading: str, seen: Observation, names: Sequence[str]) -> str:
-    """Return what an attacker reads off the outputs: the last one, a word of it, how long it is, or names in it."""
+    """Return what an attacker reads off the outputs: the last one, a word of it, its length, names in it, or all."""
     out = _key(seen[-1])
     if reading == "whole":
         return out
+    if reading == "session":  # what came out of the first two calls
+        return " ⏎ ".join(map(_key, seen[:2]))
     kind, _, place = reading.partition(":")
     words, lowered = out.split(), out.lower().split()
     if kind == "leans":  # which of the names the other texts of the session have more often
@@ -306,37 +328,73 @@ def _durations(target: Target, case: Case, clock: Clock, entropy: Entropy) -> tu
     return tuple(np.array(took)[order == one] for one in (0, 1))
 
 
+def _made_up(shape: str, run: int, count: int, entropy: Entropy) -> tuple[list[str], list[str]]:
+    """Return the letters of made-up words, of which any `run` in a row are to be recognised, and the words."""
+    alphabet, form = SHAPES[shape]
+    letters = entropy.generator.integers(0, len(alphabet), (count, run + _SPARE))
+    cores = ["".join(alphabet[place] for place in row) for row in letters]
+    return cores, [form.format(core, core.capitalize(), core.upper()) for core in cores]
+
+
 def _measure_raw(target: Target, case: Case, clock: Clock, entropy: Entropy) -> Finding:
-    """Give made-up words of one shape, and count those that come out of their own call, or of another.
+    """Give made-up words of one shape, and count those that come out of their own call, and of another.
 
     A run of r random letters that an output does not depend on is in it with a probability of at most (its length) over
     (the letters to the power of r), whatever the callable does. So a single hit shows a large loss: if the loss between
-    any two such words is at most L, the words come through with a probability of at most e^L times that.
+    any two such words is at most L, the words come through with a probability of at most e^L times that. The two are
+    counted on the same calls, each at half of the error.
     """
-    alphabet, form = SHAPES[case.event["shape"]]
+    alphabet = SHAPES[case.event["shape"]][0]
     beyond = case.event["beyond"] + math.log(2 * _MOST_LETTERS * (_SPARE + 1) * case.draws)
     run = math.ceil(beyond / math.log(len(alphabet)))
-    letters = entropy.generator.integers(0, len(alphabet), (case.draws, run + _SPARE))
-    cores = ["".join(alphabet[place] for place in row) for row in letters]
-    texts = [case.event["context"].replace("$", form.format(core, core.capitalize(), core.upper())) for core in cores]
+    cores, words = _made_up(case.event["shape"], run, case.draws, entropy)
+    texts = [case.event["context"].replace("$", word) for word in words]
     called = [text for one in texts for text in (one, case.left[0])]  # a known word after each
-    outputs = [_key(one)[:_MOST_LETTERS].lower() for one in clock.call(target, called)]
+    outputs = [_key(one)[-_MOST_LETTERS:].lower() for one in clock.call(target, called)]
     runs = {core[place : place + run]: number for number, core in enumerate(cores) for place in range(_SPARE + 1)}
     sources = [{number for part, number in runs.items() if part in out} for out in outputs]  # whose letters each has
-    if case.event["own"]:
-        hits = sum(number in sources[2 * number] for number in range(case.draws))
-        chance, says = (_SPARE + 1) * _MOST_LETTERS, "the output has the word that went in"
-    else:
-        hits = sum(
-            bool((sources[2 * number] | sources[2 * number + 1]) - ({number} & sources[2 * number]))
-            for number in range(case.draws)
-        )
-        chance, says = 2 * case.draws * (_SPARE + 1) * _MOST_LETTERS, "the output has a word of another call"
-    rarity = run * math.log(len(alphabet)) - math.log(chance)
+    own = sum(number in sources[2 * number] for number in range(case.draws))
+    others = sum(
+        bool((sources[2 * number] | sources[2 * number + 1]) - ({number} & sources[2 * number]))
+        for number in range(case.draws)
+    )
+    found = []
+    for hits, chance, says in (
+        (own, (_SPARE + 1) * _MOST_LETTERS, RAW),
+        (others, 2 * case.draws * (_SPARE + 1) * _MOST_LETTERS, "the output has a word of another call"),
+    ):
+        rarity = run * math.log(len(alphabet)) - math.log(chance)
+        low = float(lower_bound(hits, case.draws, case.error / 2)) - case.delta
+        bound = max(math.log(low) + rarity, 0.0) if low > 0 else 0.0
+        found.append(Finding(
+            case.about, _shortened(texts[0]), "another of its shape", math.nan, case.allowed, bound, "loss", says,
+            hits=(hits, 0), trials=(case.draws, 0), case=case,
+        ))  # fmt: skip
+    return max(found, key=lambda one: one.measured)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"… {text[-_SHOWN:]}"
+
+
+def _measure_guess(target: Target, case: Case, clock: Clock, entropy: Entropy) -> Finding:
+    """Call each of many made-up words twice, and guess from the second output which word it was, by the first ones.
+
+    Whatever the rule, which is made of the first calls, a word drawn from N is guessed with a probability of at most
+    ``e^L/N + δ`` if the loss between any two is at most L. So words that have pseudonyms of their own are found, which
+    have no letter of the word, or masks that are as long.
+    """
+    cores, _ = _made_up("an unknown word", _GUESSED_LETTERS, case.draws, entropy)
+    lengths = entropy.generator.integers(_LEAST_GUESSED, _GUESSED_LETTERS + _SPARE, case.draws, endpoint=True)
+    texts = [case.event["context"].replace("$", core[:many]) for core, many in zip(cores, lengths, strict=True)]
+    first, second = ([_key(one) for one in clock.call(target, texts)] for _ in range(2))
+    source = {out: number for number, out in enumerate(first)}
+    hits = sum(source.get(out) == number for number, out in enumerate(second))
     low = float(lower_bound(hits, case.draws, case.error)) - case.delta
-    bound = math.log(low) + rarity if low > 0 else 0.0
+    bound = max(math.log(low * case.draws), 0.0) if low > 0 else 0.0
     return Finding(
-        case.about, texts[0], "another of its shape", math.nan, case.allowed, max(bound, 0.0), "loss", says,
+        case.about, texts[0], "another of its shape", math.nan, case.allowed, bound, "loss",
+        "the output is what the same word became before, and no other",
         hits=(hits, 0), trials=(case.draws, 0), case=case,
     )  # fmt: skip
 
@@ -351,18 +409,23 @@ def _measure_repeats(target: Target, case: Case, clock: Clock, _: Entropy) -> Fi
     how, half = case.event["how"], _REPEATED // 2
     runs = [_keys(one) for one in _runs(target, words, how, clock)]
     if how == "calls":  # two calls in a row, and calls at two moments
-        alike = np.concatenate([run[:, ::2] == run[:, 1::2] for run in runs])
+        # every second word begins one call later, in case every second call is new
+        parts = [run[late::2, late : late + _REPEATED - 2] for run in runs for late in (0, 1)]
+        alike = np.concatenate([part[:, ::2] == part[:, 1::2] for part in parts])
         apart = np.concatenate([runs[0][:, :half] == runs[1][:, :half], runs[1][:, half:] == runs[2][:, :half]])
     else:  # the same place of two runs, and another place
         alike, apart = runs[0] == runs[1], runs[0] == np.roll(runs[1], half, axis=1)
-    hits, trials = (int(alike.sum()), int(apart.sum())), (alike.size, apart.size)
-    low, high = lower_bound(hits[0], trials[0], case.error / 2), upper_bound(hits[1], trials[1], case.error / 2)
-    says = {
-        "calls": "two calls in a row agree more often than two at other moments",
-        "runs": "two runs agree place by place",
-        "restarts": "two processes agree place by place",
-        "forks": "two forks agree place by place",
+    counts = [(int(some.sum()), some.size) for some in (alike, apart)]
+    is_less = counts[0][0] * counts[1][1] < counts[1][0] * counts[0][1]  # seen on the draws, so each way has a half
+    (hits, trials) = zip(*(counts[::-1] if is_less else counts), strict=True)
+    low, high = lower_bound(hits[0], trials[0], case.error / 4), upper_bound(hits[1], trials[1], case.error / 4)
+    what, rest = {
+        "calls": ("two calls in a row agree", " than two at other moments"),
+        "runs": ("two runs agree place by place", ""),
+        "restarts": ("two processes begun together agree place by place", ""),
+        "forks": ("two forks agree place by place", ""),
     }[how]
+    says = f"{what}, {'less' if is_less else 'more'} often{rest or ' than at other places'}"
     return Finding(
         case.about, " ".join(case.left[:3]), "the same words again", 0.0, float(high), float(low), "agreement", says,
         hits=hits, trials=trials, case=case,
@@ -376,22 +439,33 @@ def _keys(outcomes: Sequence[Outcome]) -> NDArray[Any]:
 def _runs(target: Target, words: list[str], how: str, clock: Clock) -> Sequence[list[Outcome]]:
     """Call all words again and again: at moments that no clock of seconds confuses, in new processes, or in forks."""
     if how == "forks":
+        clock.call(target, words[:_REPEATED])  # what is seeded on first use is seeded before the fork
         clock.count(2 * len(words))
         forks = target.forked(words)
         if forks is None:
             raise OutOfTime  # they gave no answer, so nothing was seen
         return forks
+    if how == "restarts":
+        clock.count(2 * len(words))
+        both = target.begun_together(words)
+        if both is None:
+            raise OutOfTime
+        return both
     runs = [clock.call(target, words)]
     for _ in range(2 if how == "calls" else 1):
         if how == "calls":
             time.sleep(PAUSE)
-        elif how == "restarts":
-            target.restart()
         runs.append(clock.call(target, words))
     return runs
 
 
-_MEASURES = {"pair": _measure_pair, "time": _measure_time, "raw": _measure_raw, "repeats": _measure_repeats}
+_MEASURES = {
+    "pair": _measure_pair,
+    "time": _measure_time,
+    "raw": _measure_raw,
+    "guess": _measure_guess,
+    "repeats": _measure_repeats,
+}
 
 
 def measure(target: Target, case: Case, clock: Clock, entropy: Entropy) -> Finding:

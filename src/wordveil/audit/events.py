@@ -126,6 +126,7 @@ def _says(reading: str, keys: list[str]) -> str:
     kind, _, place = reading.partition(":")
     what = {
         "whole": "the output",
+        "session": "what comes out of the two calls",
         "place": f"word {int(place or 0) + 1} of the output",
         "words": "the number of words",
         "letters": "the number of letters",

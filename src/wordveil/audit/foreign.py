@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from wordveil.audit.auditor import ERROR
 from wordveil.audit.cases import (
-    SHAPES,
     Case,
     Clock,
     Finding,
@@ -36,6 +35,7 @@ from wordveil.audit.report import Report, sort_findings
 from wordveil.audit.sampled import pairs_in_excess
 from wordveil.audit.suspects import choose_candidates, choose_suspects
 from wordveil.audit.targets import Failure, Target, target_of
+from wordveil.audit.unknown import look_at_unknown
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore
@@ -44,18 +44,22 @@ __all__ = ["CHECKS", "audit_callable"]
 
 #: What is looked at, and which share of the error each has.
 CHECKS = {
-    "raw": 0.1, "repeats": 0.1, "words": 0.4, "sentences": 0.1, "neighbours": 0.1, "order": 0.1, "sessions": 0.05,
-    "time": 0.05,
+    "raw": 0.075, "repeats": 0.1, "words": 0.4, "forms": 0.025, "sentences": 0.1, "neighbours": 0.1, "order": 0.1,
+    "sessions": 0.05, "time": 0.05,
 }  # fmt: skip
 _NEEDED = ("raw", "repeats", "words")  # without which nothing is told
 _SHARES = (4, 2, 1, 1)  # of the draws, for the pairs of words that are measured, the most promising first
 _WORTH_IT = 1000  # draws of a pair; with fewer, there are fewer pairs
-_CANARIES = 40  # made-up words of each shape
-_MOST_LOSS = 500.0  # nats; beyond, made-up words would be hundreds of letters long
 _PROBES = 30  # texts beside the one that differs
 _SESSIONS = 80
 _TIMED = 150
+_TIMED_LOSS = 1.5  # that so many timed calls can show
+_TRIED_TIMES = 7  # that every word is timed to find words that take unlike times
 _REPEATING = 12  # words
+#: How a word is written that the space has otherwise.
+FORMS: dict[str, Callable[[str], str]] = {
+    "with a capital": str.capitalize, "in capitals": str.upper, "before a comma": "{},".format,
+}  # fmt: skip
 _LEAST_DRAWS = 100
 _MOST_DRAWS = 10**7
 _TRYING = 0.3  # seconds
@@ -99,6 +103,7 @@ def audit_callable(
     skip: Collection[str] = (),
     seed: int = 0,
     repeat: bool = False,
+    now: Callable[[], float] = time.monotonic,
     watch: Watch = ignore,
 ) -> Report:
     """Audit anything that turns texts into texts, or words into words, against a claim.
@@ -130,6 +135,8 @@ def audit_callable(
         Random seed for the choice of words.
     repeat : bool
         Whether the made-up words and the order of calls follow from the seed too.
+    now : callable
+        The clock by which `seconds` count: one of processor seconds, say, where a machine is busy.
     watch : callable, optional
         Told how far it is.
 
@@ -156,7 +163,7 @@ def audit_callable(
     target = target_of(what, takes, timeout)
     try:
         entropy = Entropy(seed if repeat else None)
-        return _Audit(target, claim, Clock(seconds), error, entropy, watch).run(draws, words, seconds, skip, seed)
+        return _Audit(target, claim, Clock(seconds, now), error, entropy, watch).run(draws, words, seconds, skip, seed)
     finally:
         target.close()
 
@@ -203,6 +210,9 @@ class _Audit:
                     if name in _NEEDED:
                         self.reasons.append(f"the time was over before the check of {name} was done")
             self._judge(skip)
+        if self.clock.quoting:
+            kinds = ", ".join(sorted(self.clock.quoting))
+            self.remarks.append(f"errors quote the text ({kinds}): keep them out of logs and answers")
         self.watch("done", 1.0)
         return Report(
             self.target.name,
@@ -214,6 +224,8 @@ class _Audit:
             self.error,
             self.clock.calls,
             time.perf_counter() - started,
+            len(self.words),
+            0 if self.reasons else self.sizes.explored,
         )
 
     def _judge(self, skip: Collection[str]) -> None:
@@ -239,19 +251,18 @@ class _Audit:
 
     def _try_out(self, seconds: float) -> float:
         """Call it with some words; return how many calls a second it makes, or note that it does not work."""
-        started, done = time.perf_counter(), 0
+        started, done = self.clock.now(), 0
         outcomes: list[Any] = []
-        while not done or (time.perf_counter() - started < seconds and done < _LEAST_DRAWS**2):
+        while not done or (self.clock.now() - started < seconds and done < _LEAST_DRAWS**2):
             some = [self.words[(done + place) % len(self.words)] for place in range(max(_TRIED, done))]
-            self.clock.count(len(some))
-            outcomes = self.target.call(some)
+            outcomes = self.clock.call(self.target, some)
             done += len(some)
             if done <= _TRIED:
                 failed = [one.kind for one in outcomes if isinstance(one, Failure)]
                 if 2 * len(failed) > len(outcomes):
                     self.reasons.append(f"most calls with known words fail ({failed[0]})")
                     break
-        return done / max(1e-6, time.perf_counter() - started)
+        return done / max(1e-6, self.clock.now() - started)
 
     # The main question: which outputs tell two words apart.
 
@@ -331,11 +342,14 @@ class _Audit:
     def _look_at_neighbours(self, share: float) -> None:
         if self._takes_words("neighbours"):
             return
-        about = "the word beside it"
-        left, right = ((f"{self.words[self.beside]} {self.words[word]}",) for word in self.near)
-        case = self._case(self.near, about, share, left=left, right=right, draws=self.sizes.aside)
-        found = self._told_apart(case, ["place:0"])
-        if found.measured > 0:
+        beside, leaks = self.words[self.beside], []
+        for about, form, place in (("after", f"{beside} $", 0), ("before", f"$ {beside}", 1)):
+            left, right = ((form.replace("$", self.words[word]),) for word in self.near)
+            case = self._case(
+                self.near, f"the word {about} it", share / 2, left=left, right=right, draws=self.sizes.aside
+            )
+            leaks.append(self._told_apart(case, [f"place:{place}"]).measured > 0)
+        if any(leaks):
             self.remarks.append("what comes out for a word depends on the word beside it")
 
     def _takes_words(self, name: str) -> bool:
@@ -344,12 +358,14 @@ class _Audit:
         return not self.target.is_text
 
     def _look_at_order(self, share: float) -> None:
-        scripts = ((self.words[word], self.words[self.beside]) for word in self.near)
-        left, right = scripts
-        case = self._case(self.near, "the call before", share, left=left, right=right, draws=self.sizes.aside)
-        found = self._told_apart(case, ["whole"], restart=not self.target.has_sessions)
-        if found.measured > 0:
-            self.remarks.append("what comes out for a text depends on the text before it")
+        beside = self.words[self.beside]
+        # Three calls where two are read, so that what goes on for two calls is met at its beginning half of the time.
+        for about, reading, more in (("the call before", "whole", 1), ("two calls together", "session", 2)):
+            left, right = ((self.words[word], *[beside] * more) for word in self.near)
+            case = self._case(self.near, about, share / 2, left=left, right=right, draws=self.sizes.aside)
+            found = self._told_apart(case, [reading], restart=not self.target.has_sessions)
+            if found.measured > 0 and reading == "whole":
+                self.remarks.append("what comes out for a text depends on the text before it")
 
     def _look_at_sessions(self, share: float) -> None:
         if not self.target.has_sessions:
@@ -372,41 +388,31 @@ class _Audit:
     # What no draw should show.
 
     def _look_at_raw(self, share: float) -> None:
-        allowed = self.claim.unknown
-        beyond = allowed if math.isfinite(allowed) else 0.0
-        if beyond > _MOST_LOSS:
-            self.unchecked["raw"] = f"the claim allows a loss of {beyond:.3g} between unknown words"
-            return
-        contexts = ["$", "we saw $ today"] if self.target.is_text else ["$"]
         known = self.words[self.beside]
-        count = len(contexts) * len(SHAPES) * 2
-        through = []
-        for context in contexts:
-            for shape in SHAPES:
-                for own in (True, False):
-                    error = share / count
-                    event = {
-                        "shape": shape,
-                        "context": context,
-                        "own": own,
-                        "beyond": beyond - math.log(error / _CANARIES),
-                    }
-                    about = shape if context == "$" else f"{shape} in a text"
-                    case = Case("raw", about, (known,), (), allowed, _CANARIES, error, self.claim.delta, None, event)
-                    found = measure(self.target, case, self.clock, self.entropy)
-                    if found.hits[0] or shape == "an unknown word":
-                        self.findings.append(found)
-                    if found.hits[0] and own:
-                        through.append(f"{about} ({found.hits[0]} of {found.trials[0]})")
-        if through:
-            self.remarks.append(f"come out as they went in: {', '.join(through)}")
-        self._look_at_errors(known)
+        guessed = self.sizes.measured_on[0] // 2
+        for told in look_at_unknown(self.target, self.claim, known, guessed, share, self.clock, self.entropy):
+            if isinstance(told, str):
+                self.remarks.append(told)
+            else:
+                self.findings.append(told)
 
-    def _look_at_errors(self, known: str) -> None:
-        outcomes = self.target.call(["qzxvkjwq", known])
-        if isinstance(outcomes[0], Failure):
-            quoted = ", and the error quotes it: keep it out of logs" if outcomes[0].repeats else ""
-            self.remarks.append(f"a call with an unknown word fails ({outcomes[0].kind}){quoted}")
+    def _look_at_forms(self, share: float) -> None:
+        """Write two known words in ways that the space does not: what is claimed of unknown words holds for them."""
+        ids, told = self.claim.space.vocabulary.ids, []
+        near_loss = float(self.allowed[self.near])
+        for about, form in FORMS.items():
+            left, right = ((form(self.words[word]),) for word in self.near)
+            if {*left, *right} & ids.keys() or left == right or ("," in left[0] and not self.target.is_text):
+                continue  # the space has them, or a word has no commas
+            case = self._case(
+                self.near, f"known words {about}", share / len(FORMS), left=left, right=right, distance=None,
+                allowed=max(self.claim.unknown, near_loss), draws=self.sizes.aside,
+            )  # fmt: skip
+            found = self._told_apart(case, ["whole"])
+            if found.measured > near_loss and not found.breaks:
+                told.append(about)
+        if told:
+            self.remarks.append(f"known words {' or '.join(told)} lose more than they may as the space writes them")
 
     def _look_at_repeats(self, share: float) -> None:
         agreeing = (self.explored**2).sum(axis=1)  # the words whose calls agree least show most
@@ -425,8 +431,7 @@ class _Audit:
         if self.target.timed([self.words[self.beside]]) is None:
             self.unchecked["time"] = "single calls cannot be timed"
             return
-        long_short = sorted(range(len(self.words)), key=lambda place: len(self.words[place]))
-        pairs = {tuple(sorted(self.near)), (long_short[0], long_short[-1])}
+        pairs = {tuple(sorted(self.near)), self._slow_and_fast()}
         for pair in sorted(pairs):
             if math.isfinite(self.allowed[pair]):
                 case = self._case(pair, "how long a call takes", share / 2, kind="time", draws=_TIMED)
@@ -435,6 +440,19 @@ class _Audit:
                 self.findings.append(found)
                 if found.measured > 0:
                     self.remarks.append("how long a call takes depends on the word")
+
+    def _slow_and_fast(self) -> tuple[int, int]:
+        """Return two words that seem to take unlike times, of those that may lose as little as so few calls show."""
+        count = len(self.words)
+        order = self.entropy.generator.permutation(np.repeat(np.arange(count), _TRIED_TIMES))
+        self.clock.timed(self.target, self.words)  # what is made on first use is made
+        took = np.array(self.clock.timed(self.target, [self.words[place] for place in order]))
+        middle = np.array([np.median(took[order == place]) for place in range(count)])
+        gaps = np.where(self.allowed < _TIMED_LOSS, np.abs(middle[:, None] - middle), -1.0)
+        np.fill_diagonal(gaps, -1.0)
+        first, second = np.unravel_index(gaps.argmax(), gaps.shape)
+        pair = (int(first), int(second)) if gaps.max() >= 0 else self.near
+        return min(pair), max(pair)
 
 
 def _table(drawn: Iterable[list[Observation]]) -> NDArray[np.int64]:

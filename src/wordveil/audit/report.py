@@ -11,6 +11,7 @@ from typing import Any
 
 from wordveil.audit.auditor import ERROR
 from wordveil.audit.cases import Case, Clock, Finding, OutOfTime, measure
+from wordveil.audit.sight import Sight, sight_of
 from wordveil.audit.targets import Target, target_of
 from wordveil.errors import InputError
 from wordveil.files import file_errors, write_whole
@@ -47,6 +48,8 @@ class Report:
         How many calls were made.
     seconds : float
         How long it took.
+    words, searched : int
+        How many words were looked at, and how often each was drawn to find pairs of them that are worth measuring.
     """
 
     target: str
@@ -58,6 +61,8 @@ class Report:
     error: float = ERROR
     calls: int = 0
     seconds: float = 0.0
+    words: int = 0
+    searched: int = 0
 
     @property
     def verdict(self) -> str:
@@ -78,10 +83,20 @@ class Report:
             return f"Broken: a call loses more than is claimed ({sure})."
         if self.verdict == CANNOT_TELL:
             return f"Cannot tell: {'; '.join(self.reasons)}."
+        seen = f" {self.sight.sentence()}." if self.sight else ""
+        if self.searched:
+            seen += f" Other pairs of the {self.words:,} words were searched on {self.searched:,} draws of each."
         return (
             f"Nothing in {self.calls:,} calls contradicts the claim. That is no proof of it: other words, rarer events "
-            "and more draws may."
+            f"and more draws may.{seen}"
         )
+
+    @property
+    def sight(self) -> Sight | None:
+        """What would have been found on the pair of words that was drawn most."""
+        pairs = [one.case for one in self.findings if one.case and one.case.kind == "pair"]
+        plain = [case for case in pairs if len(case.left) == 1 and case.distance is not None]
+        return sight_of(max(plain, key=lambda case: (case.draws, -case.allowed))) if plain else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -95,6 +110,9 @@ class Report:
             "unchecked": self.unchecked,
             "remarks": self.remarks,
             "reasons": self.reasons,
+            "words": self.words,
+            "searched": self.searched,
+            "would_have_shown": self.sight.to_dict() if self.sight else None,
             "error_probability": self.error,
             "calls": self.calls,
             "seconds": round(self.seconds, 3),

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wordveil.audit.worker import call_all
+from wordveil.audit.worker import call_all, quotes
 from wordveil.errors import InputError, OptionError
 
 __all__ = ["TAKES", "Command", "Endpoint", "Failure", "Function", "Outcome", "Program", "Target", "target_of"]
@@ -83,6 +83,10 @@ class Target(ABC):
         """Return what two forks of one process make of the texts; None where there are none."""
         return None
 
+    def begun_together(self, texts: Sequence[str]) -> Sequence[list[Outcome]] | None:  # noqa: ARG002
+        """Return what two new processes, begun at the same moment, make of the texts; None where there are none."""
+        return None
+
     def restart(self) -> bool:
         """Begin anew, as after a new import; return whether that can be done."""
         return False
@@ -139,6 +143,10 @@ class Program(Target):
         self._rest, self._each = b"", 16  # the process starts with the first call
 
     def _start(self) -> None:
+        self._launch()
+        self._wait_until_ready()
+
+    def _launch(self) -> None:
         worker = Path(__file__).with_name("worker.py")
         try:
             self._process = subprocess.Popen(
@@ -150,7 +158,9 @@ class Program(Target):
         except OSError:
             raise OptionError("the Python interpreter that was named cannot be started.") from None
         self._rest = b""
-        told = self._answer(self._process, _STARTING)
+
+    def _wait_until_ready(self) -> None:
+        told = self._answer(self._process, _STARTING) if self._process else None
         if told is None or "failed" in told:
             self.close()
             kind = "its process ended or took too long" if told is None else told["failed"]
@@ -176,6 +186,19 @@ class Program(Target):
             return None
         first, second = map(_outcomes, told["forked"])
         return first, second
+
+    def begun_together(self, texts: Sequence[str]) -> Sequence[list[Outcome]]:
+        """Return what two new processes, begun at the same moment, make of the texts."""
+        both = [Program(self.name, self.takes, self.timeout, python=self._python) for _ in range(2)]
+        try:
+            for one in both:
+                one._launch()
+            for one in both:
+                one._wait_until_ready()
+            return [one.call(texts) for one in both]
+        finally:
+            for one in both:
+                one.close()
 
     def restart(self) -> bool:
         """Begin anew, in a new process."""
@@ -261,22 +284,31 @@ class Command(Target):
 
     def call(self, texts: Sequence[str]) -> list[Outcome]:
         """Return the line that comes out for each line."""
+        return self._outputs(self._begin(), texts)
+
+    def begun_together(self, texts: Sequence[str]) -> Sequence[list[Outcome]]:
+        """Return what two runs, begun at the same moment, make of the texts."""
+        both = [self._begin(), self._begin()]
+        return [self._outputs(one, texts) for one in both]
+
+    def _begin(self) -> subprocess.Popen[bytes]:
         try:
-            done = subprocess.run(
-                self._words,
-                input="".join(f"{text}\n" for text in texts).encode(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=self.timeout,
-                check=False,
+            return subprocess.Popen(
+                self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
-        except subprocess.TimeoutExpired:
-            return [Failure("time-out")] * len(texts)
         except OSError:
             raise OptionError("the command cannot be started.") from None
-        if done.returncode:
+
+    def _outputs(self, run: subprocess.Popen[bytes], texts: Sequence[str]) -> list[Outcome]:
+        with run:
+            try:
+                told, _ = run.communicate("".join(f"{text}\n" for text in texts).encode(), timeout=self.timeout)
+            except subprocess.TimeoutExpired:
+                run.kill()
+                return [Failure("time-out")] * len(texts)
+        if run.returncode:
             return [Failure("exit status")] * len(texts)
-        lines = done.stdout.decode("utf-8", errors="replace").split("\n")[:-1]
+        lines = told.decode("utf-8", errors="replace").split("\n")[:-1]
         return [*lines] if len(lines) == len(texts) else [Failure("another number of lines")] * len(texts)
 
     def restart(self) -> bool:
@@ -357,7 +389,7 @@ class Endpoint(Target):
             self._connection.close()
             return Failure("an answer without end")
         if response.status != http.client.OK:
-            return Failure(f"status {response.status}", text in told.decode("utf-8", errors="replace"))
+            return Failure(f"status {response.status}", quotes(told.decode("utf-8", errors="replace"), text))
         try:
             found: Any = json.loads(told)
             for name in self._answer:

@@ -140,8 +140,9 @@ def calibrate(
         targets = (DEFAULT_TARGET,)
     own = None if attack is None else _Own(meter.make, attack)
     span = span_of(meter) if targets or not epsilons else None
-    answers = [] if span is None else [Answer(target, _solved(meter, target, span, own)) for target in targets]
     wanted = {float(epsilon) for epsilon in epsilons} or set(span.grid(points) if span else ())
+    first = sorted(wanted) if span and not epsilons else []
+    answers = [] if span is None else [Answer(target, _solved(meter, target, span, own, first)) for target in targets]
     recommended = min((answer.epsilon for answer in answers), default=0.0)
     if 0.0 < recommended < np.inf:
         wanted.add(recommended)
@@ -160,14 +161,14 @@ def calibrate(
     )
 
 
-def _solved(meter: Meter, target: Target, span: Span, own: Own | None) -> float:
+def _solved(meter: Meter, target: Target, span: Span, own: Own | None, first: Sequence[float]) -> float:
     if target.kind == "attacker":  # curves may change with the version, and one's own texts are kept nowhere
-        alone = _solved(meter, Target("adversary-frequency", target.bound), span, None)
+        alone = _solved(meter, Target("adversary-frequency", target.bound), span, None, first)
         return within_reach(meter, target.bound, alone, own)
     key = {"what": "answer", **meter.identity, "target": [target.kind, target.bound, target.share]}
     found = kept(key)
     if found is None:
-        found = {"epsilon": np.array(solve(meter, target, span))}
+        found = {"epsilon": np.array(solve(meter, target, span, first=first))}
         keep(key, found)
     return float(found["epsilon"])
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 
 from wordveil.errors import WordveilError
+from wordveil.rounding import round_down
 
 _SMALLEST, _LARGEST = 1e-6, 1e6  # the range in which an ε is looked for
 
+_DIGITS = 3
+_FINE = 513  # places between two ε at which a curve through what is known is looked at
+
 Ask = Callable[[Sequence[float]], Sequence[bool]]
+Measure = Callable[[Sequence[float]], Sequence[float]]
 
 
 def largest_epsilon(
@@ -88,6 +95,73 @@ def _first_look(asker: _Asker, low: float, high: float, batch: int) -> tuple[flo
     answers = asker(tried)
     bad = answers.index(False) if False in answers else len(answers)
     return tried[max(bad - 1, 0)], tried[min(max(bad, 1), len(tried) - 1)]
+
+
+def crossing(measure: Measure, bound: float, first: Sequence[float], *, tolerance: float) -> float:
+    """Return the largest ε, of three digits, at which a rising share is at most `bound`; 0 if none, infinity if all do.
+
+    It is for shares that are costly to measure and rise smoothly: `measure` is asked about the `first` ε at once, and
+    then about one at a time, where a curve through all that is known reaches the bound. The answer is an ε that was
+    asked about, and near the next at which the share is larger, or at which the curve says so: to within the relative
+    `tolerance` and the third digit. Where `measure` raises WordveilError, an ε is too small for the mechanism.
+
+    Examples
+    --------
+    >>> crossing(lambda tried: [epsilon / (1 + epsilon) for epsilon in tried], 0.75, [1.0, 2.0, 8.0], tolerance=0.01)
+    2.99
+    """
+    known: dict[float, float] = {}
+    asked, followed = [float(epsilon) for epsilon in first], set[float]()
+    while True:
+        known |= zip(asked, _measured(measure, asked), strict=True)
+        tried = sorted(known)
+        bad = next((place for place, epsilon in enumerate(tried) if known[epsilon] > bound), len(tried))
+        if bad == 0:
+            asked = [tried[0] / 4.0]
+            if asked[0] < _SMALLEST:
+                return 0.0
+            continue
+        if bad == len(tried):
+            asked = [tried[-1] * 4.0]
+            if asked[0] > _LARGEST:
+                return np.inf
+            continue
+        low, high = tried[bad - 1], tried[bad]
+        middle = _reached(known, bound, low, high)
+        unit = 10.0 ** (np.floor(np.log10(middle)) - (_DIGITS - 1))
+        near = round_down(max(middle * (1.0 - tolerance / 3.0), low + 1.001 * unit), _DIGITS)
+        is_near = high <= low * (1.0 + tolerance) or (low in followed and middle <= low * (1.0 + tolerance))
+        if is_near or not low < near < high:
+            return round_down(low, _DIGITS) if np.isfinite(known[low]) else 0.0
+        asked = [near]
+        followed.add(near)
+
+
+def _measured(measure: Measure, epsilons: list[float]) -> list[float]:
+    """Measure; an ε that is too small for the mechanism counts as one at which the share is below all."""
+    try:
+        return [float(value) for value in measure(epsilons)]
+    except WordveilError:
+        if len(epsilons) > 1:
+            return [value for epsilon in epsilons for value in _measured(measure, [epsilon])]
+        if epsilons[0] > _LARGEST / 4:
+            raise
+        return [-np.inf]
+
+
+def _reached(known: dict[float, float], bound: float, low: float, high: float) -> float:
+    """Return where between these ε a rising curve through all that is known reaches the bound."""
+    points = [epsilon for epsilon in sorted(known) if np.isfinite(known[epsilon])]
+    if low not in points:
+        return float(np.sqrt(low * high))
+    curve = scipy.interpolate.PchipInterpolator(np.log(points), _logits([known[epsilon] for epsilon in points]))
+    places = np.linspace(np.log(low), np.log(high), _FINE)
+    return float(np.exp(places[np.argmax(curve(places) > _logits([bound])[0])]))
+
+
+def _logits(shares: Sequence[float]) -> NDArray[np.float64]:
+    inside = np.clip(shares, 1e-9, 1.0 - 1e-9)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
 def smallest_accepted(make: Callable[[float], object], start: float) -> float:

@@ -13,7 +13,7 @@ from wordveil._mechanisms.attackers import Figure
 from wordveil._mechanisms.laws import PerWord
 from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.meter import Meter, Span
-from wordveil.calibration.search import largest_epsilon
+from wordveil.calibration.search import crossing, largest_epsilon
 from wordveil.errors import OptionError
 from wordveil.rounding import round_down
 
@@ -107,7 +107,9 @@ class Target:
         return len(part.ids) if isinstance(part, PerWord) else None
 
 
-def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0, own: Own | None = None) -> float:
+def solve(
+    meter: Meter, target: Target, span: Span, *, sure: float = 2.0, own: Own | None = None, first: Sequence[float] = ()
+) -> float:
     """Return the largest ε that meets a target, rounded down to three digits; 0 if none does, infinity if all do.
 
     Where figures are estimated the answer errs on the safe side: a target must be met by some standard errors, and the
@@ -119,22 +121,23 @@ def solve(meter: Meter, target: Target, span: Span, *, sure: float = 2.0, own: O
         By how many standard errors an estimate must meet the target.
     own : callable, optional
         What an attacker with context gets out of texts of one's own at an ε, for the target ``attacker``.
+    first : sequence of float
+        The ε at which an attacker is tried first where that must be estimated: those that are measured all the same.
     """
     if target.kind == "attacker":
-        alone = solve(meter, Target("adversary-frequency", target.bound), span, sure=sure)
+        alone = solve(meter, Target("adversary-frequency", target.bound), span, sure=sure, first=first)
         return within_reach(meter, target.bound, alone, own)
-    low, high = span.low, span.high
+    if target.kind.startswith("adversary") and not meter.exact:
+        tried = first or span.grid(meter.law.batch)
+        return crossing(_values(meter, target, sure), target.bound, tried, tolerance=meter.law.tolerance)
     holds, narrowed = _at_once(meter, target, sure), None
     if target.kind in ("stays", "alternatives"):
         words = _WordByWord(meter, target, sure)
         holds, narrowed = words.holds, words.narrowed
-    if target.kind.startswith("adversary") and not meter.exact:
-        # The guess "the output itself" is nearly the best where there is noise, and its success is quickly known.
-        about = solve(meter, Target("stays-mean", target.bound), span)
-        if 0.0 < about < np.inf:
-            low, high = 0.75 * about, 1.05 * about
     return round_down(
-        largest_epsilon(holds, low, high, batch=meter.law.batch, tolerance=meter.law.tolerance, narrowed=narrowed)
+        largest_epsilon(
+            holds, span.low, span.high, batch=meter.law.batch, tolerance=meter.law.tolerance, narrowed=narrowed
+        )
     )
 
 
@@ -150,7 +153,7 @@ def within_reach(meter: Meter, bound: float, alone: float, own: Own | None = Non
     )
 
 
-def _at_once(meter: Meter, target: Target, sure: float) -> Callable[[Sequence[float]], list[bool]]:
+def _values(meter: Meter, target: Target, sure: float) -> Callable[[Sequence[float]], list[float]]:
     def values(epsilons: Sequence[float]) -> list[float]:
         if target.kind == "stays-mean":
             return [found.mean + sure * found.mean_error for found in meter.stays(epsilons)]
@@ -159,6 +162,11 @@ def _at_once(meter: Meter, target: Target, sure: float) -> Callable[[Sequence[fl
         prior = "uniform" if target.kind == "adversary" else "frequency"
         return [found.high for found in meter.adversary(epsilons, prior)]
 
+    return values
+
+
+def _at_once(meter: Meter, target: Target, sure: float) -> Callable[[Sequence[float]], list[bool]]:
+    values = _values(meter, target, sure)
     return lambda epsilons: [value <= target.bound for value in values(epsilons)]
 
 

@@ -10,6 +10,7 @@ from typer import Option
 
 from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import (
     build_mechanism,
     check_epsilon,
@@ -25,6 +26,13 @@ from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
     from wordveil.audit import Claim, Finding, Target, Verdict
+
+
+#: What a finding to replay says itself, or has no use for.
+_IN_REPLAY = (
+    "epsilon", "mechanism", "space", "normalise", "option", "words", "draws", "seed", "repeat", "local", "delta",
+    "table", "known_only", "error", "skip", "output", "overwrite",
+)  # fmt: skip
 
 
 def audit(
@@ -143,7 +151,7 @@ def audit(
         "delta": delta, "table": table, "known-words-only": known_only, "seconds": seconds, "timeout": timeout,
         "error": error, "skip": skip, "output": output, "overwrite": overwrite, "replay": replay,
     }  # fmt: skip
-    if call or command or url:
+    if call is not None or command is not None or url is not None:
         if everything or pairs is not None:
             raise OptionError("--all and --pairs are for mechanisms of wordveil; leave them out.")
         asked = {"call": call, "command": command, "url": url}
@@ -154,6 +162,8 @@ def audit(
         return
     if given := [name for name, value in foreign.items() if value not in (None, False)]:
         raise OptionError(f"--{given[0]} is for callables: add --call, --command or --url.")
+    if everything:
+        refuse_given("is for one mechanism, and --all are asked for", "mechanism", "option")
     from wordveil._mechanisms import DEFAULT, MECHANISMS
     from wordveil.audit import Auditor
     from wordveil.spaces import BUNDLED, load_space
@@ -276,6 +286,7 @@ def _audit_callable(
 
     target, output = _target(**asked, given=given), given["output"]
     if given["replay"] is not None:
+        refuse_given("is in the file that is replayed", *_IN_REPLAY)
         _replay(target, given["replay"], given["seconds"], as_json)
         return
     check_writable(output, inputs=[given["table"], given["space"]], overwrite=given["overwrite"])

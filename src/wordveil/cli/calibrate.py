@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Json, Made, Quiet, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
@@ -152,13 +153,22 @@ def calibrate(
         raise OptionError("--share must lie above 0 and be at most 1.")
     if bounds.alternatives is not None and bounds.alternatives > draws:
         raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
-    if texts is None and column is not None:
-        raise OptionError("--column needs texts of yours: name their file.")
+    if texts is None:
+        refuse_given("is about texts of your own, and no file of them is named", "column", "select", "reader")
+    if chosen:
+        refuse_given("says how many values of ε to choose, and some are given", "points")
+    if not {"stays", "alternatives", "near-loss"} & asked.keys():
+        refuse_given("belongs to --stays, --alternatives or --near-loss", "share")
+    if figures is None and html is None:
+        refuse_given("is plotted, and there is no --figures or --html", "compare")
     opened = on_engine(load_space(made.space, normalise=made.normalise), engine)
     make = calibration.maker(made.mechanism, opened, **parse_options(made.option))
     with ProgressBar("calibrating", quiet=quiet) as progress:
         meter = calibration.meter_for(make, opened, settings, progress.watch)
         check_runs(meter.probe, engine)
+        if not meter.exact:  # a minute or more
+            progress.tell_soon()
+            progress.watch("looking at the mechanism", 0.0)
         attack = None if texts is None else _attack(texts, column, select, reader, seed, progress)
         found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points, attack=attack)
         facts = found.to_dict()

@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Compared, Format, Json, Quiet, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import InputError, OptionError
@@ -217,6 +218,7 @@ def _check_source(
         for name, value in columns.items():
             if value is not None:
                 raise OptionError(f"--{name} is for a FILE of your own.")
+        refuse_given("is for a FILE of your own", "format_name", "encoding")
         return False
     if columns["column"] is None or columns["label"] is None:
         raise OptionError("give the --column of the texts and the --label that analysts want to tell from them.")
@@ -278,7 +280,7 @@ def _announce(found: dict[str, int], measured: int, who: str) -> None:
     authors = f" by {found['authors']:,} authors" if found["authors"] else ""
     typer.echo(
         f"wordveil: {found['texts']:,} texts{authors} with {found['labels']} labels"
-        f"{without}; the attacker {who}. {measured} measurements, about "
+        f"{without}; the attacker {who}. {measured} measurement{'s' if measured > 1 else ''}, about "
         f"{measured * _MINUTES_EACH:g} to {2 * measured * _MINUTES_EACH:g} minutes on two cores.",
         err=True,
     )
@@ -357,8 +359,9 @@ def _show_own(found: Frontier, reader: str, authors: int, repeats: int) -> None:
                 continue
             rows.append([
                 escape(point.label), f"{point.epsilon:.3g}", f"{100 * point.attacker.value:.1f}%",
-                point.near_loss_text or "none", f"{point.speed:,.0f}", shown(point.read[AS_IT_STANDS][name]),
-                shown(point.shares[name]), f"{100 * point.scores[name].value:.1f}%",
+                point.near_loss_text or "none", f"{float(f'{point.speed:.2g}'):,.0f}",
+                shown(point.read[AS_IT_STANDS][name]), shown(point.shares[name]),
+                f"{100 * point.scores[name].value:.1f}%",
             ])  # fmt: skip
         print_table(f"The best guess is right {100 * level:g}% of the time (attacker {WHO[prior]})", headings, rows)
     over = f"{authors} authors" if authors else f"{repeats} veilings"

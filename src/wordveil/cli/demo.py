@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from wordveil.cli.files import Overwrite, check_writable
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Chosen, Seed, check_can_print
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def demo(
 
     check_writable(svg, save, inputs=(chosen.space,), overwrite=overwrite)
     if save is not None:
+        refuse_given("is for the demonstration, and --save only writes a file", "epsilon", "mechanism", "space",
+                     "normalise", "option", "seed", "svg")  # fmt: skip
         write_whole(save, _SAMPLE.read_text(encoding="utf-8"))
         return
     check_can_print()

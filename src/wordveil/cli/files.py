@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
+from wordveil.cli.given import refuse_given
 from wordveil.errors import FileError, OptionError
 
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace existing files.")]
@@ -21,6 +22,8 @@ def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = ()
     """
     given = list(inputs)
     written = [path for path in files if path is not None]
+    if overwrite and not written:
+        refuse_given("replaces files, and none is written here", "overwrite")
     for path in written:
         check_no_input(path, given)
         if path.is_dir() or not path.resolve().parent.is_dir():

@@ -5,31 +5,143 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import wraps
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import ArgumentInfo, ParameterInfo
+
+from wordveil.cli.given import remember
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 _WHOLE = 1000  # letters: longer than any first sentence
 _GO_ON = " \\"
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+_NAMES_END = 24  # columns: where the text of an option begins; a longer name has a line of its own
+_KEPT_WHOLE = re.compile(r"`[^`]*`|\[\[[^]]*\]+|\[[^]]*\]|'[^']*'|<[^>]*>|\{[^}]*\}|\b\w = \S+")
+_HARD_SPACE = "\N{NO-BREAK SPACE}"
+#: What stands for the value of an option that names none itself, by its type.
+_VALUES: dict[object, str] = {float: "X", int: "N", Path: "FILE", str: "NAME"}
 
 
-class _Command(TyperCommand):
-    """A command whose examples are broken only where a shell goes on reading."""
+class _Shown:
+    """How a command is shown and how it takes its options, whichever version of typer is below."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters."""
-        return _trusting(super().get_params(ctx))
+        return _trusting(super().get_params(ctx))  # type: ignore[misc]
 
     def get_short_help_str(self, limit: int = _WHOLE) -> str:  # noqa: ARG002 - a list of commands wraps, and cuts nothing
         """Return the first sentence of the help."""
-        return super().get_short_help_str(_WHOLE)
+        return str(super().get_short_help_str(_WHOLE))  # type: ignore[misc]
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what stands behind the name of the command in the line of its usage."""
+        named = [_usage(one) for one in self.get_params(ctx) if one.param_type_name == "argument"]
+        inner = ["COMMAND [ARGS]..."] if isinstance(self, TyperGroup) else []
+        return ["[OPTIONS]", *named, *inner]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, the options and the commands below."""
+        shown = [one for one in self.get_params(ctx) if not getattr(one, "hidden", False)]
+        for title, kind in (("Arguments", "argument"), ("Options", "option")):
+            _write_list(title, [(_names(one), _told(one)) for one in shown if one.param_type_name == kind], formatter)
+        if isinstance(self, TyperGroup):
+            self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands below."""
+        names = self.list_commands(ctx) if isinstance(self, TyperGroup) else []
+        below = [(name, self.get_command(ctx, name)) for name in names]  # type: ignore[attr-defined]
+        _write_list("Commands", [(name, one.get_short_help_str()) for name, one in below], formatter)
+
+
+def _usage(argument: Any) -> str:
+    name = _value(argument) if argument.required else f"[{_value(argument)}]"
+    return f"{name}..." if argument.nargs < 0 else name
+
+
+def named(parameter: Any) -> str:
+    """Return what a parameter is called in a sentence."""
+    return _value(parameter) if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
+
+
+def wanted(parameter: Any) -> str:
+    """Say what a parameter takes: a number, and between which limits."""
+    descriptor = getattr(parameter, "type_descriptor", None)  # in newer versions of typer
+    kind = str(getattr(getattr(parameter, "type", None), "name", "") if descriptor is None else descriptor.annotation)
+    what = "a whole number" if "int" in kind else "a number"  # nothing else is refused for its type
+    low, high = _limit(parameter, "min"), _limit(parameter, "max")
+    if low is not None and high is not None:
+        return f"{what} from {low:g} to {high:g}"
+    return f"{what}, {low:g} or more" if low is not None else f"{what}, {high:g} at most" if high is not None else what
+
+
+def _value(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name.upper())
+
+
+def _names(parameter: Any) -> str:
+    """Write an option's names and what its value is called."""
+    if parameter.param_type_name == "argument":
+        return _value(parameter)
+    names = ", ".join(sorted(parameter.opts, key=len))
+    if parameter.secondary_opts:
+        return " / ".join([names, *parameter.secondary_opts])
+    return names if parameter.is_flag else f"{names} {_value(parameter)}"
+
+
+def _told(parameter: Any) -> str:
+    """Write what an option is for, its default and its limits."""
+    default, notes = parameter.default, []
+    if isinstance(default, (str, int, float)) and not isinstance(default, bool) and parameter.show_default:
+        notes.append(f"default: {default:g}" if isinstance(default, float) else f"default: {default}")
+    low, high = (_limit(parameter, name) for name in ("min", "max"))
+    if high is not None:
+        notes.append(f"at most {high:g}" if low is None else f"{low:g} to {high:g}")
+    elif low is not None and low > 1:  # nobody needs to be told that there are no fewer than one
+        notes.append(f"at least {low:g}")
+    if parameter.required and parameter.param_type_name == "option":
+        notes.append("required")
+    return " ".join(filter(None, [parameter.help, f"[{'; '.join(notes)}]" if notes else ""]))
+
+
+def _limit(parameter: Any, name: str) -> Any:
+    found = getattr(parameter, name, None)
+    return getattr(getattr(parameter, "type", None), name, None) if found is None else found
+
+
+def _write_list(title: str, rows: Sequence[tuple[str, str]], formatter: Any) -> None:
+    """Write names and what they are in two columns; no word, bracket or quoted example is broken at an end of line."""
+    if not rows:
+        return
+    with formatter.section(title):
+        margin = " " * formatter.current_indent
+        start = min(max(len(name) for name, _ in rows), _NAMES_END) + 2
+        for name, told in rows:
+            whole = _KEPT_WHOLE.sub(lambda found: found[0].replace(" ", _HARD_SPACE), told)
+            lines = textwrap.wrap(whole, formatter.width - len(margin) - start, break_on_hyphens=False)
+            lines = [line.replace(_HARD_SPACE, " ") for line in lines] or [""]
+            if len(name) + 2 > start:
+                lines.insert(0, "")
+            for number, line in enumerate(lines):
+                formatter.write(f"{margin}{'' if number else name:<{start}}{line}".rstrip() + "\n")
+
+
+class _Command(_Shown, TyperCommand):
+    """A command whose examples are broken only where a shell goes on reading."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the arguments, and keep which options were among them."""
+        if not ctx.resilient_parsing:
+            remember(self.make_parser(ctx).parse_args(list(args))[2])
+        return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer calls it
         """Write the help; an indented paragraph of it is an example."""
@@ -95,14 +207,8 @@ def _parts(words: list[str]) -> list[str]:
     return parts
 
 
-class _Group(TyperGroup):
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters."""
-        return _trusting(super().get_params(ctx))
-
-    def get_short_help_str(self, limit: int = _WHOLE) -> str:  # noqa: ARG002 - as above
-        """Return the first sentence of the help."""
-        return super().get_short_help_str(_WHOLE)
+class _Group(_Shown, TyperGroup):
+    """A command that others stand below."""
 
 
 class App(typer.Typer):
@@ -116,14 +222,30 @@ class App(typer.Typer):
         add = super().command(name, cls=_Command, **options)
 
         def added(command: CommandT) -> CommandT:
-            add(_unfolded(command))
+            unfolded = _unfolded(command)
+            _name_values(unfolded)
+            add(unfolded)
             return command
 
         return added
 
 
+def _name_values(command: Callable[..., Any]) -> None:
+    """Say by its type what the value of an option is called, where the option does not say it."""
+    for one in inspect.signature(command, eval_str=True).parameters.values():
+        type_, *told = get_args(one.annotation) if hasattr(one.annotation, "__metadata__") else (one.annotation,)
+        while get_args(type_):  # `list[float] | None`
+            type_ = get_args(type_)[0]
+        for info in told:
+            if isinstance(info, ParameterInfo) and info.metavar is None and type_ in _VALUES:
+                info.metavar = one.name.upper() if isinstance(info, ArgumentInfo) else _VALUES[type_]
+
+
 def _unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the command with an option for each field of its dataclasses, whose defaults are those of the default."""
+    """Return the command with an option for each field of its dataclasses, whose defaults are those of the default.
+
+    Its annotations are objects, evaluated once: typer would make new ones of strings.
+    """
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
     for one in inspect.signature(command, eval_str=True).parameters.values():
@@ -140,8 +262,6 @@ def _unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
             )
             for each in fields(one.annotation)
         ]
-    if not groups:
-        return command
 
     @wraps(command)
     def run(**given: Any) -> Any:

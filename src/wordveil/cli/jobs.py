@@ -122,8 +122,8 @@ def write_report(facts: dict[str, Any], report: str) -> None:
         write_whole(Path(report), text, mode=0o600)  # it has exact counts: for the owner
 
 
-def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool) -> None:
-    """Say what was done and what is guaranteed, for those who asked for no report."""
+def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool, report: str | None) -> None:
+    """Say what was done and what is guaranteed, and where more is said."""
     counts, records = tally.counts, f"{tally.records:,} record{'' if tally.records == 1 else 's'}"
     job = facts["job"]
     records += f" ({', '.join([*job['formats'], *job['packing'], *([job['encoding']] if job['encoding'] else [])])})"
@@ -136,7 +136,7 @@ def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool) -> None:
     if skipped:
         typer.echo(
             f"wordveil: skipped {skipped:,} of the folder's files, which are empty, in another format, or links to "
-            "folders; --report FILE names them.",
+            f"folders; {'--report FILE' if report is None else 'the report'} names them.",
             err=True,
         )
     if not warned:
@@ -144,7 +144,8 @@ def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool) -> None:
         moved = [facts["numbers_promise"]] if "numbers_promise" in facts else []
         released = facts["not_protected"][1 : 1 + len(choice)]
         told = " ".join([facts["guarantee"]["sentence"], *choice, *released, *moved])
-        typer.echo(f"wordveil: {told} Use --report FILE for details.", err=True)
+        more = "Use --report FILE for details." if report is None else ""
+        typer.echo(f"wordveil: {told} {more}".rstrip(), err=True)
 
 
 def warn(*sentences: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Chosen, Json, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.errors import OptionError
 
@@ -60,9 +61,12 @@ def lac(
         raise OptionError(f"unknown task {task!r}; choose one of {', '.join(_TASKS)}.")
     if not 0.0 < threshold_rate < 1.0:  # also without a threshold, which would refuse it
         raise OptionError("--threshold-rate must lie between 0 and 1, both excluded.")
+    if threshold is None:
+        refuse_given("belongs to --threshold", "threshold_rate")
     if task == "promise":
         if words is not None or figure is not None:
             raise OptionError("--words and --figure go with simulate.")
+        refuse_given("replaces files, and none is written here", "overwrite")
         from wordveil.lac import Amplifier, KThreshold, Localizer, Pipeline, Plain, Shuffle, Subsample
         from wordveil.text import Veil
 

@@ -15,7 +15,7 @@ from typing import Any
 from wordveil.errors import WordveilError
 
 _MISTAKE, _FAULT, _STOPPED, _BROKEN_PIPE = 2, 1, 130, 141  # the last two as a shell reports SIGINT and SIGPIPE
-_PARAMETER = re.compile("`([a-z_]+)`")
+_PARAMETER = re.compile("`([a-z_]+)(?:='([^`']*)')?`")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -137,7 +137,13 @@ def _with_flags(sentence: str, arguments: list[str]) -> str:
         if long is not None:
             name = long.removeprefix("--").replace("-", "_")
             flags |= {option.name: long, name: long, f"{name}s": long}  # one flag for each column of `columns`
-    return _PARAMETER.sub(lambda found: flags.get(found[1], found[0]), sentence)
+
+    def shown(found: re.Match[str]) -> str:
+        if found[1] not in flags:
+            return found[0]
+        return flags[found[1]] if found[2] is None else f"{flags[found[1]]} {found[2]}"
+
+    return _PARAMETER.sub(shown, sentence)
 
 
 def _tell_of_usage(error: BaseException) -> int:
@@ -150,11 +156,34 @@ def _tell_of_usage(error: BaseException) -> int:
     if not isinstance(error, typer.BadParameter.__mro__[2]):
         _say(f"internal error ({type(error).__name__}); no original text was written. Add --debug for a traceback.")
         return _FAULT
-    message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)  # of the command that was asked for; there is none for an unknown one
     asked = "wordveil" if context is None else context.command_path
-    _say(f"{message.splitlines()[0].rstrip('.')}; see {asked} --help.")
+    _say(f"{_usage_mistake(error)}; see {asked} --help.")
     return _MISTAKE
+
+
+def _usage_mistake(error: Any) -> str:
+    """Say what is wrong with a command line in our own words; those of the library change."""
+    from wordveil.cli.help import named, wanted
+
+    kind, message = type(error).__name__, str(getattr(error, "message", None) or "")
+    parameter, option = getattr(error, "param", None), getattr(error, "option_name", None)
+    told = error.format_message() if hasattr(error, "format_message") else str(error)
+    said = str(told).splitlines()[0].rstrip(".")
+    if parameter is not None and kind == "MissingParameter":
+        said = f"{named(parameter)} is missing"
+    elif parameter is not None and kind == "BadParameter":
+        said = f"{named(parameter)} must be {wanted(parameter)}"
+    elif kind == "NoSuchOption":
+        near = getattr(error, "possibilities", None) or []
+        said = f"there is no option {option}" + (f" (did you mean {near[0]}?)" if near else "")
+    elif message.startswith("No such command"):
+        said = f"there is no command {message.removeprefix('No such command ').partition('.')[0]}"
+    elif "extra argument" in message:  # which may be text that was meant to be veiled
+        said = "there are more arguments than the command takes (quote one with spaces in it)"
+    elif kind == "BadOptionUsage" and option:
+        said = f"{option} needs a value" if "requires" in message else f"{option} takes no value"
+    return said
 
 
 def _drop_what_is_left() -> None:

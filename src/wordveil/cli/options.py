@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from wordveil.errors import FileError, OptionError
+from wordveil.errors import FileError, InputError, OptionError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +33,11 @@ MechanismName = Annotated[
 ]
 Epsilon = Annotated[
     float | None,
-    Option("--epsilon", "-e", help="Privacy loss per unit of the mechanism's distance; smaller is more private."),
+    Option(
+        "--epsilon",
+        "-e",
+        help="Privacy loss per unit of the mechanism's distance; smaller is more private.",
+    ),
 ]
 SpaceName = Annotated[
     str, Option("--space", "-s", help="A bundled space (`wordveil spaces`) or the path of an embedding file.")
@@ -45,6 +49,14 @@ Options = Annotated[
 ]
 Seed = Annotated[
     int | None, Option("--seed", min=0, help="Random seed, for experiments only: the output carries no guarantee.")
+]
+Block = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="A file of words that are never drawn, one per line, instead of the bundled slurs and obscenities; it may "
+        "be empty.",
+    ),
 ]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar.")]
 Column = Annotated[str | None, Option("--column", "-c", help="The column of the text, in a table.")]
@@ -259,12 +271,36 @@ def never_drawing(made: Mechanism[Any], words: list[str] | None) -> Mechanism[An
     """Return the mechanism without some words among its outputs: these, or those of the bundled list."""
     from wordveil._mechanisms import block, blocked_words
 
-    return block(made, blocked_words() if words is None else words)
+    found = block(made, blocked_words() if words is None else words)
+    if words and not len(found.blocked):
+        raise OptionError("no line of the --block list is a word of the space: give a single word on each line.")
+    return found
+
+
+def words_in(path: Path | None) -> list[str] | None:
+    """Return the words of a list, one on each line; None without one."""
+    from wordveil.files import file_errors
+
+    if path is None:
+        return None
+    with file_errors("read", path):
+        content = path.read_bytes()
+    try:
+        return [word for line in content.decode("utf-8-sig").splitlines() if (word := line.strip())]
+    except UnicodeDecodeError:
+        pass
+    raise InputError(f"{path} is not UTF-8 text.")
 
 
 def parse_options(options: list[str] | None) -> dict[str, Any]:
     """Return the options of a mechanism as names and values."""
-    return dict(_parse(option) for option in options or [])
+    found: dict[str, Any] = {}
+    for option in options or []:
+        name, value = _parse(option)
+        if name in found:
+            raise OptionError(f"--option {name} is given more than once, and only one value can count: give it once.")
+        found[name] = value
+    return found
 
 
 def _parse(option: str) -> tuple[str, Any]:

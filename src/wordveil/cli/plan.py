@@ -57,8 +57,18 @@ Once = Annotated[
         "a word away. Drawing once shows which words are equal.",
     ),
 ]
+Missing = Annotated[
+    str,
+    Option(
+        metavar="HOW",
+        help="JSON records without the key of a --column: refuse them, or pass them on as they are (pass).",
+    ),
+]
 Fast = Annotated[
-    bool, Option(help="Skip the attack by a network, which needs PyTorch and minutes; the rest takes about one minute.")
+    bool,
+    Option(
+        "--fast", help="Skip the attack by a network, which needs PyTorch and minutes; the rest takes about one minute."
+    ),
 ]
 
 
@@ -103,7 +113,8 @@ def plan(
     encoding_errors: Annotated[
         str, Option(help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD).")
     ] = "strict",
-    sheet: Annotated[str | None, Option(help="Which sheet of a workbook to look at.")] = None,
+    missing: Missing = "refuse",
+    sheet: Annotated[str | None, Option(metavar="SHEET", help="Which sheet of a workbook to look at.")] = None,
     sample: Annotated[int, Option(min=40, help="How many records to try attacks on, chosen at random.")] = 2000,
     seed: Annotated[int, Option(min=0, help="Random seed of the sample and of the attacks.")] = 0,
     fast: Fast = False,
@@ -128,7 +139,7 @@ def plan(
 
       wordveil plan tickets.csv --column body -e 4 --fast --require 'attacker<=0.2' --require 'identifiers=0' --json
     """
-    from wordveil.io import Reading, check_encoding, make_plan
+    from wordveil.io import Reading, check_encoding, check_fits, make_plan
     from wordveil.plan import FIGURES
     from wordveil.plan.presets import bound_of
 
@@ -137,6 +148,8 @@ def plan(
     chosen = [check_epsilon(one) for one in epsilon or []]
     gates = gates_of(require)
     scope = scope_of(once)
+    if scope == "person" and person is None:
+        raise OptionError("--once person needs --person COLUMN, which says who each record belongs to.")
     if protect is not None:
         bound_of(protect)
     check_writable(html, inputs=(None if source == _STREAM else source, space), overwrite=overwrite)
@@ -147,8 +160,11 @@ def plan(
     pieces = make_plan(None if source in (None, _STREAM) else Path(str(source)), format_name)
     reading = Reading(
         tuple(dict.fromkeys(column or ())), encoding_errors=encoding_errors, encoding=check_encoding(encoding),
-        sheet=sheet,
+        missing=missing, sheet=sheet,
     )  # fmt: skip
+    check_fits(pieces, reading)
+    if protect is not None and chosen:
+        raise OptionError("give --epsilon or --protect, not both.")
     opened, make = options.Made(mechanism, space, normalise, option).maker()
     found = _planned(
         pieces, reading, make, opened, quiet=quiet, epsilons=chosen, protect=protect, select=select, person=person,
@@ -163,6 +179,7 @@ def plan(
             "--format": format_name,
             "--encoding": encoding,
             "--encoding-errors": encoding_errors,
+            "--missing": missing,
             "--sheet": sheet,
         }
         given |= {"--select": select, "--normalise": normalise, "--option": option}

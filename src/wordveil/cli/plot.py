@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from wordveil.cli.files import Overwrite, check_writable, pictures_of
+from wordveil.cli.given import refuse_given
 from wordveil.cli.help import App
 from wordveil.cli.options import Seed, while_at_work
 from wordveil.errors import SpaceError
@@ -48,6 +49,10 @@ def disk(
     from wordveil.noise import Entropy
     from wordveil.spaces import PoincareSpace, load_space
 
+    if below is None:
+        refuse_given("is about --below, which is not given", "most")
+    if cloud is None:
+        refuse_given("is about the --cloud, which is not given", "epsilon", "draws")
     check_writable(*pictures_of(output), inputs=(space,), overwrite=overwrite)
     opened = load_space(space)
     if not isinstance(opened, PoincareSpace):

@@ -13,18 +13,22 @@ from typer import Argument, Option
 
 from wordveil.cli import options
 from wordveil.cli.files import check_no_input, check_writable
+from wordveil.cli.given import refuse_given
 from wordveil.cli.jobs import STREAM, check_report, open_job, run_job, summarise, warn, write_report
 from wordveil.cli.languages import language_and_check
-from wordveil.cli.options import build_mechanism, check_epsilon, never_drawing, parse_options
-from wordveil.cli.plan import Once, Protect, Require, check_before, gates_of, scope_of
+from wordveil.cli.options import build_mechanism, check_epsilon, never_drawing, parse_options, words_in
+from wordveil.cli.plan import Missing, Once, Protect, Require, check_before, gates_of, scope_of
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import FileError, InputError, OptionError, UnprovenError
+from wordveil.errors import FileError, OptionError, UnprovenError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
     from wordveil.io import FileJob, Plan, StreamJob
     from wordveil.plan import Gate
     from wordveil.text import RareWords, Veil
+
+
+_BATCH = 1 << 18  # words
 
 
 def privatize(
@@ -59,10 +63,10 @@ def privatize(
             help="A column or key to veil (a.b: a nested key, a[*].b: in each element of a list); may be repeated.",
         ),
     ] = None,
-    missing: Annotated[
-        str, Option(help="JSON records without the key: refuse them, or pass them on as they are (pass).")
-    ] = "refuse",
-    sheet: Annotated[str | None, Option(help="Which sheet of a workbook to veil; the others are left out.")] = None,
+    missing: Missing = "refuse",
+    sheet: Annotated[
+        str | None, Option(metavar="SHEET", help="Which sheet of a workbook to veil; the others are left out.")
+    ] = None,
     format_name: Annotated[
         str | None,
         Option(
@@ -74,15 +78,17 @@ def privatize(
     select: Annotated[
         str | None,
         Option(
+            metavar="HOW",
             help="Which words to veil: content (all but function words, the default), all, spans, marked "
-            "([[like this]]), words (a list), or rare (words that are unlikely in their context)."
+            "([[like this]]), words (a list), or rare (words that are unlikely in their context).",
         ),
     ] = None,
     words: Annotated[Path | None, Option(help="For --select words: a file with one word per line.")] = None,
     language: Annotated[
         str | None,
         Option(
-            help="The language of the texts (en, de, fr …), whose function words stay; by default that of the space."
+            metavar="CODE",
+            help="The language of the texts (en, de, fr …), whose function words stay; by default that of the space.",
         ),
     ] = None,
     stop_words: Annotated[
@@ -94,27 +100,33 @@ def privatize(
     ] = None,
     rare_below: Annotated[
         float | None,
-        Option(help="For --select rare: veil words that are less likely than this in their context [default: 0.01]."),
+        Option(
+            help="For --select rare: veil words that are less likely than this in their context; 0.01 if not given."
+        ),
     ] = None,
     tree_epsilon: Annotated[
         float | None,
-        Option(help="For --select rare: the ε spent on each record to learn what is likely [default: 1]."),
+        Option(help="For --select rare: the ε spent on each record to learn what is likely; 1 if not given."),
     ] = None,
     tree_height: Annotated[
-        int | None, Option(min=1, help="For --select rare: longest phrase to learn, in words [default: 3].")
+        int | None, Option(min=1, help="For --select rare: longest phrase to learn, in words; 3 if not given.")
     ] = None,
     tree_words: Annotated[
-        int | None, Option(min=1, help="For --select rare: words of each record to learn from [default: 20].")
+        int | None, Option(min=1, help="For --select rare: words of each record to learn from; 20 if not given.")
     ] = None,
     oov: Annotated[
-        str, Option(help="What to do with words outside the vocabulary: replace, drop, or keep (no guarantee).")
+        str,
+        Option(
+            metavar="HOW", help="What to do with words outside the vocabulary: replace, drop, or keep (no guarantee)."
+        ),
     ] = "replace",
     identifiers: Annotated[
         str,
         Option(
+            metavar="HOW",
             help="E-mail addresses, links, handles, phones, cards and other identifiers: placeholder (<EMAIL>), drop, "
             "or veil (word by word, with random digits), wherever they stand; with selected, those that are not "
-            "selected (spans, marked, words) stay as they are."
+            "selected (spans, marked, words) stay as they are.",
         ),
     ] = "placeholder",
     numbered: Annotated[
@@ -124,8 +136,9 @@ def privatize(
     numbers: Annotated[
         str,
         Option(
+            metavar="HOW",
             help="Numbers, amounts, dates and times: placeholder (<DATE>), metric (moved a little, with a guarantee "
-            "of their own; needs --numbers-epsilon), digits (random ones), or drop."
+            "of their own; needs --numbers-epsilon), digits (random ones), or drop.",
         ),
     ] = "placeholder",
     numbers_epsilon: Annotated[
@@ -133,21 +146,14 @@ def privatize(
         Option(help="For --numbers metric: the ε per step of 12% of a number, a day of a date, ten minutes of a time."),
     ] = None,
     date_order: Annotated[
-        str, Option(help="For --numbers metric: how dates such as 3/4/2021 are read, dmy or mdy.")
+        str, Option(metavar="HOW", help="For --numbers metric: how dates such as 3/4/2021 are read, dmy or mdy.")
     ] = "dmy",
     markup: Annotated[
-        str, Option(help="HTML tags (only their names), entities and mail headers: keep or drop.")
+        str, Option(metavar="HOW", help="HTML tags (only their names), entities and mail headers: keep or drop.")
     ] = "keep",
-    block: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="A file of words never to draw, one per line, instead of the bundled slurs and obscenities; it may be "
-            "empty.",
-        ),
-    ] = None,
+    block: options.Block = None,
     case: Annotated[
-        str, Option(help="Capital letters: sentence (by position), lower, or copy (reveals them).")
+        str, Option(metavar="HOW", help="Capital letters: sentence (by position), lower, or copy (reveals them).")
     ] = "sentence",
     once: Once = "record",
     person: Annotated[
@@ -167,11 +173,12 @@ def privatize(
         str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
     ] = "utf-8",
     encoding_errors: Annotated[
-        str, Option(help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD).")
+        str,
+        Option(metavar="HOW", help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD)."),
     ] = "strict",
     batch_words: Annotated[
         int, Option(min=1, help="About how many words to process at a time; a crash loses at most these.")
-    ] = 1 << 18,
+    ] = _BATCH,
     workers: Annotated[
         str,
         Option(
@@ -181,12 +188,16 @@ def privatize(
     engine: Annotated[
         str,
         Option(
-            help="local, gpu (CUDA; for mechanisms that add noise) or spark (the output is a folder of Parquet files)."
+            metavar="HOW",
+            help="local, gpu (CUDA; for mechanisms that add noise) or spark (the output is a folder of Parquet files).",
         ),
     ] = "local",
     index: Annotated[
         str,
-        Option(help="How the nearest word is found: exact, or approximate (FAISS; right at least 99 times in 100)."),
+        Option(
+            metavar="HOW",
+            help="How the nearest word is found: exact, or approximate (FAISS; right at least 99 times in 100).",
+        ),
     ] = "exact",
     require: Require = None,
     fast_checks: Annotated[
@@ -224,8 +235,8 @@ def privatize(
     """
     gates = _check_protection(epsilon, protect, require, fast_checks)
     select = _selection(select, spans)
-    if stop_words is not None and (select != "content" or language is not None):
-        raise OptionError("--stopwords can only be used with --select content, and without --language.")
+    _check_effects(select, language, stop_words, numbers, once)
+    _check_replaces({output, report} - {None, STREAM}, resume=resume, overwrite=overwrite)
     scope = _scope(once, person)
     common = _common_options(select, rare_below, tree_epsilon, tree_height, tree_words)
     inputs = _inputs(source)
@@ -235,7 +246,8 @@ def privatize(
         refused = {
             "--spans": spans, "--overwrite": overwrite, "--workers": crew > 1,
             "--select rare": common, "--encoding": encoding != "utf-8", "--missing": missing != "refuse",
-            "--sheet": sheet, "several inputs": len(inputs) > 1, "--protect": protect, "--require": gates,
+            "--sheet": sheet, "--batch-words": batch_words != _BATCH,
+            "several inputs": len(inputs) > 1, "--protect": protect, "--require": gates,
         }  # fmt: skip
         for name, is_given in refused.items():
             if is_given:
@@ -245,7 +257,7 @@ def privatize(
             mechanism=mechanism, space=space, normalise=normalise, options=parse_options(option), select=select,
             oov=oov, case=case, once=scope, person=person, unproven=unproven, identifiers=identifiers,
             numbered=numbered, numbers=numbers, numbers_epsilon=numbers_epsilon, date_order=date_order, markup=markup,
-            language=language or "en", words=_listed(words), stop_words=_listed(stop_words), block=_listed(block),
+            language=language or "en", words=words_in(words), stop_words=words_in(stop_words), block=words_in(block),
             seed=seed, resume=resume, encoding_errors=encoding_errors,
         )  # fmt: skip
         return
@@ -266,7 +278,7 @@ def privatize(
     for written in (output, report):
         if written not in (None, STREAM):
             check_no_input(Path(str(written)), (space, words, stop_words, block))
-    listed, left_alone = _listed(words), _listed(stop_words)
+    listed, left_alone = words_in(words), words_in(stop_words)
     with ExitStack() as stack:
         job = open_job(
             plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite), unveiled=unproven
@@ -280,7 +292,7 @@ def privatize(
                 fast=fast_checks, once=scope, person=person, seed=seed or 0,
             )  # fmt: skip
         made = build_mechanism(mechanism, epsilon, space, normalise, option, engine=engine, index=index, quiet=quiet)
-        made = never_drawing(made, _listed(block))
+        made = never_drawing(made, words_in(block))
         if not unproven:
             _check_protects(made)
         rare = None if common is None else _learn_rare_words(job, plan, made, common, seed, quiet=quiet)
@@ -305,8 +317,8 @@ def privatize(
         job.forget()
     for sentence in facts["job"]["left_out"] if not quiet else ():
         typer.echo(f"wordveil: {sentence}", err=True)
-    if report is None and not quiet:
-        summarise(facts, tally, warned=bool(missing))
+    if not quiet:
+        summarise(facts, tally, warned=bool(missing), report=report)
 
 
 def _check_protects(made: Mechanism[Any]) -> None:
@@ -409,12 +421,13 @@ def _on_spark(
         if report is not None:
             raise FileError(f"{output} was complete, so nothing was drawn; its report is that of the first run.")
         typer.echo(f"wordveil: {output} was complete, so nothing was drawn.", err=True)
-    elif report is not None:
+        return
+    if report is not None:
         write_report(told[0], report)
-    elif not quiet:
+    if not quiet:
         counts, job = Counts(**told[0]["counts"]), told[0]["job"]
         tally = Tally(counts, records=job["records"], seconds=job["seconds"])
-        summarise(told[0], tally, warned=bool(warned))
+        summarise(told[0], tally, warned=bool(warned), report=report)
 
 
 def _selection(select: str | None, spans: str | None) -> str:
@@ -425,6 +438,23 @@ def _selection(select: str | None, spans: str | None) -> str:
     if select is None:
         return "content" if spans is None else "spans"
     return select
+
+
+def _check_effects(select: str, language: str | None, stop_words: Path | None, numbers: str, once: str) -> None:
+    """Refuse options that would change nothing beside the others."""
+    if stop_words is not None and (select != "content" or language is not None):
+        raise OptionError("--stopwords can only be used with --select content, and without --language.")
+    if numbers != "metric":
+        refuse_given("is for --numbers metric alone", "date_order")
+    if once == "none":
+        refuse_given("counts within the scope of --once, and there is none", "numbered")
+
+
+def _check_replaces(written: set[str | None], *, resume: bool, overwrite: bool) -> None:
+    if resume and overwrite:
+        raise OptionError("give --resume to go on or --overwrite to begin again, not both.")
+    if overwrite and not written:
+        refuse_given("replaces files, and none is written here", "overwrite")
 
 
 def _scope(once: str, person: str | None) -> str | None:
@@ -479,18 +509,3 @@ def _learn_rare_words(
     tree = NgramTree(made.space.vocabulary, epsilon=common.epsilon, longest=common.longest, words=common.words)
     with ProgressBar("learning", plan.size, quiet=quiet) as bar:
         return RareWords(learn_common_words(job, tree, Entropy(seed), bar.move), below=common.below)
-
-
-def _listed(path: Path | None) -> list[str] | None:
-    """Return the words of a list, one on each line; None without one."""
-    from wordveil.files import file_errors
-
-    if path is None:
-        return None
-    with file_errors("read", path):
-        content = path.read_bytes()
-    try:
-        return [word for line in content.decode("utf-8-sig").splitlines() if (word := line.strip())]
-    except UnicodeDecodeError:
-        pass
-    raise InputError(f"{path} is not UTF-8 text.")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _SECONDS = 60.0  # between two lines: a log is to stay short
+_TELLING = 0.02  # the share from which on what was done says how long the rest will take
+_FIRST = 10.0  # seconds until the first: before that, nobody wonders
 
 Bar = TypeVar("Bar", bound="ProgressBar")
 
@@ -21,15 +23,15 @@ Bar = TypeVar("Bar", bound="ProgressBar")
 class ProgressBar:
     """A bar that shows how far work is and how long it will still take; a line now and then where there is no terminal.
 
-    A `total` of 0 means that it is not known. With `at_once` the first line comes when the work begins, not a minute
-    later: for work that nobody expects.
+    A `total` of 0 means that it is not known. With `at_once` the first line comes when the work begins, not some
+    seconds later: for work that nobody expects.
     """
 
     def __init__(self, title: str, total: float = 1.0, *, quiet: bool, at_once: bool = False) -> None:
         self._title, self._total = title, total
         self._quiet, self._is_shown = quiet, not quiet and on_terminal()
         self._began, self._done = time.monotonic(), 0.0
-        self._told = self._began - (_SECONDS if at_once else 0.0)
+        self._told = self._began - _SECONDS + (0.0 if at_once else min(_FIRST, _SECONDS))
         self._progress: Progress | None = None
 
     def __enter__(self: Bar) -> Bar:
@@ -63,10 +65,14 @@ class ProgressBar:
         elif not self._quiet and time.monotonic() - self._told >= _SECONDS:
             self._told = time.monotonic()
             share = f" {100 * done / self._total:.0f}%" if self._total else ""
-            if self._total and done:
+            if self._total and done >= _TELLING * self._total:
                 minutes = (self._told - self._began) * (self._total / done - 1.0) / 60.0
                 share += f", about {math.ceil(minutes)} min left"
             typer.echo(f"wordveil: {self._title}{share}{note and f' ({note})'}", err=True)
+
+    def tell_soon(self) -> None:
+        """Show the next step where there is no terminal too, and not a minute after the one before."""
+        self._told = self._began - _SECONDS
 
     def watch(self, what: str, share: float) -> None:
         """Show what is being done and which share of it is done: a `wordveil.progress.Watch`."""

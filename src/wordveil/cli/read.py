@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wordveil.cli import options
 from wordveil.cli.files import Overwrite, check_writable
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import (
-    Epsilon,
     Format,
     Normalise,
     Options,
@@ -24,10 +26,12 @@ from wordveil.cli.options import (
     build_mechanism,
     check_can_print,
     check_not_in_report,
+    never_drawing,
     print_facts,
+    words_in,
 )
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import FileError, InputError, OptionError
+from wordveil.errors import FileError, InputError, OptionError, WordveilError
 
 if TYPE_CHECKING:
     from wordveil.io import Reading
@@ -40,6 +44,11 @@ _GUESS = "The text is a guess at the original, word by word, and not the origina
 _NO_TABLE = "the records of the input have no common columns and types; write vectors to .npz instead."
 _LOOKED_AT = 500  # texts that tell whether they were veiled
 _VECTORS = (".npz", ".parquet", ".pq")
+_STREAM = "-"  # standard input or output
+_NOT_VEILED = (
+    "does not look veiled in this way, since its words are as frequent as in ordinary text: what is read of an "
+    "original means nothing and must not be passed on"
+)
 
 
 def read(
@@ -47,9 +56,13 @@ def read(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="OUT", help="The file to write: .npz or .parquet for vectors, else as VEILED."
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="The file to write: .npz or .parquet for vectors, else as VEILED; standard output if not given.",
+            show_default=False,
         ),
-    ],
+    ] = Path(_STREAM),
     *,
     reader: Annotated[
         str,
@@ -61,7 +74,10 @@ def read(
         ),
     ] = "table",
     report: ReportFile = None,
-    epsilon: Epsilon = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", "-e", help="The ε that it was veiled with, if there is no report."),
+    ] = None,
     mechanism: Annotated[
         str | None, typer.Option("--mechanism", "-m", help="How words were replaced; graph if there is no report.")
     ] = None,
@@ -71,6 +87,7 @@ def read(
     ] = None,
     normalise: Normalise = False,
     option: Options = None,
+    block: options.Block = None,
     select: Annotated[
         str | None,
         typer.Option("--select", help="Which words were veiled: content (the default without a report), all or spans."),
@@ -97,7 +114,12 @@ def read(
         ),
     ] = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Read what does not look veiled, too; what comes out may mean nothing.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress and no remarks; warnings are still shown.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
     """Read a release with the probabilities of its mechanism: as vectors to learn from, or as the likeliest words.
@@ -112,15 +134,23 @@ def read(
       wordveil read veiled.csv -o vectors.npz --column answer --report report.json --reader population
 
       wordveil read veiled.txt -o guessed.txt --epsilon 4
+
+      cat veiled.txt | wordveil read - --epsilon 4
     """
     from wordveil.io import Reading
 
-    check_writable(output, inputs=(source, report, space, prior), overwrite=overwrite)
-    if as_json:
-        check_can_print()
+    name, to_stream = "standard input" if str(source) == _STREAM else source, str(output) == _STREAM
+    if to_stream and as_json:
+        raise OptionError("standard output takes the text: give -o FILE beside --json.")
+    check_writable(None if to_stream else output, inputs=(source, report, space, prior, block), overwrite=overwrite)
+    check_can_print(as_json or to_stream)
     columns = tuple(dict.fromkeys(column or ()))
     reading = Reading(columns, spans)
-    select = "spans" if spans is not None and select is None else select
+    if spans is not None and select not in (None, "spans"):
+        raise OptionError("--spans can only be used with --select spans.")
+    if report is not None and space is None:
+        refuse_given("is said by the report, unless there is a --space", "normalise")
+    select = "spans" if spans is not None else select
     with _input(source, format_name) as piece, ProgressBar("reading", quiet=quiet) as progress:
         vectors = _is_vectors(piece, output) if as_vectors is None else as_vectors
         _check_output(piece, output, vectors=vectors)
@@ -128,24 +158,25 @@ def read(
             raise OptionError("a vector is made of one text: give one --column, or --text.")
         piece.format.open_reader(piece.source, reading).close()  # to find wrong columns before any work is done
         _check_columns(report, columns)
-        made = _reader(report, mechanism, epsilon, space, normalise, option, select, kind=reader, prior=prior)
+        made = _reader(
+            report, mechanism, epsilon, space, normalise, option, select, words_in(block), kind=reader, prior=prior
+        )
+        looks_veiled = made.looks_veiled(_first_texts(piece, reading))
+        if looks_veiled is False and not force:  # the result would be nonsense, and the file may be an original
+            raise InputError(f"{name} {_NOT_VEILED}; add --force to read it all the same.")
         if made.kind != "table":
             made.fit((text for block in _blocks(piece, reading) for text in block.texts()), watch=progress.watch)
-        looks_veiled = made.looks_veiled(_first_texts(piece, reading))
         write = _write_vectors if vectors else _write_text
         facts = {**write(made, piece, reading, output, progress), "reader": made.kind, **made.mechanism.describe()}
     facts["looks_veiled"] = looks_veiled
-    if looks_veiled is False:  # said whatever else is: the result would be nonsense, and the file may be an original
-        typer.echo(
-            f"wordveil: warning: {source} does not look veiled in this way: its words are as frequent as in ordinary "
-            "text. If it is an original, what was read of it means nothing, and it must not be passed on.",
-            err=True,
-        )
+    if looks_veiled is False:  # said whatever else is
+        typer.echo(f"wordveil: warning: {name} {_NOT_VEILED}.", err=True)
     if as_json:
         print_facts({**facts, "select": made.select, "guess": not vectors})
     if not quiet:
         what = ("vector" if vectors else "text") + ("" if facts["texts"] == 1 else "s")
-        typer.echo(f"wordveil: wrote {facts['texts']:,} {what} to {output}.", err=True)
+        where = "standard output" if to_stream else output
+        typer.echo(f"wordveil: wrote {facts['texts']:,} {what} to {where}.", err=True)
         if not vectors:
             typer.echo(f"wordveil: {_GUESS}", err=True)
 
@@ -156,14 +187,20 @@ def _input(source: Path, format_name: str | None) -> Iterator[Piece]:
     from wordveil.io import make_plan
 
     with TemporaryDirectory() as folder:
-        if str(source) == "-":
+        if str(source) == _STREAM:
             source, format_name = Path(folder, "standard input"), format_name or "text"
             with source.open("wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file)
         plan = make_plan(source, format_name)
         if plan.folder is not None or plan.pieces[0].is_stream:
             raise FileError("a release is read from one file: give the name of a file, or - for standard input.")
-        yield plan.pieces[0]
+        try:
+            yield plan.pieces[0]
+        except WordveilError as error:  # which may name the file that stands for standard input
+            kind, sentence = type(error), str(error).replace(f"{folder}{os.sep}", "")
+        else:
+            return
+    raise kind(sentence)
 
 
 def _is_vectors(piece: Piece, output: Path) -> bool:
@@ -205,6 +242,7 @@ def _reader(
     normalise: bool,
     option: list[str] | None,
     select: str | None,
+    block: list[str] | None,
     *,
     kind: str,
     prior: str,
@@ -216,10 +254,10 @@ def _reader(
         if epsilon is None:
             raise OptionError("give the --report of the release, or how it was veiled: at least its --epsilon.")
         made = build_mechanism(mechanism or "graph", epsilon, space or "glove-50k", normalise, option)
-        return Reader(made, kind=kind, prior=prior, select=select or "content")
+        return Reader(never_drawing(made, block), kind=kind, prior=prior, select=select or "content")
     check_not_in_report(epsilon=epsilon, mechanism=mechanism, option=option)
     opened = None if space is None else load_space(space, normalise=normalise)
-    return Reader.of_report(report, space=opened, select=select, kind=kind, prior=prior)
+    return Reader.of_report(report, space=opened, select=select, block=block, kind=kind, prior=prior)
 
 
 def _blocks(piece: Piece, reading: Reading) -> Iterator[Block]:
@@ -242,6 +280,13 @@ def _write_text(made: Reader, piece: Piece, reading: Reading, output: Path, prog
     """Write the input with the likeliest words in the veiled places; everything else stays as it is."""
     from wordveil.files import name_before
 
+    if str(output) == _STREAM:
+        with TemporaryDirectory() as folder:
+            held = Path(folder, "text")
+            facts = _write_text(made, piece, reading, held, progress)
+            with held.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+        return facts
     target, texts = output.resolve(), 0
     part = name_before(target)
     part.unlink(missing_ok=True)

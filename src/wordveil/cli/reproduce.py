@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from wordveil.cli.files import check_no_input
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Compared, Json, Quiet, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
@@ -16,6 +17,13 @@ from wordveil.errors import FileError, OptionError
 if TYPE_CHECKING:
     from wordveil.lab.experiments.page import ResultFolder
     from wordveil.lab.experiments.run import Result
+
+
+#: What only tables and figures that are run have a use for.
+_RUN = (
+    "data", "quick", "replace", "attacker", "reader", "seed", "workers", "engine", "device", "rows", "level",
+    "mechanism", "minutes", "parts",
+)  # fmt: skip
 
 
 def reproduce(
@@ -86,9 +94,11 @@ def reproduce(
     from wordveil.lab.experiments.run import Parts, Run
 
     if listed:
+        refuse_given("has no effect beside --list", *_RUN, "everything", "output", "page", "quiet")
         _list(as_json)
         return
     names = _names(list(EXPERIMENTS) if everything else name or [], data, page)
+    _check_effects(names, is_named=bool(name), everything=everything, output=output)
     compared.check()
     shared = dataclasses.asdict(compared) | {
         "rows": rows,
@@ -121,6 +131,22 @@ def reproduce(
         print_facts(done[0] if len(done) == 1 else done)
     elif len(done) > 1:
         stdout().print(f"{len(done)} experiments took {sum(one['seconds'] for one in done):,.0f} s.")
+
+
+def _check_effects(names: list[str], *, is_named: bool, everything: bool, output: Path | None) -> None:
+    """Refuse options that would change nothing beside the others."""
+    from wordveil.lab.experiments.registry import AT_LEVELS
+
+    if everything and is_named:
+        raise OptionError("name tables and figures or use --all, not both.")
+    if not names:
+        refuse_given("is for tables and figures to run, and none is named", *_RUN)
+    if "reading" not in names:
+        refuse_given("is for the experiment reading", "parts")
+    if not {"reading", *AT_LEVELS} & set(names):
+        refuse_given("is for reading and the comparisons of mechanisms", "minutes")
+    if output is None:
+        refuse_given("is about results in --output, which is not given", "replace")
 
 
 def _names(given: list[str], data: Path | None, page: Path | None) -> list[str]:

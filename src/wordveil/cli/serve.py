@@ -156,6 +156,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 def _run(settings: Settings, told: dict[str, str]) -> None:
     import uvicorn
 
+    from wordveil.service import processes
     from wordveil.service.app import RUN_FOLDER, RUN_SECRET
     from wordveil.service.connections import Connection
 
@@ -167,23 +168,25 @@ def _run(settings: Settings, told: dict[str, str]) -> None:
             (Path(folder) / "metrics").mkdir()
             told["PROMETHEUS_MULTIPROC_DIR"] = str(Path(folder) / "metrics")
         stack.enter_context(_environment(told))
-        stack.enter_context(_ended_by_sigterm())
+        options: dict[str, Any] = {
+            "app": "wordveil.service.app:from_environment",
+            "factory": True,
+            "host": settings.host,
+            "port": settings.port,
+            "http": Connection,
+            "ws": "none",
+            "proxy_headers": False,  # nothing asks who is behind a proxy
+            "access_log": False,  # it would write addresses, and an address may hold a word
+            "log_level": "info" if settings.access_log else "warning",
+            "log_config": log_config(),
+            "server_header": False,
+            "date_header": False,
+            "backlog": 4096,
+            "timeout_graceful_shutdown": max(1, round(settings.shutdown)),  # from the end of the drain on
+        }
         typer.echo(f"wordveil: http://{settings.host}:{settings.port}/ (stop with Ctrl-C)", err=True)
-        uvicorn.run(
-            "wordveil.service.app:from_environment",
-            factory=True,
-            host=settings.host,
-            port=settings.port,
-            workers=settings.workers,
-            http=Connection,
-            ws="none",
-            proxy_headers=False,  # nothing asks who is behind a proxy
-            access_log=False,  # it would write addresses, and an address may hold a word
-            log_level="info" if settings.access_log else "warning",
-            log_config=log_config(),
-            server_header=False,
-            date_header=False,
-            backlog=4096,
-            timeout_worker_healthcheck=60,  # a busy machine is no reason to kill a process and the requests in it
-            timeout_graceful_shutdown=max(1, round(settings.shutdown)),  # from the end of the drain on
-        )
+        if settings.workers > 1:
+            processes.serve(options, settings.workers)
+        else:
+            stack.enter_context(_ended_by_sigterm())
+            uvicorn.run(**options)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Json, on_terminal, print_facts, stdout, while_at_work
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
@@ -87,6 +88,12 @@ def train(
 
     if (source is None) == (wordnet is None):
         raise OptionError("name either a file of pairs or --wordnet FOLDER.")
+    if wordnet is None:
+        refuse_given("is for --wordnet", "nodes", "part")
+    else:
+        refuse_given("is for a file of pairs", "min_count", "min_links", "closure")
+        if nodes == "synsets":
+            refuse_given("is for words, and synsets are learnt", "vocabulary", "stop_words")
     training = Training(dim, geometry, epochs, negatives, rate, burn_in, batch, sharpness, weighted, seed)
     _make_room(output, (source, wordnet, vocabulary, hyperlex), resume=resume, overwrite=overwrite)
     opened = None if wordnet is None else WordNet(wordnet)

@@ -8,7 +8,7 @@ it survives a crash, and `report` what is said about it.
 
 from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import FORMATS, Position, Reading, format_named, format_of
-from wordveil.io.inputs import Plan, make_plan
+from wordveil.io.inputs import Plan, check_fits, make_plan
 from wordveil.io.job import FileJob, StreamJob, learn_common_words
 from wordveil.io.output import Destination
 from wordveil.io.remote import is_remote, place, written_remotely
@@ -27,6 +27,7 @@ __all__ = [
     "Tally",
     "Veils",
     "check_encoding",
+    "check_fits",
     "detect_encoding",
     "format_named",
     "format_of",

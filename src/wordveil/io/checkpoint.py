@@ -16,7 +16,7 @@ from wordveil.text import Counts
 
 __all__ = ["Checkpoint", "Identity", "Tally"]
 
-_LAYOUT = 2  # of the checkpoint file
+_LAYOUT = 3  # of the checkpoint file
 _MOST = 1 << 62  # bytes, records, seconds: no job has as many
 _COUNTED = [counted.name for counted in fields(Counts)]
 
@@ -28,6 +28,7 @@ class Tally:
     counts: Counts = field(default_factory=Counts)
     records: int = 0
     files: int = 0
+    passed: int = 0  # records that lack a key to veil, and were passed on without it
     worst_words: int = 0  # veiled in one record, at most, equal ones once if drawn once: the worst case over a document
     seconds: float = 0.0  # without loading the space
     runs: int = 1  # one more for each resume
@@ -46,6 +47,7 @@ class Tally:
         self.counts += other.counts
         self.records += other.records
         self.files += other.files
+        self.passed += other.passed
         self.worst_words = max(self.worst_words, other.worst_words)
 
     @property

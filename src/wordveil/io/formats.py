@@ -112,6 +112,11 @@ class Block(ABC):
         return Document in map(type, chain.from_iterable(self.records))
 
     @property
+    def passed(self) -> int:
+        """How many records lack a key to veil, and are passed on without it."""
+        return 0
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """How many texts each record has."""
         return np.fromiter(map(len, self.records), np.int64, len(self.records))
@@ -315,7 +320,9 @@ def check_columns(source: str, asked: Iterable[str], there: Iterable[str], *, ma
         raise OptionError(f"use `columns` to choose which columns of {source} to veil; {which}.")
     for column in asked:
         if column not in there:
-            which = _almost(column, there) if may_be_text else f"; it has: {listed(there)}"
+            which = f"; it has: {listed(there)}"
+            if may_be_text:
+                which = almost(column, there) or "; its first line must name its columns"
             raise InputError(f"{source} has no column {column!r}{which}.")
         if there.count(column) > 1:
             raise InputError(
@@ -323,13 +330,14 @@ def check_columns(source: str, asked: Iterable[str], there: Iterable[str], *, ma
             )
 
 
-def _almost(column: str, there: list[str]) -> str:
-    """Say which of the columns may be meant by one that is missing."""
+def almost(column: str, there: Iterable[str]) -> str:
+    """Say which of the columns or keys may be meant by one that is missing; "" if none is like it.
+
+    The others are not told: what should be names may be the first record of a table without a header, or people.
+    """
     folded = {name.strip().casefold(): name for name in there}
     found = get_close_matches(column.strip().casefold(), folded, n=1, cutoff=0.75)
-    if found:
-        return f"; it has {folded[found[0]]!r}"
-    return "; its first line must name its columns"
+    return f"; it has {folded[found[0]]!r}" if found else ""
 
 
 def of_person(texts: Iterable[str | Document], person: object) -> list[str | Document]:

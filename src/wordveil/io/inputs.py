@@ -6,13 +6,15 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 
 from wordveil.errors import InputError, OptionError
 from wordveil.files import file_errors
-from wordveil.io.formats import FORMATS, Format, format_named, format_of
+from wordveil.io.formats import FORMATS, Format, Reading, format_named, format_of
 
-__all__ = ["Piece", "Plan", "make_plan"]
+__all__ = ["Piece", "Plan", "check_fits", "make_plan"]
 
 
 @dataclass(frozen=True)
@@ -23,14 +25,14 @@ class Piece:
     name: str  # its path within the folder that is written; empty if a file is written
     format: Format
 
-    @property
+    @cached_property
     def is_stream(self) -> bool:
         """Whether it can be read only once: standard input, a pipe, a device."""
         return self.source is None or not self.source.is_file()
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """How many bytes it has now, 0 if that is not known."""
+        """How many bytes it had when that was first asked, 0 if that is not known."""
         try:
             state = None if self.source is None else self.source.stat()
             return state.st_size if state is not None and stat.S_ISREG(state.st_mode) else 0
@@ -99,8 +101,7 @@ def _files_plan(sources: Sequence[Path], named: Format | None) -> Plan:
 
 def _folder_plan(folder: Path, named: Format | None) -> Plan:
     pieces, skipped = [], []
-    for path in _files(folder):
-        name = path.relative_to(folder).as_posix()
+    for name, path in _files(folder):
         form = format_of(path)
         if form is None or (named and form is not named) or not path.is_file() or path.stat().st_size == 0:
             skipped.append(name)
@@ -113,13 +114,38 @@ def _folder_plan(folder: Path, named: Format | None) -> Plan:
     return Plan(tuple(pieces), folder, True, tuple(skipped))
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: Path) -> list[tuple[str, Path]]:
+    """Return all files below a folder with their names within it, in the order of these."""
+
     def refuse(error: OSError) -> None:
         raise error
 
     with file_errors("read", folder):
         found = []
         for place, folders, names in os.walk(folder, onerror=refuse):
-            links = [name for name in folders if Path(place, name).is_symlink()]  # not followed, but told
-            found += [Path(place, name) for name in (*names, *links)]
-    return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
+            here = Path(place)
+            links = [name for name in folders if (here / name).is_symlink()]  # not followed, but told
+            within = here.relative_to(folder).as_posix()
+            before = "" if within == "." else f"{within}/"
+            found += [(before + name, here / name) for name in (*names, *links)]
+    return sorted(found, key=itemgetter(0))
+
+
+def check_fits(plan: Plan, reading: Reading) -> None:
+    """Refuse ways of reading that none of the inputs has a use for."""
+    formats = [piece.format for piece in plan.pieces]
+    if reading.spans is not None:
+        if any(form.name not in ("json", "jsonl") for form in formats):
+            raise OptionError("`spans` are read from JSON only; leave them out.")
+        if len(reading.columns) != 1:
+            raise OptionError("`spans` belong to one text; choose one column in `columns`.")
+    if reading.encoding != "utf-8" and not any(form.is_encoded for form in formats):
+        raise OptionError("the input says itself how its text is encoded; leave out `encoding`.")
+    if reading.encoding_errors != "strict" and not any(form.is_encoded for form in formats):
+        raise OptionError("the input says itself how its text is encoded; leave out `encoding_errors`.")
+    if reading.sheet is not None and not any(form.name == "xlsx" for form in formats):
+        raise OptionError("only a workbook has sheets; leave out `sheet`.")
+    if reading.missing not in ("refuse", "pass"):
+        raise OptionError(f"`missing` cannot be {reading.missing!r}; choose refuse or pass.")
+    if reading.missing != "refuse" and not any("json" in form.name for form in formats):
+        raise OptionError("`missing` is about the keys of JSON; leave it out.")

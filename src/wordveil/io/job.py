@@ -15,8 +15,8 @@ from wordveil.errors import FileError, InputError, OptionError, WordveilError
 from wordveil.files import Lock, digest_of, file_errors, write_whole
 from wordveil.io.checkpoint import Checkpoint, Identity, Tally
 from wordveil.io.formats import PLAIN_WRITER, Block, Position, Reader, Reading
-from wordveil.io.inputs import Piece, Plan
-from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer
+from wordveil.io.inputs import Piece, Plan, check_fits
+from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer, write_small
 from wordveil.io.streams import packing_of
 from wordveil.io.workers import Crew, Task, Veils
 from wordveil.noise import Entropy
@@ -59,17 +59,7 @@ class _Job:
 
     def _check_inputs(self) -> None:
         """Open every input that can be opened again, to find wrong columns before any work is done."""
-        if self._reading.spans is not None:
-            if any(piece.format.name not in ("json", "jsonl") for piece in self._plan.pieces):
-                raise OptionError("`spans` are read from JSON only; leave them out.")
-            if len(self._reading.columns) != 1:
-                raise OptionError("`spans` belong to one text; choose one column in `columns`.")
-        if self._reading.encoding != "utf-8" and not any(piece.format.is_encoded for piece in self._plan.pieces):
-            raise OptionError("the input says itself how its text is encoded; leave out `encoding`.")
-        if self._reading.sheet is not None and not any(piece.format.name == "xlsx" for piece in self._plan.pieces):
-            raise OptionError("only a workbook has sheets; leave out `sheet`.")
-        if self._reading.missing != "refuse" and not any("json" in piece.format.name for piece in self._plan.pieces):
-            raise OptionError("`missing` is about the keys of JSON; leave it out.")
+        check_fits(self._plan, self._reading)
         if self._reading.person is not None and not any(piece.format.has_columns for piece in self._plan.pieces):
             raise OptionError("`person` names a column or key, and plain text has none; leave it out.")
         for piece in self._plan.pieces:
@@ -80,7 +70,7 @@ class _Job:
         once = veils.whole.once
         if (once is not None and once.scope == "person") != (self._reading.person is not None):
             raise OptionError(
-                "once='person' needs `person`, the column that says who each record belongs to, and the other way "
+                "`once='person'` needs `person`, the column that says who each record belongs to, and the other way "
                 "round."
             )
 
@@ -127,7 +117,8 @@ class _Job:
             reader.check_unchanged()
             writer.append(done.content)
             size = writer.sync()
-            state.tally.merge(done.tally)
+            if done.tally is not None:
+                state.tally.merge(done.tally)
             state.tally.seconds = time.perf_counter() - clock
             state.position, state.size, state.batch = done.end, size, state.batch + 1
             run.keep()
@@ -359,23 +350,22 @@ class FileJob(_Job):
                 waiting.append(read)
                 yield load
 
-        safe = SyncedFiles(self._destination.part)
+        safe, folders = SyncedFiles(self._destination.part), set[Path]()
         try:
             for done in run.crew.veil(loads()):
                 left = iter(done)
                 for piece, preamble, count in waiting.popleft():
                     whole = self._destination.whole_of(piece)
-                    with file_errors("write", whole):
-                        whole.parent.mkdir(parents=True, exist_ok=True)
-                    writer = piece.format.open_writer(whole, 0, piece.source, whole)
-                    try:
-                        writer.append(preamble)
-                        for one in islice(left, count):
-                            writer.append(one.content)
+                    if whole.parent not in folders:
+                        with file_errors("write", whole):
+                            whole.parent.mkdir(parents=True, exist_ok=True)
+                        folders.add(whole.parent)
+                    content = [preamble]
+                    for one in islice(left, count):
+                        content.append(one.content)
+                        if one.tally is not None:
                             state.tally.merge(one.tally)
-                        writer.flush()
-                    finally:
-                        writer.close()
+                    write_small(whole, b"".join(content))
                     safe.add(whole)
                     state.tally.files += 1
                     state.next_piece(_done(state.done, piece))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from wordveil.errors import InputError, OptionError
-from wordveil.io.formats import Block, Position, Reading, Written, fields_of, listed, of_person
+from wordveil.io.formats import Block, Position, Reading, Written, almost, fields_of, listed, of_person
 from wordveil.io.lines import LineReader
 from wordveil.text import Document, Release
 
@@ -42,6 +42,7 @@ class Row(NamedTuple):
     before: str = ""  # what stands between the objects of an array
     after: str = ""
     person: str | None = None  # whose it is, where that is asked for and said
+    is_passed: bool = False  # whether it lacks a key to veil, and is passed on without it
 
 
 @dataclass
@@ -50,11 +51,16 @@ class JsonBlock(Block):
 
     rows: list[Row]
 
+    @property
+    def passed(self) -> int:
+        """How many objects lack a key to veil."""
+        return sum(row.is_passed for row in self.rows)
+
     def render(self, releases: Sequence[Written]) -> bytes:
         """Return the objects with the new texts in place; all else stays byte for byte."""
         left = iter(releases)
         parts: list[str] = []
-        for line, places, spans, before, after, _ in self.rows:
+        for line, places, spans, before, after, *_ in self.rows:
             new = [(place, next(left)) for place in places]
             values = [(place.start, place.end, _literal(release.text)) for place, release in new]
             if spans is not None:
@@ -91,8 +97,8 @@ class JsonReader(LineReader[Row]):
     def _read_preamble(self) -> bytes:
         if not self._reading.columns and not self._reading.every_column:
             raise OptionError(
-                f"use `columns` to choose which keys of {self._lines.name} to veil; its first record has: "
-                f"{listed(_keys(self._first_record()))}."
+                f"use `columns` to choose which keys of {self._lines.name} to veil; its first record has "
+                f"{len(_keys(self._first_record())):,} keys."
             )
         return super()._read_preamble()
 
@@ -133,7 +139,8 @@ class JsonReader(LineReader[Row]):
                 raise InputError(f"{self._where()} does not have the structure that the path {column!r} says.")
         places = [texts[start] for start in sorted(texts)]
         spans = self._spans(line, places, found) if spans_key else None
-        return Row(line, places, spans, person=self._person(line, found))
+        is_passed = any(found.lacks(column) for column in self._reading.columns)
+        return Row(line, places, spans, person=self._person(line, found), is_passed=is_passed)
 
     def _person(self, line: str, found: Search) -> str | None:
         """Return whose an object is, as far as it says so."""
@@ -165,7 +172,7 @@ class JsonReader(LineReader[Row]):
         if key in found.twice or (len(places) > 1 and "[*]" not in key):
             raise InputError(f"{self._where()} has the key {key!r} more than once.")
         if found.lacks(key) and (self._reading.missing == "refuse" or key == self._reading.spans):
-            there = f"; it has: {listed(_keys(line))}" if self._record == 1 else ""
+            there = almost(key, _keys(line)) if self._record == 1 else ""
             raise InputError(f"{self._where()} has no key {key!r}{there}.")
         if places or not found.lacks(key):
             self._met.add(key)

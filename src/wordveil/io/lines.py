@@ -21,7 +21,7 @@ from wordveil.io.streams import Source, detect_encoding, peek
 from wordveil.text import Document
 from wordveil.text.flow import Texts
 
-__all__ = ["LONGEST", "InLines", "LineReader", "Lines", "TextReader", "ending"]
+__all__ = ["LONGEST", "InLines", "LineReader", "Lines", "TextReader", "ending", "line_breaks"]
 
 LONGEST = 1 << 28  # bytes of one line; more is no text, and would exhaust the memory
 _CHUNK = 1 << 20
@@ -126,7 +126,7 @@ class Lines:
         """Count bytes as read."""
         self._digest.update(data)
         self.offset += len(data)
-        self.line += data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
+        self.line += line_breaks(data) + (bool(data) and not data.endswith(b"\n"))
 
     def decode(self, line: bytes) -> str:
         """Return the line that was read last as text."""
@@ -167,6 +167,11 @@ def _is_text(data: bytes) -> bool:
         return data.isascii() or bool(data.decode("utf-8"))
     except UnicodeDecodeError:
         return False
+
+
+def line_breaks(data: bytes) -> int:
+    """Count the line breaks of many lines: numpy is several times as fast at it as ``bytes.count``."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
 
 
 def ending(line: str) -> str:
@@ -242,6 +247,10 @@ class TextBlock(Block):
 
     def together(self) -> Texts:
         """Return the lines without what ends them."""
+        return self._texts
+
+    @cached_property
+    def _texts(self) -> Texts:
         signs = np.frombuffer(self._lines, np.uint8)
         ends = np.flatnonzero(signs == ord("\n"))
         starts = np.concatenate([[0], ends + 1])
@@ -267,8 +276,7 @@ class TextBlock(Block):
     @property
     def sizes(self) -> NDArray[np.int64]:
         """How many texts each record has."""
-        lines = self._lines.count(b"\n") + (not self._lines.endswith(b"\n"))
-        return np.ones(lines, dtype=np.int64)
+        return np.ones(len(self._texts), dtype=np.int64)
 
     def render(self, releases: Sequence[Written]) -> bytes:
         """Return the lines with their new texts."""

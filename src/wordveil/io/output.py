@@ -19,7 +19,7 @@ from wordveil.files import Lock, file_errors, name_before, sync_folder
 from wordveil.io.inputs import Piece, Plan
 from wordveil.io.streams import packer_for
 
-__all__ = ["Destination", "FileWriter", "HeldWriter", "SyncedFiles", "Writer", "before_whole"]
+__all__ = ["Destination", "FileWriter", "HeldWriter", "SyncedFiles", "Writer", "before_whole", "write_small"]
 
 
 class Writer:
@@ -113,6 +113,21 @@ class FileWriter(Writer):
         """Stop writing, and keep what was written."""
         with suppress(OSError):  # what matters was synced, and what could not be written was told
             self._file.close()
+
+
+def write_small(path: Path, content: bytes) -> None:
+    """Write a file under its own name, in place of what is there, packed as the name says; nothing is synced."""
+    pack = packer_for(path)
+    left = memoryview(pack(content) if pack and content else content)
+    with file_errors("write", path):
+        # A link in the place of our own file would be somebody else's doing.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        handle = os.open(path, flags, 0o666)
+        try:
+            while left:
+                left = left[os.write(handle, left) :]
+        finally:
+            os.close(handle)
 
 
 class SyncedFiles:

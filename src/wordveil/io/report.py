@@ -30,11 +30,13 @@ def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[s
         "left_out": sorted({piece.format.leaves_out for piece in plan.pieces} - {""}),
         "columns": list(reading.columns),
         "missing": reading.missing,
+        "records_without_a_key": tally.passed,
         "person": reading.person,
         "encoding_errors": reading.encoding_errors,
         "batch_words": reading.batch_words,
     }
-    return report_of(veil, tally, _not_protected(plan), job)
+    facts = report_of(veil, tally, _not_protected(plan), job)
+    return {**facts, "warnings": [*_passed(tally), *facts["warnings"]]}
 
 
 def report_of(veil: Veil, tally: Tally, released: list[str], job: dict[str, Any]) -> dict[str, Any]:
@@ -56,6 +58,17 @@ def report_of(veil: Veil, tally: Tally, released: list[str], job: dict[str, Any]
             "numpy": np.__version__,
         },
     }
+
+
+def _passed(tally: Tally) -> list[str]:
+    """Say how many records were released without a text that was to be veiled."""
+    if not tally.passed:
+        return []
+    some = f"{tally.passed:,} of {tally.records:,} records"
+    return [
+        f"{some} lack a key that was to be veiled and were passed on without it: if its text stands in them under "
+        "another name, it is released as it is."
+    ]
 
 
 def missing_promise(veil: Veil) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from wordveil.errors import InputError
 from wordveil.io.formats import Block, Position, Reading, Written, check_columns, of_person
-from wordveil.io.lines import LONGEST, InLines, ending
+from wordveil.io.lines import LONGEST, InLines, ending, line_breaks
 from wordveil.text import Document
 
 __all__ = ["CsvReader", "TsvReader"]
@@ -134,9 +134,14 @@ class TableReader(InLines):
     def blocks(self) -> Iterator[Block]:
         """Read the rows that are left."""
         while data := self._lines.read_lines(self._reading.batch_bytes):
-            self._ahead = lines = data.decode("utf-8").splitlines(keepends=True)
-            if data.count(b"\n") + (not data.endswith(b"\n")) != len(lines):  # other signs end lines for Python, too
-                self._ahead = lines = [line.decode("utf-8") for line in io.BytesIO(data)]
+            lines = data.decode("utf-8").splitlines(keepends=True)
+            if line_breaks(data) + (not data.endswith(b"\n")) != len(lines):  # other signs end lines for Python, too
+                lines = [line.decode("utf-8") for line in io.BytesIO(data)]
+            whole = self._rows_in(lines)
+            if whole is not None:
+                yield self._block(whole, _endings(lines, data), self._lines.position(self._record))
+                continue
+            self._ahead = lines
             begin, last = self._parser.line_num, self._parser.line_num + len(lines)
             self._row_begin = self._lines.offset - len(data)
             rows, endings = [], []
@@ -144,6 +149,18 @@ class TableReader(InLines):
                 rows.append(self._read_row())
                 endings.append(ending(lines[self._parser.line_num - begin - 1]))
             yield self._block(rows, endings, self._lines.position(self._record))
+
+    def _rows_in(self, lines: list[str]) -> list[list[str]] | None:
+        """Return the rows of some lines, all at once, if each line is a row and nothing is wrong with any."""
+        try:
+            rows = list(csv.reader(lines, delimiter=self._delimiter, strict=True))
+        except csv.Error:
+            return None  # the last may go on in the next line, or is told of with its place
+        if len(rows) != len(lines) or not {0, self._width}.issuperset(map(len, rows)):
+            return None
+        self._record += sum(map(bool, rows))
+        self._first_line += len(lines)  # which the parser of single rows has not seen
+        return rows
 
     def _read_row(self) -> list[str]:
         try:
@@ -177,6 +194,13 @@ class TableReader(InLines):
             people = [row[self._person] for row in rows if row]
             records = [of_person(record, person) for record, person in zip(records, people, strict=True)]
         return TableBlock(end, records, rows, endings, self._places, self._delimiter, self._names)
+
+
+def _endings(lines: list[str], data: bytes) -> list[str]:
+    """Return how each line ends."""
+    if b"\r" in data:
+        return list(map(ending, lines))
+    return ["\n"] * (len(lines) - 1) + [ending(lines[-1])]
 
 
 def _names(header: Sequence[str], delimiter: str) -> tuple[list[str] | None, bool]:

@@ -75,7 +75,7 @@ class Veils:
         except WordveilError as error:
             reason = str(error)
         else:
-            tally = Tally(runs=0)
+            tally = Tally(runs=0, passed=block.passed)
             tally.add(counts_of(releases), block.sizes)
             return Done(block.end, block.render(releases), tally)
         raise InputError(f"{_culprit(veil, block)}: {reason}")
@@ -90,10 +90,15 @@ class Veils:
         groups, scopes = [np.empty(0, dtype=np.int64)], dict[int, str]()
         for task in load:
             own, names = _groups(self.whole.once, task.block, task.name)
-            groups.append(own + len(scopes))
-            scopes |= {len(scopes) + number: name for number, name in names.items()}
+            first = int(groups[-1].max(initial=-1)) + 1
+            groups.append(own + first)
+            scopes |= {first + number: name for number, name in names.items()}
         rewritten = self._flow.rewrite(self.whole, Texts.joined(parts), np.concatenate(groups), scopes)
-        return [Done.of(task.block, own) for task, own in zip(load, rewritten.split(parts), strict=True)]
+        tally = Tally(runs=0)
+        tally.add(rewritten.counts, np.concatenate([task.block.sizes for task in load]))
+        pairs = zip(load, rewritten.split(parts), strict=True)
+        done = [Done(task.block.end, task.block.render_together(one.texts), None) for task, one in pairs]
+        return [done[0]._replace(tally=tally), *done[1:]]
 
     def _for(self, name: str, number: int) -> Veil:
         if self._seed is None:
@@ -127,7 +132,7 @@ def _groups(once: Once | None, block: Block, name: str) -> tuple[NDArray[np.int6
     """Return the numbers of the scopes of a block's texts, in which equal words are drawn once, and their names."""
     if once is None or once.scope == "record":
         groups = np.repeat(np.arange(len(block.sizes)), block.sizes)
-        return groups, dict.fromkeys(range(len(block.sizes)), "")  # the names of records go into no draw
+        return groups, {}  # the names of records go into no draw
     scopes = [str(document.scope) for document in _scoped(once, block, name) if isinstance(document, Document)]
     numbers = {scope: number for number, scope in enumerate(dict.fromkeys(scopes))}
     groups = np.fromiter((numbers[scope] for scope in scopes), np.int64, len(scopes))
@@ -152,16 +157,19 @@ def _is_refused(veil: Veil, text: str | Document) -> bool:
 
 
 class Done(NamedTuple):
-    """A block that was veiled: where it ends, what is to be written, and what was counted."""
+    """A block that was veiled: where it ends, what is to be written, and what was counted.
+
+    Of blocks that were veiled at once the first has the count of all.
+    """
 
     end: Position
     content: bytes
-    tally: Tally
+    tally: Tally | None
 
     @classmethod
     def of(cls, block: Block, rewritten: Rewritten) -> Done:
         """Return a block with its new texts."""
-        tally = Tally(runs=0)
+        tally = Tally(runs=0, passed=block.passed)
         tally.add(rewritten.counts, block.sizes)
         return cls(block.end, block.render_together(rewritten.texts), tally)
 

@@ -1,7 +1,7 @@
 /* The words around a word of a graph, level by level: listed, and kept for its next draws. Included by graph_draws.h. */
 
 #define SMALLEST_BALL 128 /* words that are listed around a word before others are guessed, or this share of all: */
-#define BALL_SHARE 512    /* these three as in hops.py */
+#define BALL_SHARE 8192   /* these three as in hops.py */
 #define RARE 4            /* guesses are rare enough where they are a fifth of the attempts */
 #define FARTHER 2         /* levels beyond the reach that may be listed for guesses, each as bits */
 #define AHEAD 8           /* words whose edges are fetched before they are looked at: they lie anywhere in memory */
@@ -19,8 +19,8 @@ typedef struct {
 enum { NEAR = FARTHER, SPENT, ENTRIES };
 
 typedef struct {
-    int64_t *entries; /* of each word: the places of its levels beyond the reach and of what is near, 0 for none; and edges */
-    uint64_t *room;   /* that were looked at for its guesses */
+    int64_t *entries; /* of each word: the places of its levels beyond the reach and of what is near, 0 for none, -1 for a */
+    uint64_t *room;   /* word that came once; and edges that were looked at for its guesses */
     int64_t size, *used; /* the first is not */
 } Kept;
 
@@ -238,11 +238,13 @@ static void begin_source(Around *around, int32_t source, int64_t draws)
     around->farther = 0;
     memset(around->entry, 0, sizeof around->entry);
     const int64_t *entry = entry_of(around);
-    if (!entry[NEAR]) {
+    if (entry[NEAR] <= 0) {
         begin_around(around);
         reach_to(around, around->ball);
-        if (around->kept && draws > 1) /* words that come once are many, and seldom come again */
+        if (around->kept && (draws > 1 || entry[NEAR])) /* words that come once are many */
             keep_near(around);
+        if (around->kept && !entry[NEAR])
+            publish(around, NEAR, -1);
         return;
     }
     memcpy(&around->near, around->kept->room + entry[NEAR], sizeof around->near);
@@ -272,7 +274,7 @@ static void list_farther(Around *around)
 {
     const int64_t groups = groups_of(around), level = around->near.reach + around->farther + 1;
     int64_t place = 0;
-    uint64_t *room = entry_of(around)[NEAR] ? room_for(around->kept, 8 * (groups + 1), &place) : NULL;
+    uint64_t *room = entry_of(around)[NEAR] > 0 ? room_for(around->kept, 8 * (groups + 1), &place) : NULL;
     list_near(around);
     while (around->radius < level)
         grow_around(around);

@@ -15,6 +15,7 @@ __all__ = ["squared_distances", "straight_distances", "worst_error"]
 #: A squared distance below this part of the two squared lengths is measured anew from the differences.
 _NEARLY_EQUAL = 0.1
 _ENTRIES = 1 << 22  # differences that are held at once
+_TOGETHER = 1 << 17  # products that are made distances at once
 
 
 def worst_error(dimension: int, longest: float) -> float:
@@ -33,16 +34,26 @@ def squared_distances(
 ) -> NDArray[np.float32]:
     """Return the squared distances from some rows of a matrix to every row, by one product of matrices."""
     rows = matrix[ids] @ matrix.T
+    for some in blocks(len(rows), max(1, _TOGETHER // len(matrix))):  # what is worked on stays in the cache
+        _expand(rows[some], matrix, squares, ids[some])
+    return rows
+
+
+def _expand(
+    rows: NDArray[np.float32], matrix: NDArray[np.float32], squares: NDArray[np.float32], ids: NDArray[np.integer[Any]]
+) -> None:
+    """Make squared distances of products."""
+    own = squares[ids][:, None]
     rows *= -2.0
     rows += squares
-    rows += squares[ids][:, None]
+    rows += own
     # The expanded square loses its digits between (nearly) equal vectors: those few are measured directly. They are
     # taken in blocks, because in a cloud far from the origin they are not few.
-    row, column = np.nonzero(rows < _NEARLY_EQUAL * (squares[ids][:, None] + squares))
+    row, column = np.nonzero(rows < _NEARLY_EQUAL * (own + squares))
     for part in blocks(len(row), max(1, _ENTRIES // matrix.shape[1])):
         exact = matrix[ids[row[part]]].astype(np.float64) - matrix[column[part]]
         rows[row[part], column[part]] = np.einsum("ij,ij->i", exact, exact)
-    return np.maximum(rows, 0.0, out=rows)
+    np.maximum(rows, 0.0, out=rows)
 
 
 def straight_distances(

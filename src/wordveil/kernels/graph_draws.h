@@ -178,6 +178,46 @@ static int64_t attempt(Around *around, const Blocks *blocks, int64_t lane)
     return is_between(around, (int32_t)guess, most) ? guess : -1;
 }
 
+/* Fetch what attempts will look at, from one lane up to another: it lies anywhere in memory. */
+static void foresee(const Around *around, const Blocks *blocks, int64_t lane, int64_t last)
+{
+    const Near *near = &around->near;
+    const int64_t most = near->reach + 2;
+    int32_t guesses[TOGETHER];
+    int count = 0;
+    for (; lane < last; lane++) {
+        int64_t place = most;
+        const double aim = uniform_of(blocks, lane, 0) * near->sums[place];
+        while (place > 0 && near->sums[place - 1] > aim)
+            place--;
+        if (place > 1) {
+            int64_t level = near->allowed_levels[most - place], end = near->allowed_levels[most - place + 1];
+            __builtin_prefetch(near->allowed + level + one_of(bits_of(blocks, lane, 2), end - level));
+        } else if (place == 0) {
+            int32_t guess = guesses[count++] = (int32_t)one_of(bits_of(blocks, lane, 2), around->graph->words);
+            __builtin_prefetch(around->graph->indptr + guess);
+            for (int64_t level = 0; level < around->farther; level++)
+                __builtin_prefetch(around->far[level] + 1 + (guess >> 6));
+        }
+    }
+    for (int guess = 0; guess < count; guess++)
+        fetch_edges(around->graph, guesses[guess]);
+}
+
+/* Fetch what is kept of the sources to come. */
+static inline void foresee_sources(const Around *around, const int64_t *sources, int64_t left)
+{
+    if (!around->kept)
+        return;
+    if (left > 2 * AHEAD)
+        __builtin_prefetch(around->kept->entries + (int64_t)ENTRIES * sources[2 * AHEAD]);
+    if (left > AHEAD) {
+        int64_t place = around->kept->entries[(int64_t)ENTRIES * sources[AHEAD] + NEAR];
+        for (int64_t line = 0; place > 0 && line < 4; line++)
+            __builtin_prefetch(around->kept->room + place + 8 * line);
+    }
+}
+
 /* The draws of source s are those from starts[s] to starts[s+1]. Returns 1, or -1 where all words are blocked. */
 static int draw_all(Around *around, const Stream *stream, const int64_t *sources, int64_t count, const int64_t *starts,
                     int64_t *waiting, int64_t *out)
@@ -187,14 +227,19 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
     for (int64_t source = 0; source < count; source++) {
         if (starts[source] == starts[source + 1])
             continue;
+        foresee_sources(around, sources + source, count - source);
         begin_source(around, (int32_t)sources[source], starts[source + 1] - starts[source]);
         int64_t ball = around->ball, left = 0, begin = starts[0];
-        for (int64_t draw = starts[source]; draw < starts[source + 1]; draw++) {
+        for (int64_t draw = starts[source], seen = draw; draw < starts[source + 1]; draw++) {
             if (draw == made) {
                 for (int64_t lane = 0; lane < TOGETHER; lane++)
                     some[lane] = made + lane;
                 made = made + TOGETHER < end ? made + TOGETHER : end;
                 fill_blocks(stream, some, made - draw, 0, &firsts);
+            }
+            if (draw == seen) {
+                seen = made < starts[source + 1] ? made : starts[source + 1];
+                foresee(around, &firsts, (draw - begin) % TOGETHER, (seen - 1 - begin) % TOGETHER + 1);
             }
             out[draw] = attempt(around, &firsts, (draw - begin) % TOGETHER);
             waiting[left] = draw;
@@ -212,6 +257,7 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
             for (int64_t first = 0; first < left; first += TOGETHER) {
                 const int64_t last = left - first < TOGETHER ? left - first : TOGETHER;
                 fill_blocks(stream, waiting + first, last, number, &others);
+                foresee(around, &others, 0, last);
                 for (int64_t lane = 0; lane < last; lane++) {
                     const int64_t draw = waiting[first + lane];
                     out[draw] = attempt(around, &others, lane);
@@ -225,59 +271,93 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
     return 1;
 }
 
-/* Returns 1, or 0 where there is no memory, or -1 where all words are blocked. */
-static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *blocked, const double *weights, int64_t hops,
-                       Stream *stream, const int64_t *sources, int64_t count, const int64_t *starts, int64_t *out)
+/* Where in some memory, of which so many numbers of 64 bits are taken, items of a size lie; they are taken then. */
+static void *next_of(uint64_t *begin, int64_t *taken, int64_t items, int64_t size)
 {
-    const size_t words = (size_t)graph->words;
-    Around around = {.graph = graph, .kept = kept, .blocked = blocked, .weights = weights, .hops = hops};
-    around.ball = graph->words / BALL_SHARE > SMALLEST_BALL ? graph->words / BALL_SHARE : SMALLEST_BALL;
-    around.queue = malloc(sizeof(int32_t) * (words + 1)); /* one more, for the last word seen again */
-    around.allowed = malloc(sizeof(int32_t) * (words + 1));
-    around.others = malloc(sizeof(int32_t) * (words + 1));
-    around.levels = malloc(sizeof(int64_t) * (words + 2));
-    around.allowed_levels = malloc(sizeof(int64_t) * (words + 2));
-    around.sums = malloc(sizeof(double) * (words + 3));
-    around.edges = malloc(sizeof(int32_t) * (words + 1));
-    around.seen = calloc(words, sizeof(uint32_t));
-    around.listed = calloc(words / 64 + 1, sizeof(uint64_t));
-    around.met = calloc(words, sizeof(uint32_t));
+    int64_t at = *taken;
+    *taken += (items * size + 7) / 8;
+    return begin ? begin + at : NULL;
+}
+
+/* Lay out what a thread works with, for this many words, in memory that was zero before its first use, or in none; return
+   how many numbers of 64 bits it takes. */
+static int64_t lay_out(uint64_t *begin, int64_t words)
+{
+    int64_t taken = 0;
+    Around none = {.graph = NULL}, *around = next_of(begin, &taken, 1, sizeof *around);
+    if (!around)
+        around = &none;
+    around->queue = next_of(begin, &taken, words + 1, 4); /* one more, for the last word seen again */
+    around->allowed = next_of(begin, &taken, words + 1, 4);
+    around->others = next_of(begin, &taken, words + 1, 4);
+    around->edges = next_of(begin, &taken, words + 1, 4);
+    around->seen = next_of(begin, &taken, words, 4);
+    around->met = next_of(begin, &taken, words, 4);
+    around->levels = next_of(begin, &taken, words + 2, 8);
+    around->allowed_levels = next_of(begin, &taken, words + 2, 8);
+    around->sums = next_of(begin, &taken, words + 3, 8);
+    around->listed = next_of(begin, &taken, words / 64 + 1, 8);
+    for (int level = 0; level < FARTHER; level++)
+        around->bits[level] = next_of(begin, &taken, words / 64 + 2, 8);
+    return taken;
+}
+
+/* Returns 1, or 0 where there is no memory, or -1 where all words are blocked. What a thread works with may outlive the
+   call: to begin with new memory each time takes longer than many draws. */
+static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *blocked, const double *weights, int64_t hops,
+                       Stream *stream, const int64_t *sources, int64_t count, const int64_t *starts, int64_t *out,
+                       uint64_t *scratch)
+{
+    const int64_t size = lay_out(NULL, graph->words);
+    uint64_t *begin = scratch ? scratch : calloc((size_t)size, 8);
     int64_t *waiting = malloc(sizeof(int64_t) * (size_t)(starts[count] - starts[0] + 1));
-    around.bits[0] = malloc(sizeof(uint64_t) * (words / 64 + 2) * FARTHER);
-    for (int level = 1; level < FARTHER; level++)
-        around.bits[level] = around.bits[level - 1] + words / 64 + 2;
-    int done = around.bits[0] && around.queue && around.allowed && around.others && around.levels && around.allowed_levels && around.sums &&
-               around.edges && around.seen && around.listed && around.met && waiting;
+    int done = begin && waiting;
     stream->lanes = runs_here("avx512") ? 16 : runs_here("avx2") ? 8 : 4;
     if (done) {
-        around.levels[1] = 0; /* nothing is listed yet */
-        done = draw_all(&around, stream, sources, count, starts, waiting, out);
+        Around *around = (Around *)begin;
+        if (around->mark > UINT32_MAX / 2 || around->trial > UINT32_MAX / 2)
+            memset(begin, 0, 8 * (size_t)size);
+        (void)lay_out(begin, graph->words);
+        around->graph = graph;
+        around->kept = kept;
+        around->blocked = blocked;
+        around->weights = weights;
+        around->hops = hops;
+        around->ball = graph->words / BALL_SHARE > SMALLEST_BALL ? graph->words / BALL_SHARE : SMALLEST_BALL;
+        done = draw_all(around, stream, sources, count, starts, waiting, out);
     }
-    free(around.queue);
-    free(around.allowed);
-    free(around.others);
-    free(around.levels);
-    free(around.allowed_levels);
-    free(around.sums);
-    free(around.edges);
-    free(around.seen);
-    free(around.listed);
-    free(around.met);
-    free(around.bits[0]);
+    if (!scratch)
+        free(begin);
     free(waiting);
     return done;
+}
+
+/* How many numbers of 64 bits a thread works with, for so many words. */
+static PyObject *scratch_of_hops(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long words;
+    if (!PyArg_ParseTuple(args, "L", &words))
+        return NULL;
+    if (words < 0 || words >= INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "a graph has fewer words");
+        return NULL;
+    }
+    return PyLong_FromLongLong((long long)lay_out(NULL, words));
 }
 
 static PyObject *draw_hops(PyObject *self, PyObject *args)
 {
     (void)self;
     PyObject *graph_of, *blocked_of, *weights_of, *sources_of, *starts_of, *keys_of, *out_of;
-    PyObject *kept_of = Py_None, *entries_of, *room_of, *used_of;
+    PyObject *kept_of = Py_None, *scratch_of = Py_None, *entries_of, *room_of, *used_of;
+    uint64_t *scratch = NULL;
     long long hops, count, draws, size = 0;
     unsigned long long first;
     Stream stream;
-    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|O", &graph_of, &blocked_of, &weights_of, &hops, &sources_of, &count,
-                          &starts_of, &keys_of, &stream.one_key, &first, &draws, &out_of, &kept_of))
+    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OO", &graph_of, &blocked_of, &weights_of, &hops, &sources_of, &count,
+                          &starts_of, &keys_of, &stream.one_key, &first, &draws, &out_of, &kept_of,
+                          &scratch_of))
         return NULL;
     stream.first = first;
     Buffers buffers = {.count = 0};
@@ -301,11 +381,14 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
              (kept_of == Py_None || (PyArg_ParseTuple(kept_of, "OOLO", &entries_of, &room_of, &size, &used_of) &&
                                      (kept.entries = memory(&buffers, entries_of, product(graph.words, ENTRIES), 8, 1)) &&
                                      (kept.room = memory(&buffers, room_of, size, 8, 1)) &&
-                                     (kept.used = memory(&buffers, used_of, 1, 8, 1))))) {
+                                     (kept.used = memory(&buffers, used_of, 1, 8, 1)))) &&
+             (scratch_of == Py_None ||
+              (scratch = memory(&buffers, scratch_of, lay_out(NULL, graph.words), 8, 1)))) {
         int done;
         kept.size = size;
         Py_BEGIN_ALLOW_THREADS;
-        done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts, out);
+        done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts, out,
+                           scratch);
         Py_END_ALLOW_THREADS;
         if (done < 0)
             PyErr_SetString(PyExc_ValueError, "every word of the graph is blocked");

@@ -63,6 +63,8 @@ class HopDraws:
     def after_fork(self) -> None:
         """Take a lock that no thread holds; what was remembered is whole at any time."""
         self._lock = threading.Lock()
+        # what threads have worked with, which is not made anew for each call
+        self._scratch = list[NDArray[np.uint64]]()
 
     def draw(self, native: ModuleType, sources: Ints, starts: Ints, keys: NDArray[np.uint32]) -> Ints:
         """Draw for each source so many words, as `HopSearch.draw` does."""
@@ -72,13 +74,18 @@ class HopDraws:
         remembers = self._lock.acquire(blocking=False)
 
         def search(part: slice) -> None:
+            try:
+                scratch = self._scratch.pop()
+            except IndexError:
+                scratch = np.zeros(native.scratch_of_hops(self._graph[2]), dtype=np.uint64)
             own = slice(int(starts[part.start]), int(starts[part.stop]))
             some, begins = sources[part], starts[part.start : part.stop + 1] - own.start
             native.draw_hops(
                 self._graph, self._blocked, self._weights, len(self._weights), some, len(some), begins,
                 keys if one_key else keys[own], one_key, own.start, own.stop - own.start, found[own],
-                self._kept if remembers else None,
+                self._kept if remembers else None, scratch,
             )  # fmt: skip
+            self._scratch.append(scratch)  # not after a failure
 
         try:
             run(search, blocks(len(sources), max(1, len(sources)) if cores() == 1 else _MOST))

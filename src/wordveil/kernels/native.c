@@ -299,12 +299,13 @@ static PyObject *follow_rays(PyObject *self, PyObject *args)
     const char *name;
     PyObject *products_of, *squares_of, *places_of, *scales_of, *rises_of, *out_of;
     long long words, directions, count, several;
-    if (!PyArg_ParseTuple(args, "sLLLLOOOOOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
-                          &places_of, &scales_of, &rises_of, &out_of))
+    int are_known;
+    if (!PyArg_ParseTuple(args, "sLLLLOOOOpOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
+                          &places_of, &scales_of, &are_known, &rises_of, &out_of))
         return NULL;
     const Kind *kind = kind_of(name);
     Buffers buffers = {.count = 0};
-    Rays rays = {.words = words, .directions = directions, .count = count, .several = several};
+    Rays rays = {.words = words, .directions = directions, .count = count, .several = several, .are_known = are_known};
     float *rises;
     int32_t *out;
     PyObject *result = NULL;
@@ -505,8 +506,9 @@ static PyMethodDef METHODS[] = {
     {"all_hops", all_hops, METH_VARARGS, "Count the hops from some words to every word."},
     {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},
     {"draw_hops", draw_hops, METH_VARARGS, "Draw words with weights that fall with their hops."},
+    {"scratch_of_hops", scratch_of_hops, METH_VARARGS, "How much memory a thread needs that draws so."},
     {"index_strings", index_strings, METH_VARARGS, "Put strings into a table."},
-    {"find_hints", find_hints, METH_VARARGS, "Find the texts that may hold more than words."},
+    {"find_values", find_values, METH_VARARGS, "Find plain numbers, and the texts that may hold more than words."},
     {"cut_texts", cut_texts, METH_VARARGS, "Find the words of texts that are to be replaced."},
     {"write_texts", write_texts, METH_VARARGS, "Write texts with new words."},
     {"first_uses", first_uses, METH_VARARGS, "Find the first of equal numbers of each group."},
@@ -516,7 +518,7 @@ static PyMethodDef METHODS[] = {
 /* To be raised with every change of a function above or of what it takes: native.py turns others down. */
 static int add_version(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "VERSION", 5);
+    return PyModule_AddIntConstant(module, "VERSION", 7);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)add_version}, {0, NULL}};

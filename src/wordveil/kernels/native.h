@@ -57,9 +57,11 @@ static inline void *memory(Buffers *buffers, PyObject *array, int64_t items, int
 
 /* in words.c */
 PyObject *index_strings(PyObject *self, PyObject *args);
-PyObject *find_hints(PyObject *self, PyObject *args);
 PyObject *cut_texts(PyObject *self, PyObject *args);
 PyObject *write_texts(PyObject *self, PyObject *args);
 PyObject *first_uses(PyObject *self, PyObject *args);
+
+/* in values.c */
+PyObject *find_values(PyObject *self, PyObject *args);
 
 #endif

@@ -14,6 +14,7 @@ typedef struct {
     const int64_t *places; /* which those are */
     const float *scales;   /* of each of the `count` words, so many */
     int64_t words, directions, count, several;
+    int are_known; /* whether the rises are known from before */
 } Rays;
 
 typedef struct {
@@ -93,7 +94,7 @@ TARGET static void NAME(search)(const Levels *far, const Levels *near, int64_t w
         }
 }
 
-/* For each word and direction the steepest rise, and for each scale of the word who comes out. */
+/* For each word and direction the steepest rise, unless it is known, and for each scale of the word who comes out. */
 TARGET static int NAME(follow)(const Rays *rays, float *rises, int32_t *out)
 {
     const int64_t words = rays->words, groups = in_groups(in_groups(words)) * GROUP;
@@ -119,9 +120,13 @@ TARGET static int NAME(follow)(const Rays *rays, float *rises, int32_t *out)
             float *bounds = room + each * (direction + 1);
             const Levels far = {rays->products + direction * words, bounds, bounds + groups};
             NAME(Aim) rise = {far.words[itself], 0.0f, 1.0f, 0.0f, itself, 1};
-            NAME(look)(&far, &near, closest, closest + GROUP < words ? closest + GROUP : words, &rise);
-            NAME(search)(&far, &near, words, &rise);
-            rises[word * rays->directions + direction] = rise.weight;
+            if (rays->are_known)
+                rise.weight = rises[word * rays->directions + direction];
+            else {
+                NAME(look)(&far, &near, closest, closest + GROUP < words ? closest + GROUP : words, &rise);
+                NAME(search)(&far, &near, words, &rise);
+                rises[word * rays->directions + direction] = rise.weight;
+            }
             int32_t before = rise.where;
             for (int64_t number = 0; number < rays->several; number++) {
                 const float size = rays->scales[word * rays->several + number];
@@ -130,7 +135,7 @@ TARGET static int NAME(follow)(const Rays *rays, float *rises, int32_t *out)
                 if (!(rise.weight * size >= 1.0f))
                     continue;
                 /* the winner at the scale before is a good one to begin with */
-                float score = near.words[before] - size * (far.words[before] - rise.own);
+                float score = before == itself ? 0.0f : near.words[before] - size * (far.words[before] - rise.own);
                 NAME(Aim) aim = {rise.own, 1.0f, size, score, before, 0};
                 NAME(search)(&far, &near, words, &aim);
                 *winner = before = aim.where;

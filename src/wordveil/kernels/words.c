@@ -4,14 +4,13 @@
    from tables that wordveil/text/flow.py fills by asking the functions that cut texts in Python, once for each run and
    each gap that differs. What a table lacks is told to the caller, and a text with anything else is left to Python. */
 
-#include "native.h"
+#include "texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 64, PROBES = 64, KINDS = 0x20000 }; /* bytes of a string, slots tried for it, characters known */
+enum { LONGEST = 64, PROBES = 64 }; /* bytes of a string, slots tried for it */
 
-enum { SPELLS = 1, INSIDE = 2, APOSTROPHE = 4, HINT = 8 };                                /* of a character */
 enum { EMPTY = 1, SENTENCE = 2, STARTS = 4, DOT = 8, BEFORE_IN = 16, BEFORE_OUT = 32, AFTER_IN = 64, AFTER_OUT = 128 };
 enum { FUNCTION = 1, PLAIN = 2, CAPITAL = 4, SINGLE = 8, ALNUM = 16 };                    /* of a word */
 enum { AS_CAPITAL = 1, TOUCHES = 2, AFTER_ALNUM = 4, OUTSIDE = 8, SPACE = 16 };           /* of an edit */
@@ -27,25 +26,46 @@ typedef struct {
     const int32_t *starts;
     const uint8_t *bytes;
     int32_t count;
+    int64_t length; /* of the bytes */
 } Table;
 
-static uint64_t hashed(const uint8_t *at, int64_t length, uint64_t seed)
+/* Up to eight bytes of a string as a number. `room` bytes may be read: then no loop, and no call, is needed. */
+static inline uint64_t some_of(const uint8_t *at, int64_t length, int64_t room)
+{
+    uint64_t some = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (room >= 8) {
+        memcpy(&some, at, 8);
+        return length < 8 ? some & ~(~(uint64_t)0 << 8 * length) : some;
+    }
+#endif
+    (void)room;
+    memcpy(&some, at, length < 8 ? (size_t)length : 8);
+    return some;
+}
+
+static inline uint64_t hashed(const uint8_t *at, int64_t length, int64_t room, uint64_t seed)
 {
     uint64_t hash = seed ^ (uint64_t)length;
-    for (; length > 0; at += 8, length -= 8) {
-        uint64_t some = 0;
-        memcpy(&some, at, length < 8 ? (size_t)length : 8);
-        hash = (hash ^ some) * 0x9E3779B97F4A7C15u;
+    for (; length > 0; at += 8, length -= 8, room -= 8) {
+        hash = (hash ^ some_of(at, length, room)) * 0x9E3779B97F4A7C15u;
         hash ^= hash >> 32;
     }
     hash *= 0xD6E8FEB86659FD93u;
     return hash ^ hash >> 32;
 }
 
-/* Where a string stands in a table; -1 if it does not. */
-static int32_t found(const Table *table, const uint8_t *at, int64_t length)
+static inline int are_equal(const uint8_t *one, int64_t room, const uint8_t *other, int64_t other_room, int64_t length)
 {
-    uint64_t hash = hashed(at, length, table->seed);
+    for (; length > 0; one += 8, other += 8, length -= 8, room -= 8, other_room -= 8)
+        if (some_of(one, length, room) != some_of(other, length, other_room))
+            return 0;
+    return 1;
+}
+
+/* Where a string of this hash stands in a table; -1 if it does not. From its start so many bytes may be read. */
+static inline int32_t found(const Table *table, const uint8_t *at, int64_t length, int64_t room, uint64_t hash)
+{
     for (uint64_t probe = 0; probe < PROBES; probe++) {
         uint64_t slot = table->slots[(hash + probe) & table->mask];
         if (!slot)
@@ -53,8 +73,11 @@ static int32_t found(const Table *table, const uint8_t *at, int64_t length)
         if (slot >> 32 != hash >> 32)
             continue;
         int64_t entry = (int64_t)(slot & UINT32_MAX) - 1;
-        if (entry < table->count && table->starts[entry + 1] - table->starts[entry] == length &&
-            !memcmp(table->bytes + table->starts[entry], at, (size_t)length))
+        if (entry >= table->count)
+            continue;
+        int64_t start = table->starts[entry];
+        if (table->starts[entry + 1] - start == length &&
+            are_equal(table->bytes + start, table->length - start, at, room, length))
             return (int32_t)entry;
     }
     return -1;
@@ -80,7 +103,7 @@ static int read_table(Buffers *buffers, PyObject *tuple, Table *table, int writa
         PyErr_SetString(PyExc_ValueError, "the sizes of a table are wrong");
         return 0;
     }
-    *table = (Table){.mask = (uint64_t)size - 1, .seed = seed, .count = (int32_t)count};
+    *table = (Table){.mask = (uint64_t)size - 1, .seed = seed, .count = (int32_t)count, .length = length};
     if (!(table->slots = memory(buffers, slots, size, 8, writable)) ||
         !(table->starts = memory(buffers, starts, count + 1, 4, 0)) ||
         !(table->bytes = memory(buffers, bytes, length, 1, 0)))
@@ -107,7 +130,8 @@ PyObject *index_strings(PyObject *self, PyObject *args)
         uint64_t *slots = (uint64_t *)(uintptr_t)table.slots; /* taken as writable */
         for (int64_t entry = begin < 0 ? 0 : begin; entry < table.count; entry++) {
             int64_t start = table.starts[entry];
-            uint64_t hash = hashed(table.bytes + start, table.starts[entry + 1] - start, table.seed), probe = 0;
+            uint64_t probe = 0, hash = hashed(table.bytes + start, table.starts[entry + 1] - start, table.length - start,
+                                              table.seed);
             while (probe < PROBES && slots[(hash + probe) & table.mask])
                 probe++;
             if (probe < PROBES)
@@ -120,108 +144,9 @@ PyObject *index_strings(PyObject *self, PyObject *args)
     return is_read ? PyLong_FromLongLong(lost) : NULL;
 }
 
-/* The character at a place, and how many bytes it has: 0 if it is none. */
-static inline uint32_t character(const uint8_t *at, int64_t left, int *bytes)
-{
-    uint32_t first = at[0];
-    *bytes = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-    if (*bytes <= 1)
-        return first;
-    if (*bytes > left) {
-        *bytes = 0;
-        return 0;
-    }
-    uint32_t found = first & (0x7Fu >> *bytes);
-    for (int place = 1; place < *bytes; place++) {
-        if ((at[place] & 0xC0) != 0x80) {
-            *bytes = 0;
-            return 0;
-        }
-        found = found << 6 | (at[place] & 0x3F);
-    }
-    return found;
-}
-
-typedef struct {
-    const int64_t *starts, *ends;
-    int64_t count;
-} Texts;
-
-static int read_texts(Buffers *buffers, PyObject *starts, PyObject *ends, int64_t count, int64_t length, Texts *texts)
-{
-    texts->count = count;
-    if (!(texts->starts = memory(buffers, starts, count, 8, 0)) || !(texts->ends = memory(buffers, ends, count, 8, 0)))
-        return 0;
-    int64_t before = 0;
-    for (int64_t text = 0; text < count; text++) {
-        if (texts->starts[text] < before || texts->ends[text] < texts->starts[text] || texts->ends[text] > length) {
-            PyErr_SetString(PyExc_ValueError, "texts must follow one another");
-            return 0;
-        }
-        before = texts->ends[text];
-    }
-    return 1;
-}
-
-static int is_letter(uint8_t byte, char letter)
-{
-    return (byte | 0x20) == letter;
-}
-
-/* Whether something in a text may be more than words: what identifiers.py looks for first, or a little more. */
-static int hints(const uint8_t *data, int64_t start, int64_t end, const uint8_t *classes)
-{
-    for (int64_t at = start; at < end;) {
-        uint8_t byte = data[at];
-        int bytes = 1;
-        if (byte < 0x80) {
-            if (classes[byte] & HINT)
-                return 1;
-            if (byte == '.' && at + 1 < end && data[at + 1] >= 'a' && data[at + 1] <= 'z')
-                return 1;
-            if (byte == '[' || byte == '(' || byte == '{') {
-                int64_t next = at + 1;
-                next += next < end && (data[next] == ' ' || data[next] == '\t');
-                if (next + 1 < end && is_letter(data[next], 'a') && is_letter(data[next + 1], 't'))
-                    return 1;
-            }
-        } else {
-            uint32_t found = character(data + at, end - at, &bytes);
-            if (!bytes || found >= KINDS || classes[found] & HINT)
-                return 1;
-        }
-        at += bytes;
-    }
-    return 0;
-}
-
-PyObject *find_hints(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *data_of, *starts_of, *ends_of, *classes_of, *out_of;
-    long long length, count;
-    if (!PyArg_ParseTuple(args, "OLOOLOO", &data_of, &length, &starts_of, &ends_of, &count, &classes_of, &out_of))
-        return NULL;
-    Buffers buffers = {.count = 0};
-    Texts texts;
-    const uint8_t *data, *classes;
-    uint8_t *out;
-    PyObject *result = NULL;
-    if ((data = memory(&buffers, data_of, length, 1, 0)) &&
-        read_texts(&buffers, starts_of, ends_of, count, length, &texts) &&
-        (classes = memory(&buffers, classes_of, KINDS, 1, 0)) && (out = memory(&buffers, out_of, count, 1, 1))) {
-        Py_BEGIN_ALLOW_THREADS;
-        for (int64_t text = 0; text < count; text++)
-            out[text] = (uint8_t)hints(data, texts.starts[text], texts.ends[text], classes);
-        Py_END_ALLOW_THREADS;
-        result = answer(1);
-    }
-    let_go(&buffers);
-    return result;
-}
-
 typedef struct {
     const uint8_t *data, *classes;
+    int64_t length; /* of the data */
     Texts texts;
     const int64_t *span_starts, *span_ends, *span_ranges; /* the spans of text t: from span_ranges[t] to [t+1] */
     const uint8_t *span_flags;
@@ -237,6 +162,14 @@ typedef struct {
     int32_t *misses; /* three numbers each: whether it is a word, where it starts and ends */
     int64_t miss_room, miss_count;
 } Cutter;
+
+enum { AT_ONCE = 16 };
+
+/* A run of letters: where it begins and ends, and the hash by which it is looked up. */
+typedef struct {
+    int64_t start, stop;
+    uint64_t hash;
+} Run;
 
 /* A word whose fate hangs on the gap behind it. */
 typedef struct {
@@ -304,12 +237,40 @@ static int gap_between(Cutter *cutter, int64_t start, int64_t end, int32_t *flag
     else if (end - start == 1 && cutter->data[start] == ' ')
         *flags = cutter->space;
     else {
-        int32_t entry = end - start > LONGEST ? -1 : found(&cutter->gaps, cutter->data + start, end - start);
+        const uint8_t *gap = cutter->data + start;
+        int64_t length = end - start, room = cutter->length - start;
+        int32_t entry = -1;
+        if (length <= LONGEST)
+            entry = found(&cutter->gaps, gap, length, room, hashed(gap, length, room, cutter->gaps.seed));
         if (entry < 0)
             return miss(cutter, 0, start, end);
         *flags = cutter->gap_flags[entry];
     }
     return DONE;
+}
+
+static inline int is_plain(uint8_t byte)
+{
+    return (uint8_t)((byte | 0x20) - 'a') < 26;
+}
+
+/* Where letters of English end. */
+static inline int64_t plain_end(const uint8_t *data, int64_t at, int64_t end)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const uint64_t ones = 0x0101010101010101u, highs = 0x80 * ones;
+    for (; at + 8 <= end; at += 8) { /* eight at once: the high bit of each byte says whether it is no letter */
+        uint64_t some, low;
+        memcpy(&some, data + at, 8);
+        low = (some | 0x20 * ones) & ~highs;
+        uint64_t others = (~(low + (0x80 - 'a') * ones) | (low + (0x7F - 'z') * ones) | some) & highs;
+        if (others)
+            return at + (__builtin_ctzll(others) >> 3);
+    }
+#endif
+    while (at < end && is_plain(data[at]))
+        at++;
+    return at;
 }
 
 /* Where the next run of letters begins and ends; both at `end` if there is none. 0 for a character not known here. */
@@ -318,6 +279,17 @@ static int next_run(const Cutter *cutter, int64_t *start, int64_t *stop, int64_t
     const uint8_t *data = cutter->data, *classes = cutter->classes;
     int64_t at = *start;
     int in_run = 0, bytes;
+    while (at < end && data[at] < 0x80 && !(classes[data[at]] & SPELLS))
+        at++;
+    if (at < end && is_plain(data[at])) { /* most words have no other letters */
+        in_run = 1;
+        *start = at;
+        at = plain_end(data, at, end);
+        if (at == end || (data[at] < 0x80 && !(classes[data[at]] & (INSIDE | APOSTROPHE)))) {
+            *stop = at;
+            return 1;
+        }
+    }
     while (at < end) {
         uint32_t one = data[at] < 0x80 ? (bytes = 1, data[at]) : character(data + at, end - at, &bytes);
         if (!bytes || one >= KINDS)
@@ -346,19 +318,47 @@ static int next_run(const Cutter *cutter, int64_t *start, int64_t *stop, int64_t
     return 1;
 }
 
+/* Find the next runs before a limit, the limit itself as the last, and fetch the slots at which they will be looked up;
+   return how many, 0 for a character not known here. */
+static int next_runs(const Cutter *cutter, int64_t at, int64_t limit, Run *runs)
+{
+    for (int count = 0; count < AT_ONCE; count++) {
+        Run *run = runs + count;
+        run->start = at;
+        if (!next_run(cutter, &run->start, &run->stop, limit))
+            return 0;
+        if (run->start == limit)
+            return count + 1;
+        at = run->stop;
+        if (run->stop - run->start > LONGEST)
+            continue;
+        run->hash = hashed(cutter->data + run->start, at - run->start, cutter->length - run->start, cutter->words.seed);
+        __builtin_prefetch(cutter->words.slots + (run->hash & cutter->words.mask));
+    }
+    return AT_ONCE;
+}
+
 static int cut_one(Cutter *cutter, int64_t text, int32_t *counts)
 {
     int64_t at = cutter->texts.starts[text], end = cutter->texts.ends[text], place = 0;
     int64_t span = cutter->span_ranges[text], last_span = cutter->span_ranges[text + 1];
-    int after_markup = 0, after_alnum = 0, state = DONE;
+    int after_markup = 0, after_alnum = 0, state = DONE, run = 0, run_count = 0;
     Word word = {.waits = 0};
+    Run runs[AT_ONCE];
     while (!(state & STRANGE)) {
-        int64_t limit = span < last_span ? cutter->span_starts[span] : end, start = at, stop;
+        int64_t limit = span < last_span ? cutter->span_starts[span] : end, start, stop;
         if (limit < at || limit > end)
             return STRANGE;
-        if (!next_run(cutter, &start, &stop, limit))
-            return STRANGE;
+        if (run == run_count) {
+            run = 0;
+            run_count = next_runs(cutter, at, limit, runs);
+            if (!run_count)
+                return STRANGE;
+        }
+        const uint64_t hash = runs[run].hash;
         int32_t gap;
+        start = runs[run].start;
+        stop = runs[run++].stop;
         state |= gap_between(cutter, at, start, &gap);
         int is_over = start == limit && span == last_span;
         state |= decide(cutter, &word, gap, is_over, counts);
@@ -374,7 +374,9 @@ static int cut_one(Cutter *cutter, int64_t text, int32_t *counts)
             place++;
             continue;
         }
-        int32_t entry = stop - start > LONGEST ? -1 : found(&cutter->words, cutter->data + start, stop - start);
+        int32_t entry = -1;
+        if (stop - start <= LONGEST)
+            entry = found(&cutter->words, cutter->data + start, stop - start, cutter->length - start, hash);
         at = stop;
         if (entry < 0) {
             state |= miss(cutter, 1, start, stop);
@@ -427,6 +429,7 @@ PyObject *cut_texts(PyObject *self, PyObject *args)
     int32_t *counts;
     int64_t *stops;
     PyObject *result = NULL;
+    cutter.length = length;
     cutter.spans = spans;
     cutter.room = room;
     cutter.edits = edits;

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from wordveil.kernels.native import compiled, plain
 
 __all__ = [
-    "CHARACTERS", "DONE", "EDIT", "FORM", "GAP", "KIND", "LONGEST", "NUMBER", "SPAN", "STRANGE", "Cut", "Spans",
-    "StringTable", "Strings", "cut_texts", "find_hints", "first_uses", "write_texts",
+    "CHARACTERS", "DONE", "EDIT", "FORM", "GAP", "KIND", "LONGEST", "NUMBER", "SPAN", "STRANGE", "VALUES", "Cut",
+    "Spans", "StringTable", "Strings", "Values", "cut_texts", "find_values", "first_uses", "write_texts",
 ]  # fmt: skip
 
 CHARACTERS = 0x20000  # how many are known, from the first on
@@ -88,7 +88,7 @@ class StringTable:
         if self.count + len(strings) >= len(self._starts):
             room = 2 * (self.count + len(strings))
             self._starts = np.concatenate([self._starts[: begin + 1], np.zeros(room - begin, dtype=np.int32)])
-            self._slots = np.zeros(4 << room.bit_length(), dtype=np.uint64)
+            self._slots = np.zeros(2 << room.bit_length(), dtype=np.uint64)
             begin = 0
         ends = self._starts[self.count] + np.cumsum([len(one) for one in strings], dtype=np.int64)
         self._starts[self.count + 1 : self.count + 1 + len(strings)] = ends
@@ -128,6 +128,19 @@ class Spans(NamedTuple):
     ranges: Int64
 
 
+#: The kinds of values that compiled code finds, by their number in values.c.
+VALUES = ("NUMBER", "AMOUNT", "DATE")
+
+
+class Values(NamedTuple):
+    """Plain values in some texts: the text of each, where it starts and ends, and of which of `VALUES` it is."""
+
+    texts: Int32
+    starts: Int64
+    ends: Int64
+    kinds: Bytes
+
+
 class Cut(NamedTuple):
     """What is to be replaced: where, with what (an id, -1-n for a span or outside word n), how (`EDIT`); per text the
     numbers of words, of those inside and outside the vocabulary, where its edits end, and what became of it.
@@ -142,11 +155,22 @@ class Cut(NamedTuple):
     states: Bytes
 
 
-def find_hints(native: ModuleType, data: bytes, starts: Int64, ends: Int64, kinds: Bytes) -> NDArray[np.bool_]:
-    """Return which texts may hold more than words."""
-    found = np.empty(len(starts), dtype=np.uint8)
-    native.find_hints(data, len(data), plain(starts, np.int64), plain(ends, np.int64), len(starts), kinds, found)
-    return found.astype(np.bool_)
+def find_values(
+    native: ModuleType, data: bytes, starts: Int64, ends: Int64, kinds: Bytes
+) -> tuple[Values, NDArray[np.bool_]]:
+    """Find the plain values of texts, and return also which texts may hold more than these and words.
+
+    Of those none is found.
+    """
+    left, room = np.empty(len(starts), dtype=np.uint8), len(data) // 8 + 64
+    values = Values(
+        np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.uint8)
+    )
+    found = native.find_values(
+        data, len(data), plain(starts, np.int64), plain(ends, np.int64), len(starts), kinds, left, (*values, room)
+    )
+    texts, begins, stops, which = values
+    return Values(texts[:found], begins[:found], stops[:found], which[:found]), left.astype(np.bool_)
 
 
 def cut_texts(

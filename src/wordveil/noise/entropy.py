@@ -6,15 +6,21 @@ import os
 import secrets
 import threading
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from randomgen import ChaCha
 
+from wordveil.errors import OptionError
 from wordveil.parallel import renew_after_fork
 
 _REFINE_BELOW = np.uint64(1) << np.uint64(53)  # a 64-bit draw below this has fewer than 53 significant bits
+
+
+def _is_seed(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= 0
 
 
 class Entropy:
@@ -43,6 +49,8 @@ class Entropy:
     """
 
     def __init__(self, seed: int | None = None) -> None:
+        if seed is not None and not _is_seed(seed):
+            raise OptionError("seed must be a whole number, 0 or more.")
         self._sequence = None if seed is None else np.random.SeedSequence(seed)
         self._start()
         renew_after_fork(self)

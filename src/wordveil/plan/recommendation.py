@@ -261,6 +261,15 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
 
 def _first(found: Survey) -> list[Advice]:
     said = []
+    if found.lacking and found.missing == "refuse":
+        said.append(
+            Advice(
+                "first",
+                "missing",
+                f"{_lacking(found)}, and privatize refuses them: give every record its text, or null, or have them "
+                "passed on as they are.",
+            )
+        )
     if found.untouched:
         names = _named(*(column.name for column in found.untouched))
         said.append(Advice("first", "untouched", f"Veil or drop {names}: that is text and would stay as it is."))
@@ -329,9 +338,15 @@ def _notes(found: Survey, trial: Trial | None, *, is_fast: bool) -> list[Advice]
                 "The network that reads texts in context was left out. It needs no record in clear, and may find more.",
             )
         )  # fmt: skip
+    if found.lacking and found.missing == "pass":
+        said.append(Advice("note", "missing", f"{_lacking(found)}; they would be released as they are."))
     if found.skipped:
         said.append(Advice("note", "skipped", f"Files of the folder that are not read: {found.skipped:,}."))
     return said
+
+
+def _lacking(found: Survey) -> str:
+    return f"{found.lacking:,} of {found.records.records:,} records lack a key to veil"
 
 
 def _named(*columns: str) -> str:

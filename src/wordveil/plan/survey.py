@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wordveil.errors import InputError
 from wordveil.io import Plan, Reading
-from wordveil.io.formats import listed
+from wordveil.io.formats import almost
 from wordveil.plan.columns import PERSONAL, Column, ColumnWatch
 from wordveil.plan.records import People, PeopleWatch, Records, RecordWatch
 from wordveil.plan.sketches import Hasher, Reservoir
@@ -55,6 +55,10 @@ class Survey:
         The records of some people, chosen at random, each as one text.
     skipped : int
         How many files of a folder are not read.
+    lacking : int
+        How many records lack a key to veil, as of JSON.
+    missing : {"refuse", "pass"}
+        What would become of these.
     """
 
     columns: list[Column]
@@ -64,6 +68,8 @@ class Survey:
     sample: list[Sampled]
     by_person: list[list[str]]
     skipped: int
+    lacking: int = 0
+    missing: str = "refuse"
 
     def __repr__(self) -> str:  # the sample is private
         return f"<Survey: {self.records.records:,} records, {len(self.columns)} columns>"
@@ -128,6 +134,8 @@ class Survey:
             "templated": self.templated,
             "repeated": self.repeated,
             "skipped_files": self.skipped,
+            "records_without_a_key": self.lacking,
+            "missing": self.missing,
         }
 
 
@@ -186,11 +194,13 @@ def survey(
     chosen = reading.columns or _texts(watches, (person, label))
     texts, kept = RecordWatch(veil, hasher), Reservoir[Sampled](sample, seed)
     people = None if person is None else PeopleWatch(veil, sample)
+    lacking = 0
     for number, fields in enumerate(chain(first, records)):
         if number >= len(first):
             look(fields)
         found = tuple(value for name in chosen if (value := fields.get(name)))
         texts.add(found)
+        lacking += any(_lacks(fields, name) for name in chosen)
         place = kept.place()
         if place is not None:
             short = tuple(text[:_LONGEST] for text in found)
@@ -207,6 +217,8 @@ def survey(
         sample=list(kept),
         by_person=[] if people is None else list(people),
         skipped=len(plan.skipped),
+        lacking=lacking,
+        missing=reading.missing,
     )
 
 
@@ -222,13 +234,20 @@ def records_of(plan: Plan, reading: Reading, watch: Watch = ignore) -> Iterator[
         before += piece.size
 
 
+def _lacks(fields: Fields, name: str) -> bool:
+    """Whether a record has no such key, or an element of one of its lists."""
+    items = f"{name.rpartition('[*]')[0]}[*]" if "[*]" in name else ""  # an empty list has none, and lacks nothing
+    return name not in fields and any(one.startswith(items) for one in fields)
+
+
 def check_columns(names: Sequence[str], asked: Sequence[str]) -> None:
     """Refuse a column that the input does not have."""
     if names == [""] and asked:
         raise InputError("plain text has no columns; leave out `columns`, `person` and `label`.")
     for name in asked:
         if name not in names:
-            raise InputError(f"there is no column {name!r} in the input; it has: {listed(names)}.")
+            meant = almost(name, names) or "; the first line of a table names its columns"
+            raise InputError(f"there is no column {name!r} in the input{meant}.")
 
 
 def _texts(watches: dict[str, ColumnWatch], others: Sequence[str | None]) -> tuple[str, ...]:

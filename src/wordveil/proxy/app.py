@@ -10,8 +10,9 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -133,19 +134,24 @@ class Proxy:
         path = self._checked(request)
         if path == "/healthz":
             await _whole(send, 200, [], orjson.dumps({"status": "ok", "version": __version__}))
-        elif path == _MODELS:
+            return
+        body = None if path == _MODELS else await self._body(request)
+        await _unless_gone(request.receive, self._ask(path, body, request, send))
+
+    async def _ask(self, path: str, body: dict[str, Any] | None, request: Request, send: Send) -> None:
+        """Ask the upstream, and tell what it answers."""
+        if body is None:
             async with _Upstream(self, request, "GET", "/models") as upstream:
                 await _whole(send, 200, upstream.headers, orjson.dumps(await upstream.json()))
-        else:
-            body = await self._body(request)
-            caller = self._caller(request, body)
-            made, values = await self._veiled(path, caller, body)
-            reply = Reply(caller, self._memory, values)
-            async with _Upstream(self, request, "POST", path.removeprefix("/v1"), made) as upstream:
-                if upstream.is_stream:
-                    await self._stream(upstream, reply, path, send)
-                else:
-                    await _whole(send, 200, upstream.headers, orjson.dumps(reply.whole(await upstream.json())))
+            return
+        caller = self._caller(request, body)
+        made, values = await self._veiled(path, caller, body)
+        reply = Reply(caller, self._memory, values)
+        async with _Upstream(self, request, "POST", path.removeprefix("/v1"), made) as upstream:
+            if upstream.is_stream:
+                await self._stream(upstream, reply, path, send)
+            else:
+                await _whole(send, 200, upstream.headers, orjson.dumps(reply.whole(await upstream.json())))
 
     def _checked(self, request: Request) -> str:
         """Return the path of a request that may be answered."""
@@ -175,9 +181,9 @@ class Proxy:
         except (asyncio.TimeoutError, TimeoutError):
             raise _Refused(408, "the request did not arrive in time.") from None
         try:
-            body = orjson.loads(raw)
+            body = _value(raw)
         except ValueError:
-            raise _Refused(400, "the body is not valid JSON.") from None
+            raise _Refused(400, "the body is not valid JSON, or is nested too deeply.") from None
         if not isinstance(body, dict):
             raise _Refused(400, "the body must be a JSON object.")
         return body
@@ -323,7 +329,7 @@ class _Upstream:
     async def json(self) -> Any:
         """Return the whole answer."""
         try:
-            return orjson.loads(await asyncio.wait_for(self._read(self._settings.reply_bytes), self._settings.timeout))
+            return _value(await asyncio.wait_for(self._read(self._settings.reply_bytes), self._settings.timeout))
         except (asyncio.TimeoutError, TimeoutError, httpx.TimeoutException):
             raise _Refused(504, "the model did not answer in time.") from None
         except (ValueError, httpx.HTTPError):
@@ -350,7 +356,7 @@ class _Upstream:
         if not 400 <= status < 600:
             raise _Refused(502, "the model's address answered with a redirect or without content.")
         try:
-            told = orjson.loads(await asyncio.wait_for(self._read(_ERROR_BYTES), self._settings.timeout))
+            told = _value(await asyncio.wait_for(self._read(_ERROR_BYTES), self._settings.timeout))
         except (asyncio.TimeoutError, TimeoutError, ValueError, httpx.HTTPError):
             told = None
         raise _Passed(status, told, self.headers)
@@ -378,6 +384,39 @@ class _Passed(_Refused):
         return super().body if self._told is None else orjson.dumps(self._told)
 
 
+async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
+    """Do the work of a request that was read; end it, and with it the upstream's answer, when its caller leaves."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(receive))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            await working
+            return
+    finally:
+        leaving.cancel()
+        working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+    raise ClientDisconnect
+
+
+async def _left(receive: Receive) -> None:
+    """Return when the caller has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _value(raw: bytes) -> Any:
+    """Return a JSON value; one that is nested so deeply that it could not be written again is refused."""
+    value = orjson.loads(raw)
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        raise ValueError from None
+    return value
+
+
 async def _whole(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
     told = [*headers, (b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*told, (b"cache-control", b"no-store")]})
@@ -390,7 +429,7 @@ def _parsed(event: bytes) -> Iterator[tuple[bytes, Any]]:
     name = b"".join(value.strip() for field, value in lines if field == b"event")
     data = b"\n".join(value.removeprefix(b" ") for field, value in lines if field == b"data")
     if data:
-        yield name, None if data == b"[DONE]" else orjson.loads(data)
+        yield name, None if data == b"[DONE]" else _value(data)
 
 
 def _restored(reply: Reply, path: str, data: Any) -> Iterator[Any]:

@@ -307,7 +307,7 @@ class Context(Population):
     def _read(self, places: Places, watch: Watch) -> Iterator[tuple[NDArray[np.int64], torch.Tensor, torch.Tensor]]:
         """Yield for some veiled places their numbers, the words that are possible, and how likely these are."""
         torch = self._torch
-        seen = self.prepare(places, count=self.schedule.read_candidates)
+        seen = self.prepare(places, count=self.schedule.read_candidates, watch=within(watch, 0.0, 0.5))
         rank = np.cumsum(places.kinds == VEILED) - 1
         draws = places.draws if self.basis.once else None
         parts = runs(seen.windows, np.arange(len(seen.windows.starts)), _READ_WORDS)
@@ -327,7 +327,7 @@ class Context(Population):
                     logits /= torch.bincount(shared)[shared][:, None]
                 logits += seen.log_prior + seen.evidence(which)
                 yield rank[which.cpu().numpy()], seen.candidates, torch.softmax(logits, dim=1)
-                watch("reading", (number + 1) / len(parts))
+                watch("reading", 0.5 + 0.5 * (number + 1) / len(parts))
 
     # ------------------------------------------------------------------------------------------ what it is shown
 

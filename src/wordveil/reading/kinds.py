@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from wordveil._mechanisms.laws import Law
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.files import cached_arrays, digest_of
+from wordveil.files import found as found_in_cache
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading.places import Places
@@ -33,6 +34,7 @@ _FEW = 4  # of so many words fewer than one came out: then a guess for every wor
 _ROUNDS = 15  # of estimating word frequencies from a release, at most
 _PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
 _CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
+_FEW = 16  # one output in so many, and their vectors take less time than the whole table that is then cached
 _VERSION = 1  # of cached tables: to be raised whenever the same key would now give other vectors
 
 
@@ -278,7 +280,10 @@ class Population(Table):
 
 
 class Means:
-    """The mean vector of the word behind every output: all from the cache, or computed when an output first occurs."""
+    """The mean vector of the word behind every output, computed when an output first occurs.
+
+    Of a public prior the whole table is kept in the cache, as soon as more than a few outputs have occurred.
+    """
 
     def __init__(self, basis: Basis, prior: Floats, *, cached: bool) -> None:
         self._basis, self._prior, self._cached = basis, prior, cached
@@ -288,17 +293,25 @@ class Means:
     def of(self, outputs: Ids, watch: Watch) -> Vectors:
         """Return a vector for each output."""
         if self._vectors is None:
-            self._vectors = (
-                _cached_means(self._basis, self._prior, watch) if self._cached else np.zeros_like(self._basis.vectors)
-            )
-            self._known[:] = self._cached
+            self._vectors = np.zeros_like(self._basis.vectors)
         missing = np.unique(outputs[~self._known[outputs]])
-        if missing.size:
+        if missing.size and self._cached and self._takes_table(missing.size):
+            self._vectors = _cached_means(self._basis, self._prior, self._key, watch)
+            self._known[:] = True
+        elif missing.size:
             self._vectors[missing] = self._basis.law.posterior_mean(
                 self._basis.vectors, self._prior, missing, watch=watch
             )
             self._known[missing] = True
         return self._vectors[outputs]
+
+    @cached_property
+    def _key(self) -> str:
+        return _key_of_means(self._basis, self._prior)
+
+    def _takes_table(self, missing: int) -> bool:
+        known = int(np.count_nonzero(self._known))
+        return known + missing > len(self._known) / _FEW or found_in_cache(self._key) is not None
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the vectors that were computed, and of which outputs."""
@@ -323,22 +336,30 @@ class Means:
         self._vectors[outputs], self._known[outputs] = means, True
 
 
-def _cached_means(basis: Basis, prior: Floats, watch: Watch) -> Vectors:
-    """Return the whole table of a public prior, from the cache where it is there."""
+def _key_of_means(basis: Basis, prior: Floats) -> str:
     law, mechanism = basis.law, basis.law.mechanism
     told = {
         "mechanism": mechanism.describe(),
+        "blocked": mechanism.blocked_checksum,
         "effort": None if law.exact else law.effort.to_dict(),
         "prior": hashlib.sha256(prior.tobytes()).hexdigest(),
         "vectors": hashlib.sha256(f"{basis.vectors.shape}".encode() + basis.vectors.tobytes()).hexdigest(),
     }
+    return f"reading-{_VERSION}-{digest_of(told)}"
+
+
+def _cached_means(basis: Basis, prior: Floats, key: str, watch: Watch) -> Vectors:
+    """Return the whole table of a public prior, from the cache where it is there."""
+    law = basis.law
 
     def fill(folder: Path) -> None:
         np.save(folder / "means.npy", law.posterior_mean(basis.vectors, prior, watch=watch))
 
-    if not type(mechanism).__module__.startswith("wordveil."):  # two of somebody's own may have one name and options
+    if not type(law.mechanism).__module__.startswith(
+        "wordveil."
+    ):  # two of somebody's own may have one name and options
         return law.posterior_mean(basis.vectors, prior, watch=watch)
-    means = cached_arrays(f"reading-{_VERSION}-{digest_of(told)}", fill, "means")[0]
+    means = cached_arrays(key, fill, "means")[0]
     if means.shape != basis.vectors.shape or means.dtype != np.float32:
         raise FileError("the cached table of a reader does not fit its space; delete it from the cache.")
     return means

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms import Mechanism, block_ids
 from wordveil._mechanisms.laws import Effort
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
 from wordveil.files import whole_file
@@ -37,7 +37,7 @@ Text = str | Document
 
 _KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population, Context, Language)}
 _BATCH = 1 << 19  # characters that are read at once
-_LAYOUT = 3  # of a saved reader
+_LAYOUT = 4  # of a saved reader
 _LOOKED_AT = 500  # draws that tell whether texts were veiled
 _CLEAR = 4.0  # standard errors
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, BadZipFile)
@@ -75,7 +75,8 @@ class Reader:
     Parameters
     ----------
     mechanism : Mechanism
-        The mechanism that the texts were veiled with, at the same ε.
+        The mechanism that the texts were veiled with, at the same ε and without the same words: that of the veil, as
+        ``veil.mechanism``. A `Veil` made from an ε alone never draws the words of the bundled list.
     kind : {"table", "population", "context", "language"}
         What is known of a veiled word besides its output: how frequent words are by public knowledge; or also by the
         release that `fit` is given; or also the rest of the text, by a small network fitted on that release (needs
@@ -200,6 +201,7 @@ class Reader:
         *,
         space: Space | str | Path | None = None,
         select: str | None = None,
+        block: Collection[str] | None = None,
         **options: Any,
     ) -> Reader:
         """Make a reader from what a release says of itself.
@@ -210,6 +212,8 @@ class Reader:
             The report of the release, as `Veil.report` gives it or ``wordveil privatize`` writes it.
         select : str, optional
             Which words are veiled, where the report's own selection cannot be told from a text: ``spans``.
+        block : collection of str, optional
+            The words that were never drawn, if the release had a list of its own: a report says only how many.
         **options
             Further parameters of a `Reader`.
 
@@ -230,7 +234,7 @@ class Reader:
                     "the report does not hold the list of words that the release has left alone: give it in stop_words."
                 )
             options["stop_words"] = function_words(facts["language"])
-        made = mechanism_of(facts, space)
+        made = mechanism_of(facts, space, block)
         told = {"case": facts.get("case", "sentence"), "once": facts.get("once") is not None}
         return cls(made, select=selection, **{**told, **options})
 
@@ -352,8 +356,7 @@ class Reader:
         top : int
             How many words to name for each place.
         """
-        if top < 1:
-            raise OptionError("top must be 1 or more.")
+        _check_top(top)
         places = self._cut([text], others, keep=True)
         words, chances = self._kind.posterior(places, min(top, len(self.mechanism.space)), watch)
         vocabulary = self.mechanism.space.vocabulary
@@ -394,8 +397,7 @@ class Reader:
         top : int
             How many words for each veiled place, likeliest first.
         """
-        if top < 1:
-            raise OptionError("top must be 1 or more.")
+        _check_top(top)
         words, chances = self._kind.posterior(places, min(top, len(self.mechanism.space)), watch)
         return words, np.asarray(chances, dtype=np.float64)
 
@@ -426,6 +428,8 @@ class Reader:
         arrays = {f"state_{name}": array for name, array in self._kind.state().items()}
         if not self._has_own_vectors:
             arrays["vectors"] = self._basis.vectors
+        if len(self.mechanism.blocked):
+            arrays["blocked"] = self.mechanism.blocked
         if self._prior is None:
             arrays["prior"] = self._basis.prior
         told = np.frombuffer(json.dumps(header).encode("utf-8", "surrogatepass"), dtype=np.uint8)
@@ -450,7 +454,8 @@ class Reader:
             raise FileError(
                 f"{path} is not a reader that this version of wordveil has saved, or it is damaged."
             ) from None
-        made = mechanism_of(release, space)
+        made = mechanism_of({**release, "blocked_words": 0}, space)
+        made = block_ids(made, arrays["blocked"]) if "blocked" in arrays else made
         kind = options.pop("kind")  # made from its state, and not twice
         reader = cls(made, prior=prior, vectors=arrays.get("vectors"), effort=effort, **options)
         state = {name.removeprefix("state_"): array for name, array in arrays.items() if name.startswith("state_")}
@@ -500,8 +505,13 @@ def _sums(places: Places, which: NDArray[np.bool_], ids: NDArray[np.int64] | Non
     return np.asarray(scipy.sparse.csr_array((ones, columns, starts), shape=(len(places), len(vectors))) @ vectors)
 
 
+def _check_top(top: int) -> None:
+    if not isinstance(top, int) or top < 1:
+        raise OptionError("top must be a whole number, 1 or more.")
+
+
 def _texts(texts: Iterable[Text]) -> list[Text]:
-    if isinstance(texts, (str, Document)):
+    if isinstance(texts, (str, bytes, Document, Mapping)) or not isinstance(texts, Iterable):
         raise InputError("give a list of texts, even where it is one text only.")
     return list(texts)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from wordveil._mechanisms import Mechanism
+from wordveil._mechanisms import Mechanism, blocked_words
+from wordveil._mechanisms import block as block_words
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.errors import FileError, InputError, OptionError, SpaceError, WordveilError
 from wordveil.spaces import BUNDLED, Space, load_space
@@ -22,6 +23,8 @@ def read_report(report: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     """Return a report as a mapping, read from its file where that is given."""
     if isinstance(report, Mapping):
         return report
+    if not isinstance(report, str | Path):
+        raise InputError("a report is a mapping, or the path of a file that holds one.")
     try:
         read = json.loads(Path(report).read_text(encoding="utf-8"))
     except OSError as error:
@@ -33,7 +36,9 @@ def read_report(report: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     return read
 
 
-def mechanism_of(described: Mapping[str, Any], space: Space | str | Path | None = None) -> Mechanism[Any]:
+def mechanism_of(
+    described: Mapping[str, Any], space: Space | str | Path | None = None, block: Collection[str] | None = None
+) -> Mechanism[Any]:
     """Make the mechanism that a release describes.
 
     Parameters
@@ -42,6 +47,8 @@ def mechanism_of(described: Mapping[str, Any], space: Space | str | Path | None 
         What `Mechanism.describe` has said, as a report repeats it.
     space : Space, str or Path, optional
         The words, where the release used an embedding that does not come with the package.
+    block : collection of str, optional
+        The words that the release never draws, if they are not those of the bundled list.
     """
     missing = [name for name in _NEEDED if name not in described]
     if missing or not isinstance(described["options"], Mapping) or not isinstance(described["space"], Mapping):
@@ -67,7 +74,23 @@ def mechanism_of(described: Mapping[str, Any], space: Space | str | Path | None 
             "the release was made with another space than this one (their checksums differ); give the embedding that "
             "it was made with as space."
         )
-    return made
+    return _never_drawing(made, described, block)
+
+
+def _never_drawing(made: Mechanism[Any], described: Mapping[str, Any], block: Collection[str] | None) -> Mechanism[Any]:
+    """Return the mechanism without the words that the release never draws: their own probability goes to others."""
+    count, checksum = described.get("blocked_words", 0), described.get("blocked_checksum")
+    if not count:
+        if block is not None:
+            raise OptionError("the release may draw any word, by its report; leave out `block`.")
+        return made
+    found = block_words(made, blocked_words() if block is None else block)
+    if len(found.blocked) != count or checksum not in (None, found.blocked_checksum):
+        raise OptionError(
+            "the release never draws the words of another list than this one, and cannot be read without it: give the "
+            "list that it was veiled with as `block`."
+        )
+    return found
 
 
 def _where(told: Mapping[str, Any]) -> str:

@@ -15,11 +15,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wordveil._mechanisms import Mechanism
-from wordveil._mechanisms.attackers import ALONE
+from wordveil._mechanisms.attackers import ALONE, strongest
 from wordveil.errors import InputError, WordveilError
 from wordveil.progress import Watch, ignore
 from wordveil.reading import Place, Reader
 from wordveil.service.schemas import (
+    AttackerFigure,
     CaseName,
     CountDetails,
     GuaranteeDetails,
@@ -33,6 +34,7 @@ from wordveil.text.tokens import lookup_key
 
 __all__ = [
     "EXAMPLES",
+    "SECONDS",
     "Attacker",
     "ExploreFacts",
     "ExploreRequest",
@@ -52,6 +54,10 @@ EXAMPLES: dict[str, str] = {
     "Another language": "Das Paket war nicht da, als ich nach Hause kam, und niemand konnte mir sagen, wo es ist. "
     "Ich habe dann bei der Post angerufen, aber auch dort wusste man nichts von dem Brief meiner Schwester.",
 }
+
+#: About how many seconds a processor takes to make a mechanism for 50,000 words, from two on (`warm` in the settings
+#: shows it): what is told to who waits for the first of its kind. For later ones the service knows how long it took.
+SECONDS = {"bayes-remap": 29.0, "diffractor": 7.0, "gaussian": 6.0, "mahalanobis": 2.0}
 
 _KINDS = {
     "context": "an attacker who reads words in context with a small network",
@@ -107,6 +113,12 @@ class Piece(BaseModel):
     near: bool | None = Field(default=None, description="Whether it is the word or one of its 50 most similar.")
 
 
+class PublicFigure(AttackerFigure):
+    """How often an attacker guesses a veiled word of public prose."""
+
+    sentence: str = Field(description="The same in words, as `wordveil explain` says it.")
+
+
 class Explored(BaseModel):
     """A draw to look at, and what an attacker guesses from it. It is no release."""
 
@@ -119,6 +131,10 @@ class Explored(BaseModel):
     progress: float = Field(description="How far that is, from 0 to 1, where it can be told.")
     words: int = Field(description="Words that were drawn.")
     guessed: int | None
+    public: PublicFigure | None = Field(
+        description="What the strongest attacker who was tried guesses of public prose at this ε; null where none was "
+        "tried, or where other words than content words are veiled."
+    )
     alike: int
     draws: int = Field(description="Draws that a release would make; equal words are drawn once.")
     loss: float | None = Field(description="What a release of this text could lose at most; null without a bound.")
@@ -138,9 +154,14 @@ class ExploreFacts(BaseModel):
 
     examples: list[Example]
     own_texts: bool = Field(description="Whether texts of one's own may be explored: not with a budget.")
+    needs_user: bool = Field(description="Whether a release must name an end user (user), who has a budget.")
     protection: dict[str, dict[str, float]] = Field(
         description="What each preset allows: the share of all veiled words that an attacker guesses (attacker), and "
         "of the words that cannot be guessed without the draws (gain)."
+    )
+    seconds: dict[str, float] = Field(
+        description="About how long a free processor takes to make a mechanism at an ε, where that is more than two "
+        "seconds."
     )
     presets: dict[str, dict[str, dict[str, float]]] = Field(description="The ε of each preset, by space and mechanism.")
 
@@ -194,6 +215,7 @@ def explored(
     drawn = [piece for piece in pieces if piece.get("kind") == "drawn"]
     _mark_near(drawn, veil, space)
     found, wanted = language_of([old]).name, _language(space)
+    public = strongest(veil.mechanism) if veil.selection.kind == "content" else None
     return {
         "pieces": pieces,
         "counts": release.counts.to_dict(),
@@ -202,6 +224,7 @@ def explored(
         "progress": 1.0 if isinstance(attacker, Attacker) else attacker,
         "words": len(drawn),
         "guessed": None if reader is None else sum(piece["right"] for piece in drawn),
+        "public": None if public is None else {**public.to_dict(), "sentence": public.sentence()},
         "alike": sum(piece["near"] for piece in drawn),
         "draws": release.counts.draws,
         "language": language_name(found) if found and wanted and found != wanted else None,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,11 +19,13 @@ from wordveil.service.problems import Problem
 from wordveil.service.settings import Key, Settings
 from wordveil.text import Veil
 
-__all__ = ["Bill", "Budgets", "check_end_user", "named_in_header", "since"]
+__all__ = ["Bill", "Budgets", "check_end_user", "named_in_header", "reached", "since"]
 
 _SCHEMA = "wordveil_service"
 _TRIES = 4  # ε that are priced for a refusal: the price is nearly proportional to ε, so few are enough
 _LONGEST_USER = 200
+_AWAY = 5.0  # seconds until it is worth asking again for a ledger
+_LOG = logging.getLogger("wordveil.service")
 
 
 def since(period: str, now: datetime | None = None) -> int:
@@ -51,6 +54,23 @@ def named_in_header(user: str | None) -> str | None:
         return None if user is None else user.encode("latin-1").decode()
     except UnicodeError:
         raise Problem(422, "the header Wordveil-User is not UTF-8.") from None
+
+
+@contextmanager
+def reached() -> Iterator[None]:
+    """Tell callers that a ledger cannot be used, and the operator which and why."""
+    try:
+        yield
+    except FileError as error:
+        _LOG.error("%s", error)  # of a ledger and the system alone
+    else:
+        return
+    raise Problem(
+        503,
+        "the budgets cannot be read or written just now; nothing was released, try again later.",
+        "ledger-unavailable",
+        after=_AWAY,
+    )
 
 
 class Bill(NamedTuple):
@@ -105,11 +125,22 @@ class Budgets:
         draws add up, so what was charged bounds the loss of all that was released.
         """
         if not draws:
-            return min(self._ledgers[bill.key.name].balance(account).left for account in _accounts(bill.key, bill.user))
+            with reached():
+                accounts = _accounts(bill.key, bill.user)
+                return min(self._ledgers[bill.key.name].balance(account).left for account in accounts)
         try:
-            return self._charge([(bill, draws)])
+            with reached():
+                return self._charge([(bill, draws)])
         except Overdrawn as short:
             raise self._refusal(bill, draws, short) from None
+
+    def check(self, bill: Bill, draws: int) -> None:
+        """Refuse draws that a budget does not cover now; nothing is charged."""
+        for account in _accounts(bill.key, bill.user):
+            with reached():
+                has = self._ledgers[bill.key.name].balance(account).left
+            if bill.price * draws > has * (1 + 1e-9):  # what is nearly enough is for the charge to decide
+                raise self._refusal(bill, draws, Overdrawn(account, bill.price * draws, has))
 
     def charge_leading(self, bills: Sequence[tuple[Bill, int]]) -> tuple[int, Problem | None]:
         """Charge for releases of one key, from the first on, as far as the budgets go.
@@ -118,7 +149,10 @@ class Budgets:
         by halves, so that few writes find where they end.
         """
         try:
-            self._charge(bills)
+            with reached():
+                self._charge(bills)
+        except Problem as away:
+            return 0, away
         except Overdrawn as short:
             half = len(bills) // 2
             if half == 0:
@@ -144,12 +178,13 @@ class Budgets:
         return [self._told(key, account) for account in named]
 
     def of_keys(self) -> dict[str, tuple[float, float]]:
-        """Return the budget of each key, and what is left of it."""
-        return {
-            name: (account.budget, self._ledgers[name].balance(account).left)
-            for name, key in self._keys.items()
-            for account in _accounts(key, None)
-        }
+        """Return the budget of each key, and what is left of it; those whose ledger cannot be read are left out."""
+        found = {}
+        for name, key in self._keys.items():
+            with suppress(FileError):
+                for account in _accounts(key, None):
+                    found[name] = (account.budget, self._ledgers[name].balance(account).left)
+        return found
 
     def change(self, key: Key, user: str | None, added: float | None) -> dict[str, Any]:
         """Add to the account of a key, or of one of its end users, or (None) let it begin anew."""

@@ -1,23 +1,70 @@
-"""gzip, of bodies that come in and of answers that go out."""
+"""gzip and zstd, of bodies that come in and of answers that go out."""
 
 from __future__ import annotations
 
+import re
 import zlib
+from typing import Any
 
+import zstandard
 from starlette.types import Message, Receive
 
 from wordveil.service.problems import Problem
 
-__all__ = ["Packer", "unpacked"]
+__all__ = ["CODINGS", "Packer", "chosen", "unpacked"]
+
+#: How bodies may be coded, the preferred first.
+CODINGS = ("zstd", "gzip")
 
 _GZIP = 31  # zlib's number for gzip's header and check
-_LEVEL = 5
+_GZIP_LEVEL, _ZSTD_LEVEL = 5, 3
 _PIECE = 1 << 16  # bytes that are unpacked at once: a small body can hold a very large one
+_SLICE = 256  # bytes of zstd, which may hold 32,768 times as many, that are unpacked at once
+_WINDOW = 1 << 23  # what a zstd body may make us remember (RFC 9659)
+_TAKES = {name: re.compile(rf"\b{name}\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE) for name in CODINGS}
 
 
-def unpacked(receive: Receive) -> Receive:
-    """Return what gives the body of a request as it was before gzip, a piece at a time."""
-    unpacker = zlib.decompressobj(_GZIP)
+def chosen(accepted: str) -> str | None:
+    """Return the coding for somebody who accepts these (``Accept-Encoding``)."""
+    return next((name for name in CODINGS if _TAKES[name].search(accepted)), None) if accepted else None
+
+
+class _Gzip:
+    errors: Any = zlib.error
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(_GZIP)
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    def step(self, waiting: bytes) -> tuple[bytes, bytes]:
+        piece = self._inner.decompress(waiting, _PIECE)
+        return piece, self._inner.unconsumed_tail or self._inner.unused_data
+
+
+class _Zstd:
+    errors: Any = zstandard.ZstdError
+
+    def __init__(self) -> None:
+        self._inner = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj()
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._inner.eof)
+
+    def step(self, waiting: bytes) -> tuple[bytes, bytes]:
+        piece = self._inner.decompress(waiting[:_SLICE])
+        return piece, self._inner.unused_data + waiting[_SLICE:]
+
+
+_UNPACKERS: dict[str, type[_Gzip | _Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
+
+
+def unpacked(receive: Receive, coding: str) -> Receive:
+    """Return what gives the body of a request as it was before it was packed, a piece at a time."""
+    unpacker = _UNPACKERS[coding]()
     waiting, more = b"", True
 
     async def next_piece() -> Message:
@@ -28,13 +75,17 @@ def unpacked(receive: Receive) -> Receive:
                 if message["type"] != "http.request":
                     return message
                 waiting, more = message.get("body", b""), message.get("more_body", False)
-            try:
-                piece = unpacker.decompress(waiting, _PIECE)
-            except zlib.error:
-                raise Problem(400, "the body is not valid gzip.", "invalid-encoding") from None
-            waiting = unpacker.unconsumed_tail
-            if unpacker.unused_data or (not waiting and not more and not unpacker.eof):
-                raise Problem(400, "the body is not one whole gzip member.", "invalid-encoding")
+            piece = b""
+            while waiting and len(piece) < _PIECE:
+                if unpacker.eof:
+                    raise Problem(400, f"the body is not one whole {coding} stream.", "invalid-encoding")
+                try:
+                    part, waiting = unpacker.step(waiting)
+                except unpacker.errors:
+                    raise Problem(400, f"the body is not valid {coding}.", "invalid-encoding") from None
+                piece += part
+            if not (waiting or more or unpacker.eof):
+                raise Problem(400, f"the body is not one whole {coding} stream.", "invalid-encoding")
             if piece or not (waiting or more):
                 return {"type": "http.request", "body": piece, "more_body": bool(waiting or more)}
 
@@ -44,9 +95,19 @@ def unpacked(receive: Receive) -> Receive:
 class Packer:
     """Packs an answer as it is written; what was written so far can always be read."""
 
-    def __init__(self) -> None:
-        self._packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
+    def __init__(self, coding: str) -> None:
+        is_gzip = coding == "gzip"
+        self._packer: Any = (
+            zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP)
+            if is_gzip
+            else zstandard.ZstdCompressor(_ZSTD_LEVEL).compressobj()
+        )
+        self._modes = (
+            (zlib.Z_SYNC_FLUSH, zlib.Z_FINISH)
+            if is_gzip
+            else (zstandard.COMPRESSOBJ_FLUSH_BLOCK, zstandard.COMPRESSOBJ_FLUSH_FINISH)
+        )
 
     def __call__(self, body: bytes, more: bool) -> bytes:
         """Return the next part of the packed answer."""
-        return self._packer.compress(body) + self._packer.flush(zlib.Z_SYNC_FLUSH if more else zlib.Z_FINISH)
+        return bytes(self._packer.compress(body) + self._packer.flush(self._modes[0 if more else 1]))

@@ -15,8 +15,8 @@ from wordveil._mechanisms.attackers import named_curve
 from wordveil.audit import list_mechanisms
 from wordveil.calibration.measurement import shipped_tradeoff
 from wordveil.plan.presets import PROTECTION, usual_presets
-from wordveil.service.attacker import EXAMPLES, Attacker, Explored, ExploreFacts, ExploreRequest, explored
-from wordveil.service.budgets import check_end_user, named_in_header
+from wordveil.service.attacker import EXAMPLES, SECONDS, Attacker, Explored, ExploreFacts, ExploreRequest, explored
+from wordveil.service.budgets import check_end_user, named_in_header, reached
 from wordveil.service.metrics import exposition
 from wordveil.service.problems import PROBLEMS, Problem, header
 from wordveil.service.schemas import (
@@ -129,7 +129,9 @@ async def exploring(request: Request) -> Response:
         {
             "examples": [{"name": name, "text": text} for name, text in EXAMPLES.items()],
             "own_texts": key is None or not key.is_charged,
+            "needs_user": key is not None and key.user_budget is not None,
             "protection": {name: preset._asdict() for name, preset in PROTECTION.items()},
+            "seconds": SECONDS,
             "presets": usual_presets(),
         }
     )
@@ -161,7 +163,8 @@ async def explore(asked: ExploreRequest, request: Request) -> Response:
     whose = state.sticky.digest("explore", key.name if key else "", asked.draw).hex()
     release = (await sketch([Document(asked.text, scope=whose)]))[0]
     nobody = Attacker(None, asked.select)
-    attacker = await state.attacker(asked, asked.select, once.veil, _PREPARED) if asked.guess else nobody
+    asker = key.name if key is not None else request.client.host if request.client else ""
+    attacker = await state.attacker(asked, asked.select, once.veil, asker, _PREPARED) if asked.guess else nobody
     space = await state.space(asked.space)
     told = await state.read(explored, asked.text, release, once.veil, space, attacker)
     loss = once.veil.largest_loss * release.counts.draws if math.isfinite(once.veil.largest_loss) else None
@@ -229,7 +232,8 @@ async def budget(
     state, key = state_of(request), caller(request)
     user = named_in_header(wordveil_user)
     check_end_user(user)
-    accounts = [] if key is None else await asyncio.to_thread(state.budgets.balances, key, user)
+    with reached():
+        accounts = [] if key is None else await asyncio.to_thread(state.budgets.balances, key, user)
     return json_response({"key": None if key is None else key.name, "budgets": accounts})
 
 

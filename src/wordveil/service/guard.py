@@ -10,6 +10,7 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,10 +18,10 @@ from fastapi import Response
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wordveil.service.coding import Packer, unpacked
+from wordveil.service.coding import CODINGS, Packer, chosen, unpacked
 from wordveil.service.connections import ABORT, Limits
 from wordveil.service.keys import Keys
-from wordveil.service.metrics import IN_PROGRESS, KEY_REQUESTS, REQUESTS, SECONDS, note_refusal
+from wordveil.service.metrics import IN_PROGRESS, KEY_REQUESTS, REQUESTS, SECONDS, labelled, note_refusal
 from wordveil.service.problems import (
     CODE,
     REQUEST_ID,
@@ -41,8 +42,8 @@ _LOG = logging.getLogger("wordveil.service")
 STREAM = "/v1/privatize/stream"
 #: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
-#: What needs a key where there are any; the last two are contracts of others.
-API = ("/v1/", "/beta/", "/anonymize")
+#: What needs a key where there are any; all but the first are contracts of others.
+API = ("/v1/", "/beta/", "/anonymize", "/deanonymize")
 _METRICS = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
@@ -53,10 +54,12 @@ _KINDS = {STREAM: ("application/x-ndjson", "application/jsonl", "application/jso
 _PACKED = {b"application/json", b"application/problem+json", b"application/x-ndjson", b"text/csv", b"text/plain",
            b"text/html", b"text/css", b"text/javascript", b"image/svg+xml"}  # fmt: skip
 _WORTH_IT = 1024  # bytes from which on an answer is packed
-_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
 _ID = re.compile(r"[0-9a-fA-F-]{16,64}")
 _ASKED_HEADERS = ("Authorization", "Content-Type", "Content-Encoding", "Wordveil-User", "X-Request-ID")
 _TOLD_HEADERS = ("Location", "Retry-After", "Wordveil-Guarantee", "X-Request-ID")
+
+_ONCE = (b"host", b"authorization", b"x-api-key", b"content-type", b"content-encoding", b"content-length",
+         b"transfer-encoding", b"wordveil-user")  # fmt: skip
 
 _CODE = CODE.encode()
 
@@ -118,15 +121,17 @@ class Guard:
             scope = {**scope, "method": "GET"}
         # Once, and the first of each name: Starlette's own headers are decoded anew with every look.
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+        is_clear = len(headers) == len(scope["headers"]) or _is_clear(scope["headers"])
         request = _request_id(headers)
         REQUEST_ID.set(request)
         started = time.perf_counter()
-        answer = _Answer(send, request, self._settings.compress and _takes_gzip(headers))
+        coding = chosen(headers.get("accept-encoding", "")) if self._settings.compress else None
+        answer = _Answer(send, request, coding)
         self._busy += is_counted
         self._streams += is_stream
         IN_PROGRESS.inc()
         try:
-            await self._admit(scope, headers, receive, answer)
+            await self._admit(scope, headers, receive, answer, is_clear=is_clear)
         except asyncio.CancelledError:  # the service is being stopped, and its patience is at an end
             if answer.status == 0:
                 await problem_response(stopping())(scope, receive, answer)
@@ -143,11 +148,11 @@ class Guard:
     def _note(self, scope: Scope, answer: _Answer, request: str, spent: float) -> None:
         """Count and log a request: never its address or anything else that was sent."""
         route, status = getattr(scope.get("route"), "path", "other"), str(answer.status)
-        REQUESTS.labels(route, status).inc()
-        SECONDS.labels(route).observe(spent)
+        labelled(REQUESTS, route, status).inc()
+        labelled(SECONDS, route).observe(spent)
         key = getattr(scope.get("wordveil.key"), "name", "")
         if key:
-            KEY_REQUESTS.labels(key, status).inc()
+            labelled(KEY_REQUESTS, key, status).inc()
         if answer.code:
             note_refusal(answer.code, route, key, request)
         if self._settings.access_log:
@@ -159,15 +164,19 @@ class Guard:
         if told.isdigit() and int(told) > _AT_ONCE:
             await self._drain(receive)
         note_refusal(busy().code, "other")
-        REQUESTS.labels("other", "503").inc()
+        labelled(REQUESTS, "other", "503").inc()
         await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
         await send({"type": "http.response.body", "body": self._busy_body})
         if self._settings.access_log:
             _LOG.info("%s other 503", scope["method"])
 
-    async def _admit(self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send) -> None:
+    async def _admit(
+        self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send, *, is_clear: bool
+    ) -> None:
         path, sent = scope["path"], _Sent(receive)
         try:
+            if not is_clear or headers.get("transfer-encoding", "chunked").lower() != "chunked":
+                raise Problem(400, "a header is given twice, or the body is coded in transfer.", "malformed-request")
             self._check_name(headers.get("host", ""))
             if scope["method"] == "OPTIONS":
                 await self._options(path, scope, receive, send)
@@ -183,7 +192,8 @@ class Guard:
         except Problem as problem:
             if problem.status == 413 and sent.more:
                 await self._drain(sent)
-            await problem_response(problem)(scope, receive, send)
+            ended = {"Connection": "close"} if problem.code == "malformed-request" else None
+            await problem_response(problem, ended)(scope, receive, send)
         else:
             await self._in_time(scope, receive, send)
 
@@ -248,9 +258,9 @@ class Guard:
         if kind not in wanted:
             raise Problem(415, f"send the body as {wanted[0]}.")
         coding = headers.get("content-encoding", "identity").strip().lower()
-        if coding not in ("identity", "gzip"):
-            raise Problem(415, "send the body as it is, or with the coding gzip.")
-        body = unpacked(receive) if coding == "gzip" else receive
+        if coding not in ("identity", *CODINGS):
+            raise Problem(415, f"send the body as it is, or with the coding {' or '.join(CODINGS)}.")
+        body = receive if coding == "identity" else unpacked(receive, coding)
         if path == STREAM:
             return body
         most = self._settings.body_bytes
@@ -265,8 +275,8 @@ class Guard:
 class _Answer:
     """What sends an answer on: with the headers of all answers, packed if that is worth it."""
 
-    def __init__(self, send: Send, request: str, packs: bool) -> None:
-        self._send, self._request, self._packs = send, request, packs
+    def __init__(self, send: Send, request: str, coding: str | None) -> None:
+        self._send, self._request, self._coding = send, request, coding
         self._packer: Packer | None = None
         self.status = 0
         self.code = ""  # of the problem, if it is one
@@ -280,9 +290,9 @@ class _Answer:
             kind = told.get(b"content-type", b"").partition(b";")[0]
             if kind in _PACKED:
                 told[b"vary"] = b"Accept-Encoding"
-                if self._packs and int(told.get(b"content-length", _WORTH_IT)) >= _WORTH_IT:
-                    self._packer = Packer()
-                    told[b"content-encoding"] = b"gzip"
+                if self._coding is not None and int(told.get(b"content-length", _WORTH_IT)) >= _WORTH_IT:
+                    self._packer = Packer(self._coding)
+                    told[b"content-encoding"] = self._coding.encode()
                     told.pop(b"content-length", None)
             headers = [*told.items(), (b"x-request-id", self._request.encode()), *_ALWAYS]
             message = {**message, "headers": headers}
@@ -292,8 +302,10 @@ class _Answer:
         await self._send(message)
 
 
-def _takes_gzip(headers: dict[str, str]) -> bool:
-    return _GZIP.search(headers.get("accept-encoding", "")) is not None
+def _is_clear(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Whether none is given twice of the headers that we look at: others on the way may have looked at the other."""
+    names = [name for name, _ in headers]
+    return all(names.count(name) <= 1 for name in _ONCE)
 
 
 def _request_id(headers: dict[str, str]) -> str:
@@ -317,14 +329,14 @@ class _Sent:
 
 async def _whole(receive: Receive, most: int) -> Receive:
     """Read a body that did not say its length, as far as is allowed, and return what gives it again."""
-    body, more = b"", True
+    body, more = bytearray(), True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > most:
             raise _too_long(most)
-    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+    messages = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
 
     async def again() -> Message:
         return next(messages, None) or await receive()

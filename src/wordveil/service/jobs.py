@@ -12,6 +12,8 @@ import os
 import pickle
 import re
 import secrets
+import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any
 from wordveil._mechanisms import MECHANISMS, Mechanism, register
 from wordveil.errors import WordveilError
 from wordveil.service.problems import Problem, busy, fault, problem_of
+from wordveil.service.processes import end_with_parent, is_running
 
 __all__ = ["Jobs", "calibrate_into"]
 
@@ -42,7 +45,7 @@ class Jobs:
         if len(self._tasks) >= self._most:
             raise busy()
         name = secrets.token_urlsafe(16)
-        state = {"id": name, "status": "waiting", "progress": 0.0, "doing": "waiting"}
+        state = {"id": name, "status": "waiting", "progress": 0.0, "doing": "waiting", "process": os.getpid()}
         _write(self._folder / f"{name}.json", state)
         task = asyncio.get_running_loop().create_task(self._run(name, request))
         self._tasks[name] = task
@@ -51,13 +54,22 @@ class Jobs:
 
     def state(self, name: str) -> dict[str, Any]:
         """Return the progress of a job, and its result."""
+        told = self._read(name)
+        if "process" in told and not is_running(told["process"]):
+            told = self._read(name)  # it may have ended because it was done
+            if "process" in told:
+                told = _failed(name, "the process that ran it has ended; start the calibration again.")
+        told.pop("process", None)
+        return {"result": None, "problem": None, **told}
+
+    def _read(self, name: str) -> dict[str, Any]:
         try:
             if not _ID.fullmatch(name):
                 raise FileNotFoundError
             told: dict[str, Any] = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise Problem(404, "there is no such job; jobs are forgotten after an hour.") from None
-        return {"result": None, "problem": None, **told}
+        return told
 
     async def close(self) -> None:
         """Stop all jobs."""
@@ -98,6 +110,7 @@ class Jobs:
 
 def _calibrate(request: dict[str, Any], path: Path, kind: type[Mechanism[Any]]) -> None:
     """Do the work in a process of its own."""
+    end_with_parent(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
     os.nice(5)  # requests come first
     register(kind)
     calibrate_into(request, path)
@@ -136,7 +149,9 @@ def _teller(path: Path) -> Callable[[str, float], None]:
         now = time.monotonic()
         if now - told >= _TOLD_EVERY:
             told = now
-            _write(path, {"id": path.stem, "status": "running", "progress": round(share, 4), "doing": what})
+            done = round(share, 4)
+            state = {"id": path.stem, "status": "running", "progress": done, "doing": what, "process": os.getpid()}
+            _write(path, state)
 
     return tell
 

@@ -1,4 +1,4 @@
-"""Presidio's anonymizer: ``/anonymize``, ``/anonymizers`` and ``/health``, with ``veil`` among the operators.
+"""Presidio's anonymizer: ``/anonymize``, ``/deanonymize``, their lists and ``/health``, with ``veil`` as an operator.
 
 Presidio's own engine resolves what overlaps, runs its operators and writes the answer; it runs twice: first it finds
 what is to be veiled, then, when that was drawn for and paid, it puts the draws in their places.
@@ -23,11 +23,13 @@ from wordveil.service.veiling import veil_messages
 
 __all__ = ["PATHS", "router", "told"]
 
-PATHS = ("/anonymize", "/anonymizers")
+PATHS = ("/anonymize", "/anonymizers", "/deanonymize", "/deanonymizers")
 _VEIL = "veil"
 _WAY = ("epsilon", "mechanism", "space")
 #: What releases nothing of an entity, or has a price.
 _PRICED = (_VEIL, "replace", "redact")
+_MOST_FOUND = 5000
+_LONGEST, _WIDEST = 128, 4  # characters of a hash; how many times as long an encrypted text is, at most
 _UNKNOWN = "The browser (or proxy) sent a request that this server could not understand."  # Presidio's own words
 
 router = APIRouter(include_in_schema=False)  # Presidio describes it
@@ -52,23 +54,24 @@ async def anonymizers() -> Response:
     return json_response(_names())
 
 
+@router.get("/deanonymizers")
+async def deanonymizers() -> Response:
+    """List the operators that undo others."""
+    return json_response(_undoing())
+
+
 @router.post("/anonymize")
 async def anonymize(request: Request) -> Response:
     """Replace what was found in a text, each by its operator."""
     names = _names()
-    try:
-        asked = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise Problem(400, _UNKNOWN) from None
-    if not asked or not isinstance(asked, dict):
-        raise Problem(400, "Invalid request json")
-    operators = asked.get("anonymizers") or {}
-    if not isinstance(operators, dict) or not all(isinstance(one, dict) for one in operators.values()):
-        raise Problem(422, "Invalid input, anonymizers must be an object of objects")
+    asked, operators = await _read(request, "anonymizers")
     key = caller(request)
     for one in operators.values():
         _check(one, names, has_budget=key is not None and key.is_charged)
-    _check_found(asked)
+    found_in = asked.get("analyzer_results")
+    if found_in is None:
+        raise Problem(422, "Invalid input, request must contain analyzer results")
+    _check_found(asked, found_in, operators, state_of(request).settings.body_bytes)
     ways = {name: _way(one) for name, one in operators.items() if one["type"] == _VEIL}
     alike = {name: way.model_dump_json() for name, way in ways.items()}  # drawn and paid for together
     found: dict[str, set[str]] = {way: set() for way in alike.values()}
@@ -81,6 +84,36 @@ async def anonymize(request: Request) -> Response:
     return Response(await run_in_threadpool(_run, asked, operators, placed), media_type="application/json")
 
 
+@router.post("/deanonymize")
+async def deanonymize(request: Request) -> Response:
+    """Undo what can be undone with the caller's own key; nothing of a draw can."""
+    names = _undoing()
+    asked, operators = await _read(request, "deanonymizers")
+    for one in operators.values():
+        if one.get("type") in (_VEIL, "redact", "replace", "mask", "hash"):
+            raise Problem(422, "What was veiled, replaced, redacted, masked or hashed cannot be undone.")
+        _check(one, names, has_budget=False)
+    found = asked.get("anonymizer_results") or []
+    _check_found(asked, found, operators, state_of(request).settings.body_bytes)
+    if not all({one.get("entity_type"), "DEFAULT"} & set(operators) for one in found):
+        raise Problem(422, "Invalid input, every entity needs a deanonymizer, its own or DEFAULT")
+    return Response(await run_in_threadpool(_undo, asked, operators, found), media_type="application/json")
+
+
+async def _read(request: Request, kind: str) -> tuple[Object, Object]:
+    """Return what is asked, and the operators in it."""
+    try:
+        asked = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise Problem(400, _UNKNOWN) from None
+    if not asked or not isinstance(asked, dict):
+        raise Problem(400, "Invalid request json")
+    operators = asked.get(kind) or {}
+    if not isinstance(operators, dict) or not all(isinstance(one, dict) for one in operators.values()):
+        raise Problem(422, f"Invalid input, {kind} must be an object of objects")
+    return asked, operators
+
+
 def _names() -> list[str]:
     if find_spec("presidio_anonymizer") is None:
         raise Problem(501, "the service was installed without presidio-anonymizer, which the extra presidio brings.")
@@ -89,6 +122,13 @@ def _names() -> list[str]:
     # It logs names of operators, which are the caller's.
     logging.getLogger("presidio-anonymizer").setLevel(logging.CRITICAL + 1)
     return [*(name for name in AnonymizerEngine().get_anonymizers() if name != "custom"), _VEIL]
+
+
+def _undoing() -> list[str]:
+    _names()
+    from presidio_anonymizer import DeanonymizeEngine  # noqa: PLC0415 - an extra
+
+    return [str(name) for name in DeanonymizeEngine().get_deanonymizers()]
 
 
 def _check(operator: Object, names: list[str], *, has_budget: bool) -> None:
@@ -106,11 +146,8 @@ def _check(operator: Object, names: list[str], *, has_budget: bool) -> None:
         raise Problem(403, f"this key has a budget, and what {name} releases has no price.")
 
 
-def _check_found(asked: Object) -> None:
-    """Refuse a text or findings whose types Presidio would stumble over."""
-    results = asked.get("analyzer_results")
-    if results is None:
-        raise Problem(422, "Invalid input, request must contain analyzer results")
+def _check_found(asked: Object, results: Any, operators: Object, most: int) -> None:
+    """Refuse a text or findings whose types Presidio would stumble over, and what would keep it busy for long."""
     if not isinstance(asked.get("text", ""), str):
         raise Problem(422, "Invalid input, text must be a string")
     if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
@@ -119,6 +156,15 @@ def _check_found(asked: Object) -> None:
         for name, kinds in (("start", int), ("end", int), ("score", (int, float)), ("entity_type", str)):
             if one.get(name) is not None and (not isinstance(one[name], kinds) or isinstance(one[name], bool)):
                 raise Problem(422, f"Invalid parameter value for {name}.")
+    if len(results) > _MOST_FOUND:
+        raise Problem(413, f"Invalid input, more than the {_MOST_FOUND:,} results allowed at once")
+    # It copies the whole text for each result, and results that cross one another are all written in full.
+    added = max(
+        [_LONGEST, *(len(text) for one in operators.values() for text in one.values() if isinstance(text, str))]
+    )
+    spans = sum(max(0, (one.get("end") or 0) - (one.get("start") or 0)) for one in results)
+    if len(asked.get("text", "")) + _WIDEST * spans + added * len(results) > _WIDEST * most:
+        raise Problem(413, "Invalid input, what would come out is too long; send less at once")
 
 
 def _way(operator: Object) -> Way:
@@ -175,6 +221,21 @@ def _run(asked: Object, operators: Object, draws: Mapping[str, Any]) -> str:
         raise Problem(422, error.err_msg) from None
     except (TypeError, ValueError):
         raise Problem(422, "an operator has a parameter of the wrong type.") from None
+
+
+def _undo(asked: Object, operators: Object, found: list[Object]) -> str:
+    """Run Presidio's engine the other way."""
+    from presidio_anonymizer import DeanonymizeEngine  # noqa: PLC0415 - an extra
+    from presidio_anonymizer.entities import InvalidParamError, OperatorConfig, OperatorResult  # noqa: PLC0415
+
+    try:
+        entities = [OperatorResult.from_json(one) for one in found]
+        configs = {name: OperatorConfig(one["type"], _without_type(one)) for name, one in operators.items()}
+        return str(DeanonymizeEngine().deanonymize(asked.get("text", ""), entities, configs).to_json())
+    except InvalidParamError as error:
+        raise Problem(422, error.err_msg) from None
+    except (TypeError, ValueError):
+        raise Problem(422, "an entity was not encrypted with this key, or a parameter has the wrong type.") from None
 
 
 def _without_type(operator: Object) -> Object:

@@ -65,7 +65,7 @@ _STATUSES: dict[type[WordveilError], int] = {
 #: What a problem may be called, with its status and meaning; the first code of a status is its usual one.
 CODES: dict[str, tuple[int, str]] = {
     "invalid-json": (400, "The body is not valid JSON."),
-    "malformed-request": (400, "What arrived is not HTTP; the connection is closed."),
+    "malformed-request": (400, "What arrived is not HTTP, or can be read in two ways; the connection is closed."),
     "invalid-encoding": (400, "The body is not what its Content-Encoding says."),
     "key-required": (401, "A key is required, or the key is unknown."),
     "over-budget": (403, "A budget does not suffice: `needs`, `has` and, where one is known, `epsilon_that_fits`."),
@@ -84,6 +84,7 @@ CODES: dict[str, tuple[int, str]] = {
     "rate-limited": (429, "The key has made too many requests; see Retry-After."),
     "header-too-large": (431, "The header is too long; the connection is closed."),
     "internal-error": (500, "Internal error; no original text was released."),
+    "ledger-unavailable": (503, "The budgets cannot be read or written just now; nothing was released."),
     "busy": (503, "The service is busy; see Retry-After."),
     "too-slow": (503, "The request took too long and was cancelled."),
     "not-ready": (503, "The service is starting, or about to stop."),
@@ -158,7 +159,7 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
     if problem.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     if problem.status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
-        headers["Accept-Encoding"] = "gzip"
+        headers["Accept-Encoding"] = "zstd, gzip"
     # The guard counts refusals by their code, and takes it out again.
     return Response(orjson.dumps(problem_body(problem)), problem.status, {**headers, CODE: problem.code}, MEDIA_TYPE)
 

@@ -192,7 +192,7 @@ class Settings(BaseModel):
     drain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     """Seconds for which a service that is stopped (SIGTERM) still takes requests while ``/readyz`` says 503."""
     compress: bool = True
-    """Whether longer answers are compressed for callers who accept gzip."""
+    """Whether longer answers are compressed for callers who accept zstd or gzip."""
     origins: _Names = ()
     """The sites whose pages may call from a browser (CORS), such as ``https://example.org``; ``*`` for all, with keys
     only."""

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import secrets
-import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import orjson
 from fastapi import Request, Response
 
 from wordveil._mechanisms import MECHANISMS, Mechanism, block, blocked_words, mechanism, option_names
 from wordveil.errors import UnprovenError, WordveilError
-from wordveil.service.attacker import Attacker, make_attacker
+from wordveil.service.attacker import SECONDS, Attacker, make_attacker
 from wordveil.service.budgets import Budgets
 from wordveil.service.jobs import Jobs
+from wordveil.service.kept import Kept, Progress
 from wordveil.service.keys import Keys
 from wordveil.service.metrics import BATCH
+from wordveil.service.preparing import Preparing
 from wordveil.service.problems import Problem, busy, fault, log_fault, problem_of
 from wordveil.service.rates import Rates
 from wordveil.service.schemas import MechanismChoice, Way
 from wordveil.service.settings import SLOW, Key, Settings, traits_of
 from wordveil.service.sticky import Sticky
-from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
+from wordveil.spaces import BUNDLED, EuclideanSpace, PoincareSpace, load_space
 from wordveil.text import Document, Once, Release, Veil
 
 __all__ = ["Batcher", "State", "caller", "check_query", "json_response", "state_of"]
@@ -39,12 +40,10 @@ Thing = TypeVar("Thing")
 _LOG = logging.getLogger("wordveil.service")
 
 _THREADS = 2
-_MAKERS, _MOST_MADE = 2, 16  # threads that make mechanisms and the like, and how many may wait for them
+_MAKERS = 2  # threads that make mechanisms and the like
 _TEXTS = 256  # drawn for together: more save little, and make the first wait for the last
 _CHARACTERS = 1 << 18
 _READINGS = 16  # that wait for their turn; more get 503
-_FORGOTTEN = 10.0  # seconds after which an attacker who was not asked for again is not prepared further
-_ATTACKERS = 4  # kept ready: a reader holds columns of a law
 _FIRST_EPSILON = 4.0  # what the first request will most likely ask for
 
 
@@ -62,6 +61,8 @@ def caller(request: Request) -> Key | None:
 
 async def check_query(request: Request) -> None:
     """Refuse unknown options in the address, and options that are given twice: one would not count."""
+    if not request.scope["query_string"]:
+        return
     known = {field.alias for field in request.scope["route"].dependant.query_params}
     given = [name for name, _ in request.query_params.multi_items()]
     if not known.issuperset(given):
@@ -140,65 +141,6 @@ class Batcher:
         return [[next(releases) for _ in documents] for documents in requests]
 
 
-class _Kept(Generic[Thing]):
-    """Keeps the most recently used of things that take time to make.
-
-    Each is made once, in one thread, for all who wait for it. The threads are few and of their own, so that callers who
-    ask for one thing after the other leave those that draw and charge alone.
-    """
-
-    def __init__(self, most: int, makers: ThreadPoolExecutor) -> None:
-        self._most, self._makers = most, makers
-        self._things: OrderedDict[Any, Thing] = OrderedDict()
-        self._making: dict[Any, asyncio.Future[Thing]] = {}
-
-    def ready(self, key: Any) -> Thing | None:
-        """Return a thing if it is there already."""
-        if key in self._things:
-            self._things.move_to_end(key)
-        return self._things.get(key)
-
-    async def get(self, key: Any, make: Callable[[], Thing]) -> Thing:
-        """Return a thing, made now if it is not there."""
-        found = self.ready(key)
-        if found is not None:
-            return found
-        task = self._making.get(key)
-        if task is None:
-            if len(self._making) >= _MOST_MADE:
-                raise busy()
-            task = asyncio.ensure_future(asyncio.get_running_loop().run_in_executor(self._makers, make))
-            self._making[key] = task
-            task.add_done_callback(partial(self._made, key))
-        return await asyncio.shield(task)  # one who gives up does not end it for the others
-
-    def _made(self, key: Any, task: asyncio.Future[Thing]) -> None:
-        del self._making[key]
-        if not task.cancelled() and task.exception() is None:
-            self._things[key] = task.result()
-            while len(self._things) > self._most:
-                self._things.popitem(last=False)
-
-
-class _Forgotten(Exception):  # noqa: N818 - nothing went wrong
-    """Nobody waits for an attacker any more."""
-
-
-class _Preparing:
-    """An attacker who is being prepared."""
-
-    task: asyncio.Task[Attacker]
-
-    def __init__(self, key: Any) -> None:
-        self.key, self.share, self.asked = key, 0.0, time.monotonic()
-
-    def watch(self, _: str, share: float) -> None:
-        """Note how far it is; give up where nobody asks."""
-        self.share = share
-        if time.monotonic() - self.asked > _FORGOTTEN:
-            raise _Forgotten
-
-
 class State:
     """Everything that lives as long as the application, and makes what requests ask for within its settings."""
 
@@ -214,12 +156,13 @@ class State:
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="wordveil-draw")
         self._makers = ThreadPoolExecutor(_MAKERS, thread_name_prefix="wordveil-make")
         self._paths = {Path(space).name: space for space in settings.spaces}
-        self._spaces: _Kept[EuclideanSpace | PoincareSpace] = _Kept(len(self._paths), self._makers)
-        self._mechanisms: _Kept[Mechanism[Any]] = _Kept(settings.veils, self._makers)
-        self._batchers: _Kept[Batcher] = _Kept(settings.veils, self._makers)
+        self._spaces: Kept[EuclideanSpace | PoincareSpace] = Kept(len(self._paths), self._makers)
+        self._mechanisms: Kept[Mechanism[Any]] = Kept(
+            settings.veils, self._makers, kind=lambda key: key[:2], usual=self._usual_seconds
+        )
+        self._batchers: Kept[Batcher] = Kept(settings.veils, self._makers)
         self._reading, self._reading_waits = asyncio.Semaphore(1), 0
-        self._attackers: _Kept[Attacker] = _Kept(_ATTACKERS, self._makers)
-        self._preparing: _Preparing | None = None
+        self._preparing = Preparing()
 
     @property
     def space_names(self) -> list[str]:
@@ -270,7 +213,25 @@ class State:
         self.check_mechanism(choice.mechanism, choice.options)
         self.check_epsilon(choice.epsilon)
         space = await self.space(choice.space)
-        return await self._mechanisms.get(_key_of(choice), lambda: self._make(choice, space))
+        return await self._mechanisms.get(_key_of(choice), lambda: self._make_ready(choice, space))
+
+    async def prepare(self, choice: MechanismChoice, seconds: float) -> Progress:
+        """Have a mechanism made, wait for it a little, and say how far it is; whatever is wrong with it is raised."""
+        making = asyncio.ensure_future(self.mechanism(choice))
+        making.add_done_callback(lambda task: task.cancelled() or task.exception())  # else asyncio logs it
+        await asyncio.wait({making}, timeout=seconds)
+        if making.done():
+            making.result()
+        return self._mechanisms.progress(_key_of(choice))
+
+    def _usual_seconds(self, kind: tuple[str | None, str]) -> float | None:
+        space, name = kind
+        return SECONDS.get(name) if self.path(space) == BUNDLED[0] else None
+
+    def _make_ready(self, choice: MechanismChoice, space: EuclideanSpace | PoincareSpace) -> Mechanism[Any]:
+        made = self._make(choice, space)
+        made.draw(np.zeros(1, dtype=np.int64))  # some do most of their work now: not in the threads of those who draw
+        return made
 
     def _make(self, choice: MechanismChoice, space: EuclideanSpace | PoincareSpace) -> Mechanism[Any]:
         try:
@@ -308,30 +269,17 @@ class State:
             return await asyncio.to_thread(make)
         return await self._batchers.get(key, make)
 
-    async def attacker(self, choice: MechanismChoice, select: str, veil: Veil, seconds: float) -> Attacker | float:
-        """Return who reads what a veil draws; while that is prepared, which goes on, how far it is.
-
-        One is prepared at a time, since it may take a processor for half a minute, and given up when nobody asks for
-        it any more.
-        """
-        key = (*_key_of(choice), select)
-        found = self._attackers.ready(key)
-        if found is not None:
-            return found
-        going = self._preparing
-        if going is None or going.task.done():
-            going = self._preparing = _Preparing(key)
-            make = partial(make_attacker, veil.mechanism, select, going.watch)
-            going.task = asyncio.create_task(self._attackers.get(key, make))
-            going.task.add_done_callback(lambda task: task.cancelled() or task.exception())  # else asyncio logs it
-        if going.key == key:
-            going.asked = time.monotonic()
-        await asyncio.wait({going.task}, timeout=seconds)
-        if going.key != key:
-            return 0.0
-        if going.task.done() and not isinstance(going.task.exception(), _Forgotten):
-            return going.task.result()
-        return going.share
+    async def attacker(
+        self, choice: MechanismChoice, select: str, veil: Veil, asker: str, seconds: float
+    ) -> Attacker | float:
+        """Return who reads what a veil draws; while that is prepared, which goes on, how far it is."""
+        return await self._preparing.get(
+            (*_key_of(choice), select),
+            partial(make_attacker, veil.mechanism, select),
+            is_exact=veil.mechanism.law().exact,
+            caller=asker,
+            seconds=seconds,
+        )
 
     async def read(self, work: Callable[..., Thing], *given: Any) -> Thing:
         """Have an attacker read, one text at a time: that is work, and draws must not wait for it."""
@@ -374,8 +322,7 @@ class State:
 
     def stop(self) -> None:
         """End streams: what they have not read yet is to be sent again. Prepare nobody any more."""
-        if self._preparing is not None:
-            self._preparing.asked = -math.inf
+        self._preparing.stop()
         if not self.stopping.done():
             self.stopping.set_result(None)
 
@@ -383,6 +330,7 @@ class State:
         """End what is running."""
         self.is_ready = False
         await self.jobs.close()
+        self._preparing.stop()
         self._makers.shutdown(wait=False, cancel_futures=True)  # nobody waits for what they make any more
         self._executor.shutdown(wait=True, cancel_futures=True)
         self.rates.close()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import sqlite3
 import threading
 import time
@@ -24,11 +25,13 @@ from typing import Any
 
 import orjson
 
+from wordveil.service.processes import is_running
+
 __all__ = ["Sticky"]
 
 _LOG = logging.getLogger("wordveil.service")
 _WAIT = 30.0  # seconds for the other processes to finish
-_CLAIMED = 60.0  # seconds until whoever claimed a message is taken to have died
+_CLAIMED = 60.0  # seconds until whoever claimed a message is taken to have given up
 _SHARE = 10  # one in so many goes when there is no more room
 
 
@@ -46,7 +49,9 @@ class Sticky:
             self._database.execute(f"PRAGMA {pragma}")
         self._database.execute("CREATE TABLE IF NOT EXISTS kept (digest BLOB PRIMARY KEY, value BLOB, used REAL)")
         self._database.execute("CREATE INDEX IF NOT EXISTS kept_used ON kept (used)")
-        self._database.execute("CREATE TABLE IF NOT EXISTS claims (digest BLOB PRIMARY KEY, owner BLOB, until REAL)")
+        self._database.execute(
+            "CREATE TABLE IF NOT EXISTS claims (digest BLOB PRIMARY KEY, owner BLOB, process INTEGER, until REAL)"
+        )
 
     def digest(self, *parts: Any) -> bytes:
         """Return what stands for plain values, from which they cannot be found without the secret."""
@@ -67,12 +72,25 @@ class Sticky:
         with self._transaction():
             self._database.execute("DELETE FROM claims WHERE until <= ?", (now,))
             known = self._get(digests)
-            mine = [(digest, owner, now + _CLAIMED) for digest in set(digests) - known.keys()]
-            taken = "SELECT 1 FROM claims WHERE digest = ? AND owner <> ?"
-            if any(self._database.execute(taken, one[:2]).fetchone() for one in mine):
+            mine = [(digest, owner, os.getpid(), now + _CLAIMED) for digest in set(digests) - known.keys()]
+            if any(self._is_claimed(digest, owner) for digest, *_ in mine):
                 return None
-            self._database.executemany("INSERT OR IGNORE INTO claims VALUES (?, ?, ?)", mine)
+            self._database.executemany("INSERT OR IGNORE INTO claims VALUES (?, ?, ?, ?)", mine)
         return known
+
+    def is_claimed(self, digests: Collection[bytes]) -> bool:
+        """Whether somebody pays for one of these messages just now."""
+        with self._lock:
+            return any(self._is_claimed(digest, b"") for digest in digests)
+
+    def _is_claimed(self, digest: bytes, owner: bytes) -> bool:
+        """Whether another has claimed a message; whose process was killed will not pay any more."""
+        taken = "SELECT process FROM claims WHERE digest = ? AND owner <> ?"
+        found = self._database.execute(taken, (digest, owner)).fetchone()
+        if found is None or is_running(found[0]):
+            return found is not None
+        self._database.execute("DELETE FROM claims WHERE process = ?", found)
+        return False
 
     def release(self, owner: bytes) -> None:
         """Give up what was claimed: it is kept now, or nothing came of it. What fails here ends by itself, later."""

@@ -272,6 +272,8 @@ class _Stream(Response):
 
     async def _next(self, receive: Receive, seconds: float) -> Message:
         """Return what comes next, in time and before the service is stopped."""
+        if seconds <= 0:  # however fast lines come in which nothing stands
+            raise _no_line()
         coming = asyncio.ensure_future(receive())
         both: set[asyncio.Future[Any]] = {coming, self._stopping}
         await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -280,7 +282,7 @@ class _Stream(Response):
         coming.cancel()
         if self._stopping.done():
             raise stopping()
-        raise Problem(503, "no whole line arrived in time; send the rest in another stream.", "too-slow")
+        raise _no_line()
 
     async def _veil(self, lines: list[bytes]) -> tuple[bytes, bool]:
         """Return the answers to some lines, and whether a budget ended before they did."""
@@ -334,6 +336,10 @@ class _Stream(Response):
             if len(documents) == 1:
                 return [problem_of(error)]
         return [outcome for document in documents for outcome in await self._releases([document])]
+
+
+def _no_line() -> Problem:
+    return Problem(503, "no whole line arrived in time; send the rest in another stream.", "too-slow")
 
 
 def _line(values: dict[str, Any]) -> bytes:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import Request
 
-from wordveil.service.budgets import Bill
+from wordveil.service.budgets import Bill, Budgets
 from wordveil.service.guard import CHARGED
 from wordveil.service.metrics import REUSED, count_words
 from wordveil.service.problems import Problem
 from wordveil.service.schemas import Way, can_be_written
 from wordveil.service.settings import Settings
 from wordveil.service.state import Batcher, caller, state_of
-from wordveil.text import Counts, Document, Release, tokenise
+from wordveil.service.sticky import Sticky
+from wordveil.text import Counts, Document, Release, Replacement, tokenise
 
 __all__ = ["Drawn", "Scopes", "check_words", "details", "document", "price_messages", "veil_messages"]
 
@@ -60,7 +61,7 @@ async def veil_messages(
         return await _drawn(request, order, is_kept=conversation is not None)
     sticky, owner = state_of(request).sticky, secrets.token_bytes(16)
     try:
-        while (paid := await asyncio.to_thread(sticky.claim, order.new, owner)) is None:
+        while (paid := await asyncio.to_thread(_claim, sticky, owner, order, state_of(request).budgets)) is None:
             await asyncio.sleep(_AGAIN)  # another request pays for some of it just now
         new = {digest: one for digest, one in order.new.items() if digest not in paid}
         return await _drawn(request, order._replace(known=order.known | paid, new=new), is_kept=True)
@@ -68,30 +69,50 @@ async def veil_messages(
         await asyncio.to_thread(sticky.release, owner)
 
 
+def _claim(sticky: Sticky, owner: bytes, order: _Order, budgets: Budgets) -> dict[bytes, dict[str, Any]] | None:
+    """Claim what is new, and return what is kept by now; None while another pays for it.
+
+    Raises a `Problem` at once where a budget does not cover it, so that such requests do not wait for one another.
+    """
+    if order.bill is not None and not sticky.is_claimed(order.new):
+        known = sticky.get(order.new)
+        draws = sum(order.batcher.veil.shape(one).drawn for digest, one in order.new.items() if digest not in known)
+        budgets.check(order.bill, draws)
+    return sticky.claim(order.new, owner)
+
+
 async def _drawn(request: Request, order: _Order, *, is_kept: bool) -> Drawn:
     """Draw what is new, charge for it, and keep it if it may be sent again."""
     state, key = state_of(request), caller(request)
     drawn = dict(zip(order.new, await order.batcher(list(order.new.values())) if order.new else [], strict=True))
-    counts = sum((release.counts for release in drawn.values()), Counts())
+    counts = _total(release.counts for release in drawn.values())
     left = None
     if order.bill is not None:
         request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
         left = await asyncio.to_thread(state.budgets.charge, order.bill, counts.draws)
-    made = {digest: {"result": details(one), "counts": one.counts.to_dict()} for digest, one in drawn.items()}
-    if is_kept and made:
-        made = await asyncio.to_thread(state.sticky.put, made)
     reused = len(order.digests) - len(drawn)
     count_words(counts, key)
     if reused:
         REUSED.inc(reused)
+    if not is_kept:
+        results = [details(release) for release in drawn.values()]
+        return Drawn(results, counts, 0, left, order.batcher.guarantee_json)
+    made = {digest: {"result": details(one), "counts": one.counts.to_dict()} for digest, one in drawn.items()}
+    if made:
+        made = await asyncio.to_thread(state.sticky.put, made)
     found = [(order.known | made)[digest] for digest in order.digests]
     return Drawn(
         [one["result"] for one in found],
-        sum((Counts(**one["counts"]) for one in found), Counts()),
+        _total(Counts(**one["counts"]) for one in found),
         reused,
         left,
         order.batcher.guarantee_json,
     )
+
+
+def _total(counts: Iterable[Counts]) -> Counts:
+    first, *others = [*counts] or [Counts()]
+    return sum(others, first)
 
 
 async def price_messages(request: Request, texts: Sequence[str], way: Way, **beside: Any) -> dict[str, Any]:
@@ -179,7 +200,8 @@ def document(text: str, spans: Spans | None, scope: str | None) -> Document:
 
 def details(release: Release) -> dict[str, Any]:
     """Return a veiled text as plain values."""
-    return {"text": release.text, "replacements": [place._asdict() for place in release.replacements]}
+    places = [dict(zip(Replacement._fields, place, strict=True)) for place in release.replacements]
+    return {"text": release.text, "replacements": places}
 
 
 def check_texts(texts: Sequence[str], settings: Settings) -> None:

@@ -67,6 +67,10 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
     >>> len(space), space.dimension
     (50000, 100)
     """
+    if not isinstance(name_or_path, str | Path):
+        raise SpaceError(
+            f"a space is named, or given as the path of an embedding file, and not as {type(name_or_path).__name__}."
+        )
     if str(name_or_path) in BUNDLED:
         folder = DATA / str(name_or_path)
         if is_poincare_folder(folder):

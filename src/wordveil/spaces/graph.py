@@ -198,8 +198,9 @@ class GraphSpace(HopSpace):
 
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
         """Return how many words are at 0, 1, 2, … hops from each word, one row each, padded with zeros."""
-        missing = np.unique(ids[self._sizes[ids, 0] == 0])
+        missing = ids[self._sizes[ids, 0] == 0]
         if missing.size:
+            missing = np.unique(missing)
             rows = self.search.sizes(missing)
             with self._lock:
                 # written into a copy that then replaces the table, so that no other thread sees it half done

@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 SOURCES = 256
 
 _ALONE = 512  # sources that a thread searches from one after the other
-_SMALLEST_BALL, _BALL_SHARE, _LARGER, _PATIENCE, _RARE = 128, 512, 4, 16, 4  # as in around.h
+_SMALLEST_BALL, _BALL_SHARE, _LARGER, _PATIENCE, _RARE = 128, 8192, 4, 16, 4  # as in around.h
 _MOST = 2**31 - 2  # words, and edges: compiled code counts them, and one more, in 32 bits
 
 

@@ -62,8 +62,8 @@ def is_exact(space: EuclideanSpace) -> bool:
 
 
 def memory_for(words: int, dimension: int, k: int) -> int:
-    """Return about how many bytes building a graph takes: the directions, and lists and edges while they are sorted."""
-    return _ROOM + words * (4 * dimension + 200 * max(k, 10))
+    """Return how many bytes building a graph takes at most: vectors, directions, lists, and edges while sorted."""
+    return _ROOM + words * (8 * dimension + 200 * max(k, 10))
 
 
 def list_similar(space: PointSpace, k: int) -> Listed:

@@ -101,7 +101,7 @@ def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[
     groups : ndarray of int
         The group of each text, from 0 on.
     scopes : mapping of int to hashable
-        What each group is the scope of.
+        What each group is the scope of; not looked at where equal words of a record are drawn once.
     """
     ids, once = wanted.ids, veil.once
     repeated = np.zeros(len(groups), dtype=np.int64)
@@ -119,7 +119,8 @@ def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[
         digits = random_digits(list(map(len, wanted.numbers)), veil.entropy) if wanted.numbers else []
         moved = veil.nonwords.move(wanted.values, veil.entropy)
         return Drawn(both[: len(ids)], both[len(ids) :], digits, moved, repeated, numbering)
-    digests = once.digests([scopes[number] for number in range(len(scopes))])
+    if once.is_keyed:
+        digests = once.digests([scopes[number] for number in range(len(scopes))])
     drawn, outside, digits, moved = ids, ids[:0], list[str](), list[str | None]()
     if ids.size:
         found = once.words(veil.mechanism, ids, groups[wanted.ids_of], digests, veil.entropy)

@@ -32,10 +32,12 @@ from wordveil.kernels.words import (
     Spans,
     Strings,
     StringTable,
+    Values,
     cut_texts,
-    find_hints,
+    find_values,
     write_texts,
 )
+from wordveil.kernels.words import VALUES as PLAIN_VALUES
 from wordveil.spaces import Vocabulary
 from wordveil.text.draft import Draft, Wanted, draw
 from wordveil.text.forms import INSIDE, SPELLS, form_of, gap_of
@@ -46,7 +48,7 @@ from wordveil.text.selection import Document
 from wordveil.text.tokens import APOSTROPHES, Tokens, cut_words, is_number, lookup_key, set_apart, visible_key
 from wordveil.text.veil import Veil
 
-__all__ = ["Flow", "Rewritten", "Texts", "counts_of"]
+__all__ = ["Flow", "Rewritten", "Texts", "counts_of", "kinds_of_characters"]
 
 _COUNTED = [one.name for one in fields(Counts)]
 _REMEMBERED = 1 << 18  # spellings of words, then all are forgotten
@@ -207,33 +209,56 @@ class Flow:
         """Cut texts by compiled code, after what may be more than words is found."""
         if self._known.is_full:
             self._known = _Known(self._veil)
-        kinds = _kinds()
-        hinted = np.flatnonzero(find_hints(native, *texts.parts, kinds))
-        spans: list[tuple[int, int, int]] = []
-        of_text = np.zeros(len(texts) + 1, dtype=np.int64)
-        kinds_of: list[tuple[int, str]] = []
-        written: list[bytes] = []
-        strange: list[int] = []
-        for number in hinted.tolist():
+        kinds = kinds_of_characters()
+        values, left = find_values(native, *texts.parts, kinds)
+        plain = self._plain_values(texts.data, values)
+        strange = plain.strange
+        spans, numbers, kinds_of, written = list[tuple[int, int, int]](), list[int](), list[str](), list[bytes]()
+        for number in np.flatnonzero(left).tolist():
             apart = self._apart(texts, number)
             if apart is None:
                 strange.append(number)
                 continue
-            of_text[number + 1] = len(apart)
             for kind, span, new in apart:
                 spans.append(span)
-                kinds_of.append((number, kind))
+                numbers.append(number)
+                kinds_of.append(kind)
                 written.append(new)
-        columns = np.array(spans, dtype=np.int64).reshape(-1, 3).T
-        apart_at = Spans(
-            np.ascontiguousarray(columns[0]), np.ascontiguousarray(columns[1]), columns[2].astype(np.uint8),
-            np.cumsum(of_text),
-        )  # fmt: skip
+        columns = np.array(spans, dtype=np.int64).reshape(-1, 3)
+        of_text = np.concatenate([plain.texts, np.array(numbers, dtype=np.int64)])
+        order = np.argsort(of_text, kind="stable")  # a text has its spans from one of the two
+        starts, ends = (
+            np.concatenate([one, two])[order]
+            for one, two in ((plain.starts, columns[:, 0]), (plain.ends, columns[:, 1]))
+        )
+        flags = np.concatenate([plain.flags, columns[:, 2].astype(np.uint8)])[order]
+        ranges = np.zeros(len(texts) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(of_text, minlength=len(texts)), out=ranges[1:])
         cut = cut_texts(
-            native, *texts.parts, kinds, apart_at, self._known, by_position=self._veil.case == "sentence",
-            strange=strange,
+            native, *texts.parts, kinds, Spans(starts, ends, flags, ranges), self._known,
+            by_position=self._veil.case == "sentence", strange=strange,
         )  # fmt: skip
-        return _Found(cut, kinds_of, written)
+        what = plain.written + written
+        is_value = np.array([kind in VALUES for kind in kinds_of], dtype=np.bool_)
+        is_other = ~is_value & np.array([kind != "MARKUP" for kind in kinds_of], dtype=np.bool_)
+        there = np.array(numbers, dtype=np.int64)
+        return _Found(
+            cut, np.concatenate([plain.texts, there[is_value]]), there[is_other], [what[at] for at in order.tolist()]
+        )
+
+    def _plain_values(self, data: bytes, values: Values) -> _Plain:
+        """Say what becomes of plain values."""
+        nonwords, texts = self._veil.nonwords, values.texts.astype(np.int64)
+        written = nonwords.write([(kind, "") for kind in PLAIN_VALUES], iter(()), Numbering())
+        are_apart = [kind in nonwords.apart for kind in PLAIN_VALUES]
+        if not all(are_apart) or not all(written):
+            # They are words, as all are; or what is left out takes the space before it along, which Python must see to.
+            strange = np.unique(texts).tolist() if any(are_apart) else []
+            return _Plain(texts[:0], values.starts[:0], values.ends[:0], values.kinds[:0], [], strange)
+        encoded = [one.encode() for one in written]
+        ends_in = np.frombuffer(data, np.uint8)[values.ends - 1]
+        flags = np.where(ends_in == ord("."), 0, SPAN.ALNUM).astype(np.uint8)  # else a letter or digit
+        return _Plain(texts, values.starts, values.ends, flags, [encoded[kind] for kind in values.kinds.tolist()], [])
 
     def _apart(self, texts: Texts, number: int) -> list[tuple[str, tuple[int, int, int], bytes]] | None:
         """Return what is set apart in a text: its kind, its span, and what is written there; None if Python must."""
@@ -258,21 +283,32 @@ class Flow:
         return apart
 
 
+class _Plain(NamedTuple):
+    """Plain values: the text of each, where it starts and ends, its `SPAN`, and what is written for it; and the texts
+    that Python must cut because of them.
+    """  # noqa: D205 - one sentence
+
+    texts: Int64
+    starts: Int64
+    ends: Int64
+    flags: NDArray[np.uint8]
+    written: list[bytes]
+    strange: list[int]
+
+
 class _Found(NamedTuple):
-    """Texts that were cut: what is set apart in them, by text and kind, and what is written in its place."""
+    """Texts that were cut: the text of each value and identifier in them, and what is written in the place of spans."""
 
     cut: Cut
-    kinds: list[tuple[int, str]]
+    values: Int64
+    identifiers: Int64
     written: list[bytes]
 
     def counts(self) -> Int64:
         """Return what was counted, but for what is repeated and for texts that are strange."""
         words, inside, outside = self.cut.counts.T.astype(np.int64)
         texts = len(words)
-        values, identifiers = (
-            np.bincount(np.array([text for text, kind in self.kinds if of(kind)], dtype=np.int64), minlength=texts)
-            for of in (VALUES.__contains__, lambda kind: kind not in (*VALUES, "MARKUP"))
-        )
+        values, identifiers = (np.bincount(texts_of, minlength=texts) for texts_of in (self.values, self.identifiers))
         counts = np.zeros((texts, len(_COUNTED)), dtype=np.int64)
         told = {"left_alone": words - inside - outside, "words": words + values + identifiers, "drawn": inside}
         for name, column in {**told, "outside": outside, "numbers": values, "identifiers": identifiers}.items():
@@ -284,7 +320,8 @@ def _all_strange(texts: int) -> _Found:
     nothing = np.empty(0, dtype=np.int32)
     counts, stops = np.zeros((texts, 3), dtype=np.int32), np.zeros(texts, dtype=np.int64)
     states = np.full(texts, STRANGE, dtype=np.uint8)
-    return _Found(Cut(nothing, nothing, nothing, nothing.astype(np.uint8), counts, stops, states), [], [])
+    none = stops[:0]
+    return _Found(Cut(nothing, nothing, nothing, nothing.astype(np.uint8), counts, stops, states), none, none, [])
 
 
 def _merged(
@@ -373,8 +410,16 @@ class _Known:
         # A slice of bytes is cheap, and most are the same.
         words = dict.fromkeys(data[start:end] for is_word, start, end in missing.tolist() if is_word)
         gaps = dict.fromkeys(data[start:end] for is_word, start, end in missing.tolist() if not is_word)
+        ids, left_alone = self._vocabulary.ids, self._left_alone
         for word in words:
-            self._learn_word(word.decode("utf-8", "surrogatepass"))
+            run = word.decode("utf-8", "surrogatepass")
+            code = ids.get(run)
+            if code is not None and len(word) > 1 and word.isalpha() and word.islower():  # ASCII: most are such words
+                form = FORM.PLAIN | FORM.ALNUM | (FORM.FUNCTION if run in left_alone else 0)
+                self._parts.extend((len(word), 0, code, form, self.empty))
+                self._first_parts.append(len(self._parts) // 5)
+            else:
+                self._learn_word(run)
         self._gap_flags.extend(gap_of(gap.decode("utf-8", "surrogatepass")) for gap in gaps)
         return self._words.add(list(words)) & self._gaps.add(list(gaps))
 
@@ -421,7 +466,7 @@ def _packed(words: list[str]) -> tuple[Strings, NDArray[np.uint8]]:
 
 
 @lru_cache(maxsize=1)
-def _kinds() -> NDArray[np.uint8]:
+def kinds_of_characters() -> NDArray[np.uint8]:
     """Return the `KIND` of every character that compiled code knows, as the expressions that cut texts have it."""
     every = "".join(map(chr, range(CHARACTERS)))
     kinds = np.zeros(CHARACTERS, dtype=np.uint8)

@@ -29,6 +29,7 @@ _FEWEST = 20  # words; fewer say nothing
 _MOST = 20_000
 _LISTED = 0.5  # of the function words of a language, that an embedding of it has at least
 _WITHOUT = {"he"}  # whose lists agree on no word
+_NEARLY = 0.9  # of the letters of texts are in texts without a letter that English lacks
 _WORD = 16  # letters, more than most words have
 _PLAIN = regex.compile(r"[a-z]+")
 _LETTER = regex.compile(r"\p{L}")
@@ -104,9 +105,12 @@ def language_of(texts: Iterable[str]) -> Language:
     'de'
     """
     texts = list(islice(texts, _MOST))
-    words = _PLAIN.findall(" ".join(text for text in texts if text.isascii())[: _MOST * _WORD].lower())[:_MOST]
-    if len(words) >= _FEWEST and all(map(str.isascii, texts)) and (english := _share(words, stop_words())) >= _ENOUGH:
-        return Language("en", english)  # soon seen, of most texts, and by no more function words than below
+    plain = " ".join(text for text in texts if text.isascii())
+    words = _PLAIN.findall(plain[: _MOST * _WORD].lower())[:_MOST]
+    # Soon seen, of most texts, and by no more function words than below: the others have few words beside these.
+    is_plain = _NEARLY * sum(map(len, texts)) <= len(plain)
+    if is_plain and len(words) >= _FEWEST and (english := _share(words, stop_words())) >= _ENOUGH / _NEARLY:
+        return Language("en", english)
     keys: list[str] = []
     latin = letters = 0
     for text in texts:
@@ -146,4 +150,4 @@ def language_name(language: str) -> str:
 
 
 def _share(words: list[str], listed: frozenset[str]) -> float:
-    return sum(word in listed for word in words) / max(1, len(words))
+    return sum(map(listed.__contains__, words)) / max(1, len(words))

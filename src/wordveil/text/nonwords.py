@@ -63,7 +63,7 @@ class NonWords:
             if value not in values:
                 raise OptionError(f"{option} cannot be {value!r}; choose one of {', '.join(values)}.")
         if (numbers == "metric") != (numbers_epsilon is not None):
-            raise OptionError("numbers='metric' and `numbers_epsilon` go together: give both or neither.")
+            raise OptionError("`numbers='metric'` and `numbers_epsilon` go together: give both or neither.")
         if numbered and identifiers not in ("placeholder", "selected"):
             raise OptionError(
                 "only placeholders are numbered: set `identifiers` to placeholder, or leave out `numbered`."

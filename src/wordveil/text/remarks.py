@@ -21,11 +21,15 @@ __all__ = ["KEEPS_ALL", "kept_share", "remarks", "told_before"]
 
 #: Where this share of the words comes out as it went in, the release is the text, and there is nothing to promise.
 KEEPS_ALL = 0.99
-_KEEPS_MANY = 0.5  # more than half: whoever reads a word as it stands is more often right than wrong
+#: Where more of the words stay than this, or more of the frequent ones, an attacker needs no skill: whoever takes such
+#: a word as it stands is told it more often than not. A prior that favours frequent words can keep nearly all of them,
+#: and few enough of the others that all words together stay below. Which words are frequent everybody knows.
+_KEEPS_MANY = 0.5
 _KNOWS_FEW, _KNOWS_FEWER = 0.8, 0.5  # shares of the words to veil that the space knows
 _TRIED = 400  # draws that tell which share is kept, to within a few per cent
 
-_KEPT: WeakKeyDictionary[Mechanism[Any], float] = WeakKeyDictionary()
+#: The shares that are kept of all words and of the frequent ones.
+_KEPT: WeakKeyDictionary[Mechanism[Any], tuple[float, float]] = WeakKeyDictionary()
 
 
 def kept_share(mechanism: Mechanism[Any]) -> float:
@@ -34,17 +38,23 @@ def kept_share(mechanism: Mechanism[Any]) -> float:
     Counted on a few hundred draws for content words as frequent as in ordinary text, the same every time: no text has
     a part in it.
     """
+    return _kept(mechanism)[0]
+
+
+def _kept(mechanism: Mechanism[Any]) -> tuple[float, float]:
     if len(mechanism.space) == 1:
-        return 0.0  # whatever is asked, the answer is the same
+        return 0.0, 0.0  # whatever is asked, the answer is the same
     if mechanism not in _KEPT:
-        ids = OutsideWords(mechanism.space).typical(_TRIED)
-        _KEPT[mechanism] = float((mechanism.draw(ids, Entropy(0)) == ids).mean())
+        words = OutsideWords(mechanism.space)
+        ids = words.typical(_TRIED)
+        stayed = mechanism.draw(ids, Entropy(0)) == ids
+        _KEPT[mechanism] = float(stayed.mean()), float(stayed[words.are_frequent(ids)].mean())
     return _KEPT[mechanism]
 
 
 def told_before(veil: Veil) -> list[str]:
     """Say what is known to be wrong before anything is veiled."""
-    kept = kept_share(veil.mechanism)
+    kept, frequent = _kept(veil.mechanism)
     said = []
     if veil.selection.is_narrow:
         raw = "" if veil.nonwords.identifiers != "selected" else "identifiers (e-mail addresses, cards, phones), "
@@ -52,14 +62,19 @@ def told_before(veil: Veil) -> list[str]:
             f"What is not selected ({veil.selection.kind}) is released as it is, names, {raw}numbers and dates among "
             "it."
         )
-    if kept <= _KEEPS_MANY:
-        return said
-    return [
-        *said,
-        f"At ε = {veil.mechanism.epsilon:g} about {kept:.0%} of the veiled words come out as they went in, so an "
-        f"attacker who takes every word as it stands is right for about {kept:.0%} of them, and others do better. "
-        "Choose a smaller ε.",
-    ]
+    if kept > _KEEPS_MANY:
+        said.append(
+            f"At ε = {veil.mechanism.epsilon:g} about {kept:.0%} of the veiled words come out as they went in, so an "
+            f"attacker who takes every word as it stands is right for about {kept:.0%} of them, and others do better. "
+            "Choose a smaller ε."
+        )
+    elif frequent > _KEEPS_MANY:
+        said.append(
+            f"At ε = {veil.mechanism.epsilon:g} about {frequent:.0%} of the frequent words, those that make up half of "
+            f"ordinary text, come out as they went in, and {kept:.0%} of all veiled words: an attacker who takes words "
+            "as they stand is told most of the frequent ones. Choose a smaller ε, or another prior."
+        )
+    return said
 
 
 def remarks(veil: Veil, counts: Counts) -> list[str]:

@@ -72,12 +72,19 @@ class OutsideWords:
         stop = stop_words()
         content = [place for place, word in enumerate(space.vocabulary) if word.lower() not in stop]
         self._ids = np.array(content or range(len(space)), dtype=np.int64)
-        self._sums = np.cumsum(np.exp(log_prior(space, "frequency")[self._ids]))
+        self._shares = np.exp(log_prior(space, "frequency"))
+        self._sums = np.cumsum(self._shares[self._ids])
 
     def typical(self, count: int) -> NDArray[np.int64]:
         """Return this many words, as frequent as draws would be: the same ones every time."""
         aim = (np.arange(count) + 0.5) / count * self._sums[-1]
         return np.asarray(self._ids[np.searchsorted(self._sums, aim)])
+
+    def are_frequent(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which of the words are among the most frequent ones that make up half of the draws."""
+        falling = np.sort(self._shares[self._ids])[::-1]
+        least = falling[np.searchsorted(np.cumsum(falling), 0.5 * self._sums[-1])]
+        return np.asarray(self._shares[ids] >= least)
 
     def draw(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Draw the ids of this many words."""

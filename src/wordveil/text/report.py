@@ -88,6 +88,7 @@ class Report(dict[str, Any]):
         return cls(
             {
                 **veil.describe(),
+                "blocked_checksum": veil.mechanism.blocked_checksum,
                 **({"shortfall": veil.shortfall} if veil.shortfall else {}),
                 "guarantee": veil.guarantee.to_dict(),
                 **_numbers(veil),

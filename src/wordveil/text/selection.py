@@ -53,6 +53,13 @@ class Document(NamedTuple):
         return f"<Document: {len(self.text):,} characters, {len(self.spans or ()):,} spans>"
 
 
+def _check_list(option: str, words: object) -> None:
+    if isinstance(words, (str, bytes)):  # which would be a list of its letters
+        raise OptionError(f"{option} must be a list of words; give a single word as a list of one.")
+    if words is not None and not (isinstance(words, Collection) and all(isinstance(word, str) for word in words)):
+        raise OptionError(f"{option} must be a list of strings.")
+
+
 class Selection:
     """Chooses the words to veil; `Veil` says what each kind is.
 
@@ -70,17 +77,15 @@ class Selection:
         if kind not in _KINDS:
             raise OptionError(f"unknown selection {kind!r}; choose one of {', '.join(_KINDS)}.")
         if (kind == "words") != (words is not None):
-            raise OptionError("select='words' and `words`, a list, go together: give both or neither.")
-        if isinstance(words, (str, bytes)):  # which would be a list of its letters
-            raise OptionError("words must be a list of words; give a single word as a list of one.")
+            raise OptionError("`select='words'` and `words`, a list, go together: give both or neither.")
+        _check_list("words", words)
         if words is not None and not words:
             raise OptionError("the list of words is empty, so nothing would be veiled.")
         if (kind == "rare") != (rare is not None):
-            raise OptionError("select='rare' and a RareWords model of all texts go together: give both or neither.")
+            raise OptionError("`select='rare'` and a RareWords model of all texts go together: give both or neither.")
         if left_alone is not None and kind != "content":
-            raise OptionError("stop_words belong to select='content': leave them out, or select that.")
-        if isinstance(left_alone, (str, bytes)):
-            raise OptionError("stop_words must be a list of words; give a single word as a list of one.")
+            raise OptionError("stop_words belong to `select='content'`: leave them out, or select that.")
+        _check_list("stop_words", left_alone)
         self.kind, self.rare = kind, rare
         self.left_alone = stop_words() if left_alone is None else frozenset(map(lookup_key, left_alone))
         self.listed = None if words is None else sorted({_keys(word) for word in words})
@@ -98,12 +103,12 @@ class Selection:
         if not isinstance(document.text, str):
             raise InputError(f"a text must be a string, not {type(document.text).__name__}.")
         if document.spans is not None and self.kind != "spans":
-            raise InputError("spans would be ignored: set select='spans' to veil them, or leave them out.")
+            raise InputError("spans would be ignored: set `select='spans'` to veil them, or leave them out.")
         if self.kind == "marked":
             return _unmark(document.text)
         if self.kind == "spans":
             if document.spans is None:
-                raise InputError("select='spans' needs the spans of every text.")
+                raise InputError("`select='spans'` needs the spans of every text.")
             for start, end in document.spans:
                 if not 0 <= start <= end <= len(document.text):
                     raise InputError("a span must have 0 <= start <= end <= the length of its text.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -132,7 +132,7 @@ class Veil:
 
     A mechanism with options of its own is made first:
 
-    >>> mechanism = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=4, k=5)
+    >>> mechanism = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=4, first=1.0)
     >>> veil = wordveil.Veil(mechanism, select="all")
     """
 
@@ -170,10 +170,12 @@ class Veil:
             identifiers, numbers, markup, numbers_epsilon=numbers_epsilon, date_order=date_order, numbered=numbered
         )
         if identifiers == "selected" and not self.selection.is_narrow:
-            raise OptionError("identifiers='selected' belongs to select='spans', 'marked' or 'words'.")
+            raise OptionError("`identifiers='selected'` belongs to select='spans', 'marked' or 'words'.")
         self.entropy = Entropy(seed)
         self.mechanism = _made(mechanism, epsilon, space, block)
         self.once = Once(once, seed=seed) if isinstance(once, str) else once
+        if not isinstance(self.once, Once | None):
+            raise OptionError("once must be record, person, file or None.")
         if self.once is not None and self.once.is_keyed:
             way = [self.mechanism.describe(), self.mechanism.blocked.tolist(), numbers, numbers_epsilon, date_order]
             self.once = self.once.for_way(digest_of(way))
@@ -322,6 +324,8 @@ class Veil:
         *releases : Release
             The releases to report on, each of a document of its own.
         """
+        if not all(isinstance(release, Release) for release in releases):
+            raise InputError("a report is made of releases, as the veil returns them: give them one by one.")
         counts = sum((release.counts for release in releases), Counts())
         return Report.of(self, counts, max((release.counts.losing for release in releases), default=0))
 
@@ -348,7 +352,7 @@ class Veil:
 
 
 def _documents(texts: Iterable[str | Document]) -> Iterator[Document]:
-    if isinstance(texts, (str, bytes, Document)):
+    if isinstance(texts, (str, bytes, Document, Mapping)) or not isinstance(texts, Iterable):
         raise InputError("several texts are expected here, such as a list; give a single one to the veil itself.")
     for text in texts:
         if not isinstance(text, (str, Document)):

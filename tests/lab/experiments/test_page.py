@@ -13,7 +13,9 @@ from wordveil.lab.experiments.page import ResultFolder, write_page
 from wordveil.lab.experiments.run import Result, Table, written
 
 
-def kept(folder: ResultFolder, name: str, told: str, *, quick: bool = True, replace: bool = False, **more: Any) -> bool:
+def kept(
+    folder: ResultFolder, name: str, told: str, *, quick: bool = True, replace: bool = False, **more: object
+) -> bool:
     table = Table("t", ("a", "b"), [(1, None), ("x|y", 0.12345)])
     facts = {
         "name": name, "title": "T", "paper": "P", "seed": 0, "quick": quick, "cuda": False, "seconds": 1.0,
@@ -54,13 +56,8 @@ def test_a_quick_run_leaves_a_full_one_unless_told(tmp_path: Path) -> None:
 def test_a_run_by_another_attacker_stands_beside_and_says_how_it_was_made(tmp_path: Path) -> None:
     page, folder = tmp_path / "results.md", ResultFolder(tmp_path)
     assert kept(folder, "mechanisms", "one word at a time", quick=False)
-    how: dict[str, Any] = {
-        "attacker": "context",
-        "reader": "shipped",
-        "rows": 300,
-        "levels": [0.25],
-        "date": "2026-11-18",
-    }
+    ran: dict[str, Any] = {"rows": 300, "levels": [0.25], "date": "2026-11-18"}
+    how = {"attacker": "context", "reader": "shipped", **ran}
     assert kept(folder, "mechanisms", "in context", quick=False, **how)
     assert list(folder.found()) == ["mechanisms", "mechanisms-context"]
     assert folder.picture("mechanisms-context", "").exists()

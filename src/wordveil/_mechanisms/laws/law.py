@@ -191,6 +191,7 @@ class Law(ABC):
         """
         inputs = support(prior, len(self))
         logs = self.log_columns(outputs, inputs, prior=prior[inputs], watch=watch) + np.log(prior[inputs])
+        logs[np.isneginf(logs.max(axis=1))] = np.log(prior[inputs])  # what no word gives says nothing
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
         found = np.zeros((len(logs), len(self)))
@@ -221,6 +222,7 @@ class Law(ABC):
         def work(part: slice) -> None:
             weights = self._weights(chosen[part], inputs, prior[inputs])
             sums = weights @ table
+            sums[sums[:, -1] == 0.0] = table.sum(axis=0)  # what no word gives, as a blocked one, says nothing
             found[part] = sums[:, :-1] / sums[:, -1:]
 
         run_watched(work, list(self._parts(len(chosen), len(inputs))), "reading", watch)

@@ -37,7 +37,9 @@ _BINS = 40
 _PAIRS = 1 << 17
 _SAMPLE = 512
 _CELLS = 1 << 24
-_ROWS = 1 << 15
+_ROWS = 1 << 12
+_TOGETHER = 16  # words whose distances from all are looked at together
+_TABLE = 1 << 13
 _LEAST = 1e-12  # of a sum over all other words, where there are none
 _UNSEEN = 0.01  # draws that an output is thought to have had before any was made
 _PSEUDO = np.geomspace(0.1, 1e5, 19)
@@ -114,12 +116,27 @@ class Falloff:
             sample, weights = np.arange(len(space)), self._background
         else:
             sample, weights = output[others[:_SAMPLE]], np.full(min(_SAMPLE, draws), 1.0 / min(_SAMPLE, draws))
-        factors = self._factor(space.distances(sample)[:, self._suspects])
-        factors[sample[:, None] == self._suspects] = 0.0
-        self._sums = np.maximum(weights @ factors, _LEAST)
 
-    def _factor(self, distances: NDArray[np.floating]) -> Floats:
-        return np.asarray(np.exp(np.interp(distances, self._middles, self._factors)))
+        def sums(part: slice) -> Floats:
+            factors = self._factor(space.distances(sample[part]))
+            factors[np.arange(len(factors)), sample[part]] = 0.0
+            return np.asarray(weights[part] @ factors)
+
+        found = np.sum(run(sums, blocks(len(sample), _TOGETHER)), axis=0)
+        self._sums = np.maximum(found[self._suspects], _LEAST)
+
+    @cached_property
+    def _table(self) -> NDArray[np.float32]:
+        """The factors at evenly spaced distances between those of the first and the last bin."""
+        grid = np.linspace(self._middles[0], self._middles[-1], _TABLE)
+        return np.exp(np.interp(grid, self._middles, self._factors)).astype(np.float32)
+
+    def _factor(self, distances: NDArray[np.floating]) -> NDArray[np.float32]:
+        low, high = self._middles[0], self._middles[-1]
+        per_unit = (_TABLE - 1) / (high - low) if high > low else 0.0
+        places = (distances - low) * per_unit
+        np.clip(places, 0, _TABLE - 1, out=places)
+        return self._table[places.astype(np.int32)]
 
     def pairs(self, row: Places, output: Places) -> Floats:
         """Return the probability of each output for the suspect at the same place of the other array."""

@@ -23,10 +23,11 @@ from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, PerWord, Q
 from wordveil._mechanisms.laws.law import Ids, Law, Memory
 from wordveil._mechanisms.laws.rays import Landing, Rays
 from wordveil._mechanisms.laws.sampled import AGAIN, Counts, Halves, SampledLaw, near_frequency, seed_of, worst_words
-from wordveil._mechanisms.laws.store import hash_of, keep, kept
+from wordveil._mechanisms.laws.store import forget, hash_of, keep, kept
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks, run
-from wordveil.progress import Watch, ignore, run_watched
+from wordveil.progress import Watch, ignore, run_watched, within
+from wordveil.stats import Estimate
 
 if TYPE_CHECKING:
     from wordveil._mechanisms.base import Mechanism, ScaledMechanism
@@ -37,6 +38,9 @@ Arrays = dict[str, NDArray[Any]]
 # What the directions are for: each purpose, and each block of words, has its own.
 _FIGURES, _GUESSES, _WORST = range(3)
 _MOST_TIMES = 20
+_REMEMBERED = 64  # guesses, each at one ε
+_MOST_WORDS = 1 << 16  # whose edges are remembered: a hundred megabytes
+_DRAWN = 0.8  # of learning to guess, which share is drawing
 _TABLE = 1 << 14
 _TAIL = 1e-12
 
@@ -81,6 +85,9 @@ class _Field:
         self._mechanism, self.effort, self.watch = mechanism, effort, watch
         self.length = mechanism.unit_length
         self._known: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
+        self._edges: dict[tuple[int, int, str], Floats] = {}
+        #: The best guesses by what was asked, and ε.
+        self.guessed: dict[tuple[str, float], list[Guess]] = {}
 
     @cached_property
     def rays(self) -> Rays:
@@ -97,7 +104,15 @@ class _Field:
         stretch = self._mechanism.stretch
         if stretch is not None:
             directions = np.asarray(directions @ stretch, dtype=np.float64)
-        return self.rays.follow(ids, directions, self.length.draw(draws, entropy), scales)
+        lengths = self.length.draw(draws, entropy)
+        if purpose != _GUESSES:
+            return self.rays.follow(ids, directions, lengths, scales)
+        # The attacker looks at the same words at one ε after the other, and most of the time goes into the edges.
+        key = number, draws, hash_of(ids)
+        landing = self.rays.follow(ids, directions, lengths, scales, self._edges.get(key))
+        if len(self._edges) * self.rays.block < _MOST_WORDS:
+            self._edges[key] = landing.edges
+        return landing
 
     def edges(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return how far the cell of each word reaches in each direction."""
@@ -136,24 +151,38 @@ class _Sweep:
         return np.stack([mechanism.scales(ids) for mechanism in self.mechanisms], axis=1)
 
     def each_block(
-        self, ids: NDArray[np.int64], what: str, work: Callable[[int, slice], Arrays], key: dict[str, Any], watch: Watch
+        self,
+        ids: NDArray[np.int64],
+        what: str,
+        work: Callable[[int, slice], Arrays],
+        key: dict[str, Any],
+        watch: Watch,
+        weights: Sequence[float] = (),
     ) -> list[Arrays]:
-        """Do the work for every block of words on all cores; what was done before, and kept, is not done again."""
+        """Do the work for every block of words on all cores; what was done before, and kept, is not done again.
+
+        `weights` tell how much work each block is. Then there is much to keep, and `forget_blocks` is to be called.
+        """
 
         def one(job: tuple[int, slice]) -> Arrays:
             number, part = job
-            named = {**self._identity, **key, "block": number}
+            named = {**self.identity, **key, "block": number}
             found = kept(named)
             if found is None:
                 found = work(number, part)
-                keep(named, found)
+                keep(named, found, for_now=bool(weights))
             return found
 
         watch(what, 0.0)
-        return run_watched(one, list(enumerate(blocks(len(ids), self.field.rays.block))), what, watch)
+        return run_watched(one, list(enumerate(blocks(len(ids), self.field.rays.block))), what, watch, weights)
+
+    def forget_blocks(self, count: int, key: dict[str, Any]) -> None:
+        """Forget so many blocks that were kept under this key."""
+        for number in range(count):
+            forget({**self.identity, **key, "block": number})
 
     @cached_property
-    def _identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         described = self.mechanisms[0].describe()
         return {
             "law": "radial",
@@ -231,27 +260,51 @@ class RadialLaw(SampledLaw):
 
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
         """Return the best guess under each of some priors, learnt from draws; likelier words are drawn more often."""
-        sweep, words = self._sweep, np.asarray(inputs, dtype=np.int64)
+        words = np.asarray(inputs, dtype=np.int64)
+        told, known = hash_of(words, *priors), self._field.guessed
+        epsilon = self.mechanism.epsilon
+        if (told, epsilon) not in known:
+            self._guess(words, priors, told, watch)
+        return known[told, epsilon]
 
-        def learn() -> list[list[Guess]]:
-            scales, likely = sweep.scales(words), np.max(priors, axis=0) * len(words)
+    def _guess(self, words: NDArray[np.int64], priors: Sequence[Floats], told: str, watch: Watch) -> None:
+        """Learn the best guess at each ε of the sweep at which it is not known, all from the same directions."""
+        known, asked = self._field.guessed, {"what": "guesses", "words": len(words), "told": told}
+        missing = []
+        for one in self._sweep.mechanisms:
+            found = kept({**_Sweep([one], self._field).identity, **asked})
+            if found is not None:
+                known[told, one.epsilon] = [_unpacked_guess(found, place) for place in range(len(priors))]
+            elif (told, one.epsilon) not in known:
+                missing.append(one)
+        if not missing:
+            return
+        sweep = _Sweep(missing, self._field)
+        scales, likely = sweep.scales(words), np.max(priors, axis=0) * len(words)
+        parts = list(blocks(len(words), self.block))
+        times = [int(np.clip(likely[part].mean(), 1, _MOST_TIMES)) for part in parts]
 
-            def work(number: int, part: slice) -> Arrays:
-                times = int(np.clip(likely[part].mean(), 1, _MOST_TIMES))
-                draws = times * self.effort.adversary_draws
-                landing = self._field.follow(words[part], scales[part], draws, _GUESSES, number)
-                return _packed(
-                    Halves.of(
-                        words[part], landing.outputs[:, place], self._field.within(landing.edges, scales[part, place])
-                    )
-                    for place in self._all
-                )
+        def work(number: int, part: slice) -> Arrays:
+            draws = times[number] * self.effort.adversary_draws
+            landing = self._field.follow(words[part], scales[part], draws, _GUESSES, number)
+            own = [self._field.within(landing.edges, column) for column in scales[part].T]
+            halves = [[stays[:, : draws // 2].sum(axis=1), stays[:, draws // 2 :].sum(axis=1)] for stays in own]
+            return {"outputs": landing.outputs, "own": np.array(halves)}
 
-            key = {"what": "guesses", "words": len(words), "told": hash_of(words, *priors)}
-            found = sweep.each_block(words, "learning to guess", work, key, watch)
-            return [self._judged(words, _joined(found, Halves, place), priors) for place in self._all]
+        blocks_done = sweep.each_block(words, "learning to guess", work, asked, within(watch, 0.0, _DRAWN), times)
+        for place, one in enumerate(missing):
+            watch("judging guesses", _DRAWN + (1.0 - _DRAWN) * place / len(missing))
 
-        return sweep.remembered("guesses", (words, *priors), learn)[self._place]
+            def count(part: slice, place: int = place) -> Halves:
+                arrays = blocks_done[part.start // self.block]
+                return Halves.of(words[part], arrays["outputs"][:, place], arrays["own"][place].T)
+
+            guesses = self._judged(words, Halves.joined(run(count, parts)), priors)
+            known[told, one.epsilon] = guesses
+            while len(known) > _REMEMBERED:
+                known.pop(next(iter(known)))
+            keep({**_Sweep([one], self._field).identity, **asked}, _packed_guesses(guesses))
+        sweep.forget_blocks(len(parts), asked)
 
     def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
         """Find all the figures of a calibration, for all ε in one pass."""
@@ -312,6 +365,19 @@ def _means(values: Floats) -> tuple[Floats, Floats, float]:
     errors = np.sqrt(np.square(values - means[:, None]).sum(axis=1) / spread)
     columns = values.mean(axis=0)
     return means, errors, float(np.sqrt(np.square(columns - columns.mean()).sum() / spread))
+
+
+def _packed_guesses(guesses: Sequence[Guess]) -> Arrays:
+    arrays: Arrays = {}
+    for place, (words, success) in enumerate(guesses):
+        arrays[f"{place}.words"], arrays[f"{place}.n"] = words.astype(np.int32), np.array(success.n)
+        arrays[f"{place}.success"] = np.array([success.value, success.low, success.high])
+    return arrays
+
+
+def _unpacked_guess(arrays: Arrays, place: int) -> Guess:
+    value, low, high = arrays[f"{place}.success"].tolist()
+    return Guess(arrays[f"{place}.words"].astype(np.int64), Estimate(value, low, high, int(arrays[f"{place}.n"])))
 
 
 def _packed(parts: Iterable[Any]) -> Arrays:

@@ -79,23 +79,27 @@ class Rays:
         directions: NDArray[np.floating[Any]],
         lengths: NDArray[np.floating[Any]],
         scales: NDArray[np.floating[Any]],
+        edges: NDArray[np.float64] | None = None,
     ) -> Landing:
         """Find where each word lands in each direction at each scale of the noise.
 
         All words share the directions, of shape (n, dimension), and the lengths along them, of shape (n,), at scale 1;
         `scales`, of shape (words, m), tells by how much each word's noise is longer. See `block` for how many words.
+        The `edges` are those that were found before, if the same words were followed along the same directions.
         """
         places, native = self._place[words], compiled()
         squares = self._squared_distances(places)
         near = [] if native else [_smallest(row, min(_NEAR, len(row))) for row in squares]
-        edges = np.empty((len(words), len(directions)))
+        known, edges = edges, np.empty((len(words), len(directions)))
         outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
         for part in blocks(len(directions), _DIRECTIONS):
             products = (directions[part] * (2.0 * lengths[part])[:, None]).astype(np.float32) @ self._points.T
+            with np.errstate(divide="ignore"):  # twins are at an edge of 0, and come out of no search
+                rises = None if known is None else (lengths[part] / known[:, part]).astype(np.float32)
             steepest, landed = (
                 _look_by_lists(products, places, squares, near, scales)
                 if native is None
-                else _look_compiled(native, products, places, squares, scales)
+                else _look_compiled(native, products, places, squares, scales, rises)
             )
             with np.errstate(divide="ignore"):  # where no word lies ahead the cell has no end
                 edges[:, part] = lengths[part] / np.maximum(steepest, 0.0).astype(np.float64)
@@ -138,12 +142,14 @@ def _look_compiled(
     places: NDArray[np.int64],
     squares: Matrix,
     scales: NDArray[np.floating[Any]],
+    rises: Matrix | None,
 ) -> tuple[Matrix, NDArray[np.int32]]:
-    """Return for each word and direction the steepest rise, and who comes out at each scale."""
-    steepest = np.empty((len(places), len(products)), dtype=np.float32)
+    """Return for each word and direction the steepest rise, which may be known, and who comes out at each scale."""
+    steepest = np.empty((len(places), len(products)), dtype=np.float32) if rises is None else rises
     landed = np.empty((len(places), scales.shape[1], len(products)), dtype=np.int32)
     sizes = products.shape[1], len(products), len(places), scales.shape[1]
-    native.follow_rays(kind(), *sizes, products, squares, places, plain(scales, np.float32), steepest, landed)
+    numbers = products, squares, places, plain(scales, np.float32)
+    native.follow_rays(kind(), *sizes, *numbers, rises is not None, steepest, landed)
     return steepest, landed
 
 

@@ -23,7 +23,7 @@ from wordveil._mechanisms.laws.learner import Learnt, Sightings, success_of
 from wordveil._mechanisms.laws.store import hash_of
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
-from wordveil.parallel import blocks
+from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore
 from wordveil.spaces import Space
 from wordveil.stats import Estimate
@@ -361,13 +361,14 @@ class Halves:
     def of(cls, ids: NDArray[np.int64], outputs: Drawn, own: Floats | None = None) -> Halves:
         """Count the outputs, of shape (words, draws), of a block of words.
 
-        `own`, of the same shape, is for each draw the probability of staying, where it is better known than by whether
-        the word stayed.
+        `own`, a pair for each word, is how often it is expected to stay in either half, where that is better known than
+        by counting.
         """
-        if own is None:
-            own = (outputs == ids[:, None]).astype(np.float64)
         draws = outputs.shape[1]
         half = draws // 2
+        if own is None:
+            stayed = outputs == ids[:, None]
+            own = np.stack([stayed[:, :half].sum(axis=1), stayed[:, half:].sum(axis=1)], axis=1).astype(np.float64)
         pairs, second = Pairs.of_halves(outputs, half)
         first = pairs.count - second
         others = ids[pairs.row] != pairs.output
@@ -377,8 +378,8 @@ class Halves:
             sizes=np.array([len(ids)]),
             word=np.concatenate([ids, ids[pairs.row[others]]]).astype(np.int32),
             output=np.concatenate([ids, pairs.output[others]]).astype(np.int32),
-            first=np.concatenate([own[:, :half].sum(axis=1), first[others]]).astype(np.float32),
-            second=np.concatenate([own[:, half:].sum(axis=1), second[others]]).astype(np.float32),
+            first=np.concatenate([own[:, 0], first[others]]).astype(np.float32),
+            second=np.concatenate([own[:, 1], second[others]]).astype(np.float32),
         )
 
     @classmethod
@@ -396,11 +397,16 @@ class Halves:
         row = order[np.searchsorted(self.ids[order], self.word)]
         half = self.draws // 2
         first, second = self._seen(row, self.first, half), self._seen(row, self.second, self.draws - half)
-        halves = [(Learnt(space, first), second), (Learnt(space, second), first)]
+
+        def learn(half: Sightings) -> list[NDArray[np.int64]]:
+            learnt = Learnt(space, half)
+            return [learnt.guesses(prior) for prior in priors]
+
+        guessed = run(learn, (first, second))
         block_of = np.repeat(np.arange(len(self.sizes)), self.sizes)
         found = []
-        for prior in priors:
-            folds = [(learnt.guesses(prior), fresh) for learnt, fresh in halves]
+        for prior, *guesses in zip(priors, *guessed, strict=True):
+            folds = list(zip(guesses, (second, first), strict=True))
             low, error = success_of(folds, prior, block_of)
             most = np.zeros(len(space))
             np.maximum.at(most, self.output, (prior / self.draws)[row] * (self.first + self.second))

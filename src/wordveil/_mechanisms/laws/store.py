@@ -14,9 +14,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil import files
 from wordveil.files import DAMAGE, cached_folder, digest_of, found, home
 
-_VERSION = 3  # to be raised whenever the same key would now give other figures
+_VERSION = 4  # to be raised whenever the same key would now give other figures
 _FILE = "figures.npz"
 
 
@@ -35,16 +36,25 @@ def kept(key: dict[str, Any]) -> dict[str, NDArray[Any]] | None:
         return None
 
 
-def keep(key: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Keep arrays under a key that says everything they depend on."""
+def keep(key: dict[str, Any], arrays: dict[str, NDArray[Any]], *, for_now: bool = False) -> None:
+    """Keep arrays under a key that says everything they depend on.
+
+    What is kept `for_now`, to be forgotten soon, is not compressed, which takes longer than drawing it again.
+    """
+    save = np.savez if for_now else np.savez_compressed
 
     def fill(folder: Path) -> None:
         with (folder / _FILE).open("wb") as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+            save(file, **arrays)  # type: ignore[arg-type]
 
     folder = cached_folder(_name(key), fill)
     if folder.parent != home():  # the cache cannot be written, and nobody will look for this again
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget(key: dict[str, Any]) -> None:
+    """Forget what is kept under this key."""
+    files.forget(_name(key))
 
 
 def hash_of(*arrays: NDArray[Any]) -> str:

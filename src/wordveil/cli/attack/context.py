@@ -11,6 +11,7 @@ from typer import Argument, Option
 from wordveil.cli import options
 from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import Plotted, ReadBy, as_number, as_share, show
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Made, print_table
 from wordveil.errors import OptionError
 
@@ -46,6 +47,7 @@ def context(
     ] = None,
     normalise: options.Normalise = False,
     option: options.Options = None,
+    block: options.Block = None,
     prior: options.PublicPrior = "space",
     column: options.Column = None,
     format_name: options.Format = None,
@@ -83,10 +85,15 @@ def context(
     """
     from wordveil.attacks import attack_context
 
-    told.check(text, veiled, report, space, prior, preamble, reading.language_model)
+    told.check(text, veiled, report, space, prior, preamble, reading.language_model, block)
+    blocked = options.words_in(block)
     more = reading.options(beam, preamble)
     if veiled is not None and releases > 1:
         raise OptionError("--releases is for texts that are veiled here: leave out --veiled.")
+    if report is not None:
+        refuse_given("is said by the report", "once")
+        if space is None:
+            refuse_given("is said by the report, unless there is a --space", "normalise")
     chosen = select or "content"
     if report is None:
         rates = shared.epsilons_of(epsilon)
@@ -95,9 +102,11 @@ def context(
         shared.check_select(chosen)
     with told.bar() as progress:
         if report is None:
-            make = Made(mechanism or "graph", space or "glove-50k", normalise, option).maker()[1]
+            make = _at_any(Made(mechanism or "graph", space or "glove-50k", normalise, option), blocked)
         else:
-            rates, chosen, once, make = _of_report(report, epsilon, mechanism, option, space, normalise, select)
+            rates, chosen, once, make = _of_report(
+                report, epsilon, mechanism, option, space, normalise, select, blocked
+            )
         originals = shared.read_texts(text, column, format_name)
         released = None if veiled is None else shared.read_texts(veiled, column, format_name)
         found = [
@@ -117,6 +126,12 @@ def context(
         _show(rates, found)
 
 
+def _at_any(asked: Made, block: list[str] | None) -> Callable[[float], Mechanism[Any]]:
+    """Return what makes the mechanism for any ε as privatize does: without the words that are never drawn."""
+    make = asked.maker()[1]
+    return lambda rate: options.never_drawing(make(rate), block)
+
+
 def _of_report(
     report: Path,
     epsilon: list[float] | None,
@@ -125,6 +140,7 @@ def _of_report(
     space: str | None,
     normalise: bool,
     select: str | None,
+    block: list[str] | None,
 ) -> tuple[list[float], str, bool, Callable[[float], Mechanism[Any]]]:
     """Return the ε, the selection, whether words were drawn once, and the mechanism of a release from its report."""
     from wordveil.errors import InputError
@@ -136,7 +152,7 @@ def _of_report(
     chosen = select or facts.get("select")
     if not isinstance(chosen, str):
         raise InputError("the settings of the release are unknown: its report does not say which words it veiled.")
-    made = mechanism_of(facts, None if space is None else load_space(space, normalise=normalise))
+    made = mechanism_of(facts, None if space is None else load_space(space, normalise=normalise), block)
     shared.check_select(chosen)
     return [made.epsilon], chosen, facts.get("once") is not None, lambda _: made
 

@@ -19,6 +19,7 @@ from wordveil.cli.attack.shared import (
     show,
     veiling,
 )
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import Select
 from wordveil.errors import OptionError
 
@@ -61,6 +62,10 @@ def authors(
 
     rates, seed = attacked.rates, told.seed or 0
     told.check(table, unknown, attacked.space)
+    if unknown is not None:
+        refuse_given("sets texts aside to attribute, and --unknown names them", "share")
+    if method and "koppel" not in method:
+        refuse_given("is for --method koppel", "threshold")
     attributors = [_attributor(name, threshold, seed) for name in method or ["koppel", "svm"]]
     found: list[tuple[float | None, Attribution]] = []
     curves: dict[str, list[Estimate]] = {}
@@ -137,6 +142,12 @@ def membership(
 
     if scrambler is not None and attacked.epsilon:
         raise OptionError("use either --scrambler or --epsilon: a scrambler has no epsilon.")
+    if scrambler is not None:
+        refuse_given("is for a mechanism, and a --scrambler is given", "mechanism", "option", "select")
+    if scrambler != "versatile-semantic":
+        refuse_given("is for --scrambler versatile-semantic", "wordnet")
+    if scrambler != "versatile-statistical":
+        refuse_given("is for --scrambler versatile-statistical", "reference")
     if scrambler is not None and scrambler not in _SCRAMBLERS:
         raise OptionError(f"--scrambler must be one of {', '.join(_SCRAMBLERS)}.")
     rates, seed = [0.0] if scrambler else attacked.rates, told.seed or 0

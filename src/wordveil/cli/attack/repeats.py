@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import Attacked, Knowledge, Plotted, ReadBy, Source, as_share, show
+from wordveil.cli.given import refuse_given
 from wordveil.cli.options import stdout
 from wordveil.errors import OptionError
 
@@ -78,6 +79,10 @@ def repeats(
         raise OptionError("--column needs a text to attack, or --reference: name its file.")
     if text is None and releases:
         raise OptionError("--releases needs a text to attack: name its file.")
+    if text is None and knowledge.reference is None:
+        refuse_given("is about a text, and none is named", "format_name")
+    if not releases:
+        refuse_given("says who reads whole --releases, and none are asked for", "reader", "language_model")
     more = reading.options()
     if author_column is not None and source.column is None:
         raise OptionError("--author-column needs --column, the column of the text.")

@@ -9,6 +9,7 @@ from typer import Option
 
 from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import Attacked, Plotted, as_number, show
+from wordveil.cli.given import refuse_given
 from wordveil.errors import InputError, OptionError, SpaceError
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def vectors(
 
     if released is not None and attacked.epsilon:
         raise OptionError("give --released or --epsilon, not both: what was released already has its noise.")
+    if released is not None:
+        refuse_given("has no effect on --released vectors", "mechanism", "option", "seed")
     rates = [float("nan")] if released else attacked.rates
     told.check(released, attacked.space)
     found: list[VectorAttack] = []

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import Attacked, Knowledge, Plotted, Source, as_number, describe_attacker, show
+from wordveil.cli.given import refuse_given
 
 Text = Annotated[Path, Argument(help="The text to attack: a file or folder.")]
 
@@ -113,6 +114,8 @@ def sentence(
     from wordveil.extras import needs
     from wordveil.reading.language import Lexicon, public_trigrams
 
+    if order == 2:
+        refuse_given("is for trigrams, with --order 3", "candidates")
     rates, select, reference = attacked.rates, source.select, knowledge.reference
     shared.check_select(select)
     if reference is None:

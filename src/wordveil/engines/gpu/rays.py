@@ -37,6 +37,7 @@ class DeviceRays(Rays):
         directions: NDArray[np.floating[Any]],
         lengths: NDArray[np.floating[Any]],
         scales: NDArray[np.floating[Any]],
+        edges: NDArray[np.float64] | None = None,
     ) -> Landing:
         """Find where each word lands in each direction at each scale of the noise; see `Rays.follow`."""
         with self._turn:

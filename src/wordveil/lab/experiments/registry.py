@@ -25,8 +25,8 @@ _PAPERS = {
 
 
 _OWN = {"reading": "reading"}
-_AT_LEVELS = ("challenges", "mechanisms", "frontier")
-_ON_TASKS = (*_AT_LEVELS, "tasks", "wsdm-fig5", "icdm-table6")
+AT_LEVELS = ("challenges", "mechanisms", "frontier")
+_ON_TASKS = (*AT_LEVELS, "tasks", "wsdm-fig5", "icdm-table6")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Experiment:
             raise OptionError(f"the experiment {self.name} does no tasks, so that it takes no rows.")
         if run.only is not None and self.name != "mechanisms":
             raise OptionError(f"the experiment {self.name} has mechanisms of its own, so that it takes none.")
-        if run.levels is not None and self.name not in _AT_LEVELS:
+        if run.levels is not None and self.name not in AT_LEVELS:
             raise OptionError(f"the experiment {self.name} does not compare mechanisms, so that it takes no levels.")
 
     def __call__(self, run: Run) -> Result:
@@ -116,7 +116,7 @@ def run_experiment(name: str, run: Run) -> tuple[Result, dict[str, Any]]:
         "levels": run.levels,
         "only": run.only,
         "date": time.strftime("%Y-%m-%d"),
-        "attacker": run.attacker if name in _AT_LEVELS else USUAL_ATTACKER,
+        "attacker": run.attacker if name in AT_LEVELS else USUAL_ATTACKER,
         "reader": run.reader,
         "cuda": "torch" in sys.modules and training_device().type == "cuda",
         "seconds": round(time.perf_counter() - started, 1),

@@ -2,13 +2,20 @@
 
 import { pause, post } from "./api.js";
 import { $, make, percent } from "./dom.js";
-import { settings, way } from "./settings.js";
+import { alone, curveOf } from "./plot.js";
+import { choice, settings, way } from "./settings.js";
 
 const MOST_LETTERS = 7900; // that the service explores at once
 const AGAIN = 1500; // milliseconds until an attacker who is being prepared is asked for again
+const MANY = 0.25; // of the words: so many unknown ones have a reason
+const ASKED_EVERY = 1000; // milliseconds
 const KINDS = { outside: "unknown word", numbers: "number, date or time", identifiers: "identifier", dropped: "left out" };
 
 const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+// How long a mechanism takes to be made, where the service has not made it before.
+export const usualSeconds = new Map();
+const readSeconds = new Map(); // and how long the attacker took to read a draw of it, the last time that this took long
 
 let draw = fresh(); // names a draw: under one name words stay as they are while somebody types
 let [turn, abort] = [0, null];
@@ -24,23 +31,37 @@ export function stop(state) {
   $("busy").hidden = true;
 }
 
+// Shows that there is nothing to look at, and why.
+export function showNothing(title, more = "") {
+  $("answer").textContent = $("docked").textContent = title;
+  $("hint").textContent = more;
+  for (const id of ["answer-more", "public", "loss", "count"]) $(id).textContent = "";
+  for (const id of ["out", "attacker", "other", "treatment", "warnings"]) $(id).replaceChildren();
+  $("sketch").hidden = $("other-card").hidden = true;
+  $("again").disabled = true;
+  document.body.dataset.found = "";
+}
+
 // Draws for the text and shows it; tells the listener what is guaranteed, and shows nothing that is no longer wanted.
 export async function explore(text, heard) {
   stop("waiting");
   const mine = turn;
   abort = new AbortController();
   const { signal } = abort;
-  const begun = { since: Date.now(), share: 0, who: way("a").mechanism };
+  const begun = { since: Date.now(), share: 0, who: false, mechanism: way("a").mechanism, signal };
   const ticking = setInterval(() => tick(begun), 500);
-  const asked = { ...way("a"), text: text.slice(0, MOST_LETTERS), draw };
+  const asked = { ...way("a"), text: beginning(text), draw };
   try {
     for (;;) {
       const told = await post("v1/explore", asked, signal);
       if (mine !== turn) return;
       show(told, asked, text.length > MOST_LETTERS);
       heard(told.guarantee);
-      if (!told.preparing) break;
-      begun.who = `The attacker of ${asked.mechanism}`;
+      if (!told.preparing) {
+        if (begun.told?.ready) readSeconds.set(asked.mechanism, (Date.now() - begun.since) / 1000);
+        break;
+      }
+      if (!begun.who) Object.assign(begun, { who: true, since: Date.now() - AGAIN }); // from when the attacker was begun
       if (told.progress !== begun.share) [begun.share, begun.at] = [told.progress, Date.now()];
       await pause(AGAIN);
       if (mine !== turn) return;
@@ -50,6 +71,7 @@ export async function explore(text, heard) {
   } catch (error) {
     if (mine !== turn) return; // what came after it says what is shown, its problems included
     document.body.dataset.state = "failed";
+    if ($("sketch").hidden) showNothing("");
     throw error;
   } finally {
     clearInterval(ticking);
@@ -57,18 +79,41 @@ export async function explore(text, heard) {
   }
 }
 
-// Says how long it took so far and, where the service can tell how far it is, how long it will take.
-function tick({ since, share, at, who }) {
+// As much of a text as is explored, in whole words.
+const beginning = (text) => (text.length > MOST_LETTERS ? text.slice(0, MOST_LETTERS + 1).replace(/\S+$/u, "") || text.slice(0, MOST_LETTERS) : text);
+
+// Says how far it is and how long it will take, as far as that can be told.
+function tick(begun) {
+  const { since, share, at, who } = begun;
   const seconds = Math.round((Date.now() - since) / 1000);
   if (seconds < 1) return;
   $("busy").hidden = false;
+  const usual = begun.told?.ready ? readSeconds.get(begun.mechanism) : usualSeconds.get(begun.mechanism);
+  let [part, left] = [share, share && (at - since) / share / 1000 - seconds]; // by when it last got on
+  if (!who) {
+    askHowFar(begun);
+    const told = begun.told?.ready ? {} : begun.told ?? {};
+    left = told.seconds_left ?? (usual && usual - seconds);
+    part = told.progress || (usual && Math.min(seconds / usual, 0.95));
+  }
   const bar = $("busy").querySelector("progress");
-  if (share) bar.value = share;
+  if (part) bar.value = part;
   else bar.removeAttribute("value");
-  const left = share ? Math.max(1, Math.ceil((at - since) / share / 1000 - seconds)) : 0; // by when it last got on
-  const far = share ? ` ${percent(share)} after ${seconds} s, about ${left} s left.` : seconds < 3 ? "" : ` ${seconds} s.`;
-  $("busy-told").textContent = `${who} is being prepared for this ε.${far}${seconds > 8 ? " The first time takes a while." : ""}`;
+  const far = left > 0 ? `About ${duration(Math.ceil(left))} left.` : part ? "It takes longer than usual: the server is busy." : seconds < 3 ? "" : `${duration(seconds)} so far.`;
+  const what = who ? `The attacker learns what ${begun.mechanism} does at this ε, once.` : begun.told?.ready ? "The attacker reads this draw." : `${begun.mechanism} is being made for this ε.`;
+  $("busy-told").textContent = `${what}${who && share ? ` ${percent(share)} done.` : ""} ${far}`;
 }
+
+// What the service knows of a mechanism that it is making; one question at a time.
+async function askHowFar(begun) {
+  if (begun.isAsking) return;
+  begun.isAsking = true;
+  begun.told = await post("v1/prepare?wait=0", choice("a"), begun.signal).catch(() => null);
+  await pause(ASKED_EVERY);
+  begun.isAsking = false;
+}
+
+const duration = (seconds) => (seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`);
 
 async function compareWith(asked, signal) {
   const on = Boolean(settings.b.mechanism && settings.b.epsilon);
@@ -77,7 +122,7 @@ async function compareWith(asked, signal) {
   const told = await post("v1/explore", { ...asked, ...way("b"), guess: false }, signal);
   if (signal.aborted) return;
   const { mechanism, epsilon } = settings.b;
-  $("other-title").textContent = `The draw by ${mechanism}, ε = ${epsilon}: one word at a time it is guessed as often`;
+  $("other-title").textContent = `What the analyst would read from ${mechanism}, ε = ${epsilon}, which is guessed as often`;
   $("other").replaceChildren(...told.pieces.map((piece) => drawn(piece)));
   $("other-count").textContent = alike(told);
 }
@@ -85,31 +130,49 @@ async function compareWith(asked, signal) {
 const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 const alike = ({ alike: near, words }) => (words ? `${near.toLocaleString("en")} of ${plural(words, "drawn word")} came out as the word itself or one of its 50 most similar.` : "");
 
+// The answer to the headline: by the strongest attacker at hand, for this very draw.
+function answer({ words, guessed, preparing }) {
+  if (guessed === null) return preparing ? "The attacker is getting ready …" : "No attacker here can try.";
+  if (!guessed) return `None of ${plural(words, "word")}, in this draw.`;
+  return `Yes, ${guessed === 1 ? "one" : guessed} of ${plural(words, "word")}.`;
+}
+
+const capital = (name) => `${name[0].toUpperCase()}${name.slice(1)}`;
+
+function who({ words, guessed, attacker, preparing }, { mechanism }) {
+  if (guessed !== null)
+    return `${capital(attacker.name)} (the ${attacker.reader} reader, the strongest on this server) guesses ${guessed} of ${plural(words, "veiled word")}: ${percent(guessed / words)}. Somebody with a larger model, or who knows you, guesses more.`;
+  return preparing ? "" : `No reader on this server can attack ${mechanism} on this space. That does not make it safer.`;
+}
+
+// What was measured beforehand at this ε: by the strongest attacker on public speeches, else by one without context.
+function showPublic({ public: one, words }, { mechanism, epsilon }) {
+  const points = settings.select === "content" && curveOf(mechanism);
+  $("public-title").textContent = one ? "Public speeches" : "In general";
+  $("public").textContent = !words ? "" : one ? `${one.sentence} They are the strongest we tried.` : points ? alone(points, epsilon) : "";
+}
+
 function show(told, asked, isCut) {
-  const { words, guessed, attacker } = told;
-  $("answer").textContent = !words
-    ? "There is no word to guess here."
-    : guessed !== null
-      ? guessed
-        ? `Yes, ${guessed === 1 ? "one" : guessed} of ${words}.`
-        : `None of ${plural(words, "word")}, in this draw.`
-      : told.preparing
-        ? "The attacker is being prepared …"
-        : "Nobody here can try.";
+  if (!told.pieces.length) {
+    showNothing("There is no text yet.", "Type or paste one, or choose an example.");
+    return;
+  }
+  $("answer").textContent = told.words ? answer(told) : "There is no word to guess here.";
+  $("hint").textContent = told.words ? "" : "No word of this text is drawn. See below what becomes of it.";
+  $("answer-more").textContent = told.words ? who(told, asked) : "";
+  showPublic(told, asked);
+  if (!settings.b.mechanism || !settings.b.epsilon) $("other-card").hidden = true;
+  document.body.dataset.found = told.guessed ? "some" : "";
   $("docked").textContent = $("answer").textContent; // on a phone the answer stays beside ε
-  $("answer-more").textContent = guessed !== null && words
-    ? `${attacker.name[0].toUpperCase()}${attacker.name.slice(1)} (the ${attacker.reader} reader, the strongest on this server) guesses ${percent(guessed / words)} of the veiled words of this very text. Somebody with a larger model, or who knows you, guesses more.`
-    : told.preparing || !words
-      ? ""
-      : `No reader on this server can attack ${asked.mechanism} on this space. That does not make it safer.`;
   $("loss").textContent = told.loss === null
-    ? "The loss of this text has no bound with these settings."
-    : `Loss of this text, if released: at most ${told.loss.toLocaleString("en", { maximumFractionDigits: 1 })} (${plural(told.draws, "draw")}; the odds between any two such texts change by at most e to that power).`;
-  $("title").textContent = `The analyst’s view: a draw by ${asked.mechanism}, ε = ${asked.epsilon}`;
-  $("attacker").replaceChildren(...told.pieces.map(guess));
+    ? "With these settings the loss has no bound."
+    : `It loses at most ${told.loss.toLocaleString("en", { maximumFractionDigits: 1 })} (${plural(told.draws, "draw")}): the odds between any two such texts change by at most e to that power.`;
+  $("title").replaceChildren("What the analyst reads: ", make("span", { class: "nowrap" }, `${asked.mechanism}, ε = ${asked.epsilon}`));
+  $("attacker").replaceChildren(...(told.preparing ? [make("span", { class: "unseen-word" }, "Guesses appear here when the attacker is ready.")] : told.pieces.map(guess)));
   $("out").replaceChildren(...told.pieces.map((piece, number) => drawn(piece, number)));
   ($("out").querySelector('[aria-pressed="true"]') ?? $("out").querySelector("[role=button]"))?.setAttribute("tabindex", "0");
   $("count").textContent = alike(told);
+  $("sketch").hidden = $("again").disabled = false;
   showTreatment(told);
   showWarnings(told, isCut);
 }
@@ -145,24 +208,27 @@ function showTreatment({ pieces, counts }) {
     if (piece.kind && isName(piece, before)) names += 1;
     before = piece.text ?? piece.drawn;
   }
+  const many = (count, one, others) => (count === 1 ? one : others);
   const parts = [
-    counts.drawn && `${plural(counts.drawn, "word")} drawn${counts.repeated ? `, ${counts.repeated} of them with an equal word` : ""}.`,
-    names && `${plural(names, "capitalised word")}, perhaps names: drawn like other words where the space knows them, else replaced at random.`,
-    counts.outside && `${plural(counts.outside, "unknown word")} replaced by a draw that does not depend on ${counts.outside === 1 ? "it" : "them"}.`,
-    counts.numbers && `${plural(counts.numbers, "number, date or time", "numbers, dates and times")} replaced by placeholders, at no loss.`,
-    counts.identifiers && `${plural(counts.identifiers, "identifier")} (addresses, phones and the like) replaced by placeholders, at no loss.`,
-    counts.dropped && `${plural(counts.dropped, "unknown word")} left out.`,
-    counts.kept_raw && `${plural(counts.kept_raw, "unknown word")} released as ${counts.kept_raw === 1 ? "it is" : "they are"}.`,
-    counts.left_alone && `${plural(counts.left_alone, "word")} left as ${counts.left_alone === 1 ? "it is" : "they are"}: everybody can read ${counts.left_alone === 1 ? "it" : "them"}.`,
+    [counts.drawn, `${many(counts.drawn, "word is", "words are")} drawn${counts.repeated ? `, ${counts.repeated} with an equal word before` : ""}`],
+    [names, `capitalised ${many(names, "word, perhaps a name", "words, perhaps names")}: drawn if the space knows ${many(names, "it", "them")}, else replaced at random`],
+    [counts.outside, `unknown ${many(counts.outside, "word is", "words are")} replaced by a draw that does not depend on ${many(counts.outside, "it", "them")}`],
+    [counts.numbers, `${many(counts.numbers, "number, date or time becomes a placeholder", "numbers, dates and times become placeholders")}, at no loss`],
+    [counts.identifiers, `${many(counts.identifiers, "identifier (an address, a phone and the like) becomes a placeholder", "identifiers (addresses, phones and the like) become placeholders")}, at no loss`],
+    [counts.dropped, `unknown ${many(counts.dropped, "word is", "words are")} left out`],
+    [counts.kept_raw, `unknown ${many(counts.kept_raw, "word is released as it is", "words are released as they are")}`],
+    [counts.left_alone, `${many(counts.left_alone, "word is left as it is: everybody can read it", "words are left as they are: everybody can read them")}`],
   ];
-  $("treatment").replaceChildren(...parts.filter(Boolean).map((part) => make("li", {}, part)));
+  const lines = parts.filter(([count]) => count).map(([count, told]) => make("li", {}, make("b", {}, count.toLocaleString("en")), " ", make("span", {}, told)));
+  $("treatment").replaceChildren(...lines);
+  $("treatment-title").hidden = !lines.length;
 }
 
 function showWarnings({ counts, language }, isCut) {
   const unknown = counts.outside + counts.dropped + counts.kept_raw;
   const told = [
     language && `This text seems to be ${language}, and the space is of another language: its function words are taken for names, and little of the meaning is kept.`,
-    unknown && `${plural(unknown, "word")} of ${plural(counts.drawn + unknown, "word")} to veil ${unknown === 1 ? "is" : "are"} unknown to the space; ${unknown === 1 ? "it keeps" : "they keep"} none of ${unknown === 1 ? "its" : "their"} meaning.`,
+    unknown && `${plural(unknown, "word")} of ${plural(counts.drawn + unknown, "word")} to veil ${unknown === 1 ? "is" : "are"} unknown to the space; ${unknown === 1 ? "it keeps" : "they keep"} none of ${unknown === 1 ? "its" : "their"} meaning.${!language && unknown > MANY * (counts.drawn + unknown) ? " Is it in another language, or full of names?" : ""}`,
     isCut && `Only the first ${MOST_LETTERS.toLocaleString("en")} letters are explored. A release takes all.`,
   ];
   $("warnings").replaceChildren(...told.filter(Boolean).map((one) => make("li", {}, one)));

@@ -2,8 +2,8 @@
 
 import { dropKey, get, hasKey, post, useKey } from "./api.js";
 import { $, copy, make, percent, sentence, short } from "./dom.js";
-import { drawAnew, explore, prepareWords, stop } from "./explore.js";
-import { at, attackers, curveOf, drawPlot, equal, loadCurve, matching, measure } from "./plot.js";
+import { drawAnew, explore, prepareWords, showNothing, stop, usualSeconds } from "./explore.js";
+import { at, curveOf, drawPlot, equal, loadCurve, matching, measure, rate } from "./plot.js";
 import { prepareRelease, price, release, stopPrice } from "./release.js";
 import { choice, hasSettings, readAddress, settings, writeAddress } from "./settings.js";
 import { prepareTable } from "./table.js";
@@ -25,8 +25,9 @@ const isReleasing = () => document.body.dataset.mode === "release";
 function fail(error) {
   if (error?.name === "AbortError") return;
   if (error?.status === 401) return askForKey();
-  $("problem").hidden = !error;
+  $("problem-bar").hidden = !error;
   $("problem").textContent = error ? sentence(error) : "";
+  $("retry").hidden = !(error?.status === 0 || error?.status >= 500); // what may have passed by itself
 }
 
 // A person without a key has done nothing wrong; one with a wrong key is told so, beside the field.
@@ -35,7 +36,7 @@ function askForKey() {
   dropKey();
   $("key-form").hidden = false;
   $("main").hidden = true;
-  $("problem").hidden = true;
+  $("problem-bar").hidden = true;
   document.body.dataset.state = "locked";
   $("key").focus();
 }
@@ -57,7 +58,7 @@ function span() {
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
   if (!points) return [Math.max(0.1, least), Math.min(100, most)];
   // A curve that begins with more is one of a mechanism that takes no smaller ε.
-  const low = points[0].adversary < 0.1 ? points[0].epsilon / 2 : points[0].epsilon;
+  const low = rate(points[0]) < 0.5 ? points[0].epsilon / 2 : points[0].epsilon;
   const lowest = Math.min(low, 0.8 * (presetEpsilon("strong") ?? low));
   return [Math.max(lowest, least), Math.min(points[points.length - 1].epsilon * 1.25, most)];
 }
@@ -89,14 +90,21 @@ function showEpsilon(isTyped = false) {
     one.checked = one.value === chosen;
     one.disabled = Boolean(one.value) && !values.find(([preset]) => preset === one.value)?.[1];
   }
-  const bound = facts.protection[chosen];
-  const known = chosen
-    ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: the strongest attacker we have guesses at most ${percent(bound.attacker)} of the words of public speeches. Your texts may differ: wordveil plan measures yours.`
-    : values.some(([, value]) => value)
-      ? ""
-      : `There are no presets for ${settings.a.mechanism} on this space: it has not been measured which ε protects as much.`;
-  const points = curveOf(settings.a.mechanism);
-  $("preset-told").textContent = `${known} ${points && epsilon && !chosen ? attackers(points, epsilon) : ""}`.trim();
+  const missing = values.filter(([, value]) => !value).map(([preset]) => preset);
+  const { mechanism } = settings.a;
+  $("preset-told").textContent = chosen
+    ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: ${protects(chosen)}`
+    : missing.length
+      ? `${missing.length < values.length ? `${missing.join(" and ")} cannot be chosen` : "There are no presets"} for ${mechanism} on this space: it has not been measured which ε protects as much.`.replace(/^./, (letter) => letter.toUpperCase())
+      : "";
+}
+
+// What a preset promises. Without the draws nothing was guessed on the speeches, so of the gain there is no figure there.
+function protects(preset) {
+  const { attacker, gain } = facts.protection[preset];
+  const measured = facts.presets[settings.space]?.[settings.a.mechanism];
+  const who = measured ? "the strongest attacker we have" : `the strongest attacker we have, against ${recommended()} where that is guessed as often one word at a time,`;
+  return `on public speeches, ${who} guesses at most ${percent(attacker)} of the words. For your own texts, wordveil plan finds the ε, and there also bounds what the draws add: ${percent(gain)} of the words that cannot be guessed without them.`;
 }
 
 function setEpsilon(epsilon, isTyped = false) {
@@ -120,6 +128,7 @@ function followEpsilon() {
 function showPromise(promise) {
   const { mechanism } = settings.a;
   const none = promise.notion === "none";
+  const isOpen = $("promise").querySelector("details")?.open ?? matchMedia("(min-width: 54rem)").matches;
   const audit = mechanisms.find(({ name }) => name === mechanism)?.audit ?? "none";
   $("unit").textContent = promise.notion === METRIC ? `per ${promise.unit}` : "";
   $("promise").replaceChildren(
@@ -130,7 +139,7 @@ function showPromise(promise) {
       make("p", { class: "formula" }, promise.formula),
       make(
         "details",
-        {},
+        { open: isOpen },
         make("summary", {}, "Limits"),
         make(
           "ul",
@@ -156,10 +165,11 @@ async function show() {
   if (!epsilon) {
     stop("done");
     stopPrice();
-    $("answer").textContent = `No ε is chosen for ${mechanism}.`;
-    $("answer-more").textContent = "Its ε has a unit of its own, and it has not been measured which value protects as much as before. Measure it below, which takes a minute, or set ε yourself.";
-    for (const id of ["loss", "price"]) $(id).textContent = "";
-    for (const id of ["out", "attacker"]) $(id).replaceChildren();
+    showNothing(`No ε is chosen for ${mechanism}.`, "Its ε has a unit of its own, and it has not been measured which value protects as much as before. Measure it under The trade-off, which takes a minute, or set ε yourself.");
+    $("price").textContent = "Choose an ε first.";
+    $("unit").textContent = "";
+    $("promise").replaceChildren(make("p", { class: "empty" }, "It depends on ε."));
+    forgetPicked();
     drawPlot(measureNow);
     return undefined;
   }
@@ -171,10 +181,7 @@ async function show() {
   drawPlot(measureNow);
   if (facts.own_texts || isExample(text)) return explore(text, showPromise);
   stop("done");
-  $("answer").textContent = "You can release your own text, but not explore it.";
-  $("answer-more").textContent = "Your key has a budget, and drawing to look would be a way around it. Explore the examples; when you have chosen an ε, release your text once.";
-  for (const id of ["loss", "count"]) $(id).textContent = "";
-  for (const id of ["out", "attacker", "treatment", "warnings"]) $(id).replaceChildren();
+  showNothing("You can release your own text, but not explore it.", "Your key has a budget, and drawing to look would be a way around it. Explore the examples; when you have chosen an ε, release your text once.");
   return undefined;
 }
 
@@ -202,6 +209,12 @@ function pick(word) {
 
 const pickSoon = soon(showPicked, 250);
 
+function forgetPicked() {
+  looking?.abort();
+  picked = null;
+  showNoWord("Select a word of the draw to see what it may become, and how likely.", "The words around it appear here.");
+}
+
 function changed() {
   if (document.body.dataset.state !== "releasing") document.body.dataset.state = "waiting";
   $("release").disabled = true;
@@ -221,6 +234,7 @@ async function chooseMechanism(name) {
   await Promise.all([loadCurve(name), loadCurve(recommended())]);
   if (mine !== turn) return;
   settings.a.mechanism = name;
+  offerComparisons();
   // a raw ε is of another unit: the same protection is carried over, or nothing
   setEpsilon((preset && presetEpsilon(preset)) || equal(before.mechanism, before.epsilon, name) || null);
   changed();
@@ -231,8 +245,8 @@ async function measureNow(mechanism) {
     await measure(mechanism, () => drawPlot(measureNow));
     if (settings.a.mechanism !== mechanism || settings.a.epsilon) return;
     const best = curveOf(recommended());
-    const rate = best && facts.presets[settings.space]?.[recommended()] ? at(best, facts.presets[settings.space][recommended()][FIRST_PRESET], (point) => point.adversary) : 0.05;
-    setEpsilon(Number(short(matching(curveOf(mechanism), rate))));
+    const usual = facts.presets[settings.space]?.[recommended()]?.[FIRST_PRESET];
+    setEpsilon(Number(short(matching(curveOf(mechanism), best && usual ? at(best, usual, rate) : 0.1))));
     changed();
   } catch (error) {
     fail(error);
@@ -249,18 +263,26 @@ async function chooseCompared(name) {
 
 const fits = ({ kinds }) => kinds.includes(spaces.find(({ name }) => name === settings.space).kind);
 
+// A mechanism is compared with others, and says what it promises.
+function offerComparisons() {
+  const { a, b } = settings;
+  if (b.mechanism === a.mechanism) b.mechanism = "";
+  const others = mechanisms.filter((one) => fits(one) && one.name !== a.mechanism);
+  $("compare").replaceChildren(make("option", { value: "" }, "nothing"), ...others.map((one) => make("option", { value: one.name }, one.name)));
+  $("compare").value = b.mechanism;
+  const { promises, audit, unproven } = mechanisms.find(({ name }) => name === a.mechanism);
+  $("recommended").textContent = `${a.mechanism}: ${promises}.${unproven ? " Unproven." : audit === "broken" ? " The audit broke this." : ""} Two mechanisms are compared where words are guessed equally often.`;
+}
+
 async function chooseSpace(name) {
   settings.space = name;
   const usable = mechanisms.filter(fits);
   const has = (wanted) => usable.some((one) => one.name === wanted);
   if (!has(settings.a.mechanism)) settings.a = { mechanism: recommended(), epsilon: null };
   if (!has(settings.b.mechanism)) settings.b.mechanism = "";
-  const label = ({ name: one, promises, audit, unproven }) => `${one} – ${unproven ? "unproven" : audit === "broken" ? "broken by the audit" : promises}`;
-  $("mechanism").replaceChildren(...usable.map((one) => make("option", { value: one.name }, label(one))));
+  $("mechanism").replaceChildren(...usable.map((one) => make("option", { value: one.name }, one.name === recommended() ? `${one.name} (recommended)` : one.name)));
   $("mechanism").value = settings.a.mechanism;
-  $("compare").replaceChildren(make("option", { value: "" }, "nothing"), ...usable.map((one) => make("option", { value: one.name }, one.name)));
-  $("compare").value = settings.b.mechanism;
-  $("recommended").textContent = `Recommended: ${recommended()}. The others are there to be compared.`;
+  offerComparisons();
   await Promise.all([recommended(), settings.a.mechanism, settings.b.mechanism].filter(Boolean).map(loadCurve));
 }
 
@@ -271,14 +293,19 @@ function chooseMode(mode) {
 }
 
 async function begin() {
-  [mechanisms, spaces, facts] = await Promise.all([get("v1/mechanisms"), get("v1/spaces"), get("v1/explore")]);
+  facts = await get("v1/explore"); // first and alone: without a key all would be refused
+  [mechanisms, spaces] = await Promise.all([get("v1/mechanisms"), get("v1/spaces")]);
   spaces = spaces.filter(({ kind }) => mechanisms.some(({ kinds }) => kinds.includes(kind)));
   $("key-form").hidden = true;
+  $("problem-bar").hidden = true;
   $("main").hidden = false;
+  for (const [name, seconds] of Object.entries(facts.seconds)) usualSeconds.set(name, seconds);
+  $("user-field").hidden = !facts.needs_user;
+  for (const [preset, { attacker }] of Object.entries(facts.protection)) document.querySelector(`[name=preset][value=${preset}] + span small`).textContent = `at most ${percent(attacker)}`;
   readAddress();
   turn += 1;
   if (!spaces.some(({ name }) => name === settings.space)) settings.space = spaces[0].name;
-  $("space").replaceChildren(...spaces.map(({ name, words }) => make("option", { value: name }, `${name} (${words.toLocaleString("en")} words)`)));
+  $("space").replaceChildren(...spaces.map(({ name, words }) => make("option", { value: name, title: `${words.toLocaleString("en")} words` }, name)));
   $("examples").replaceChildren(
     make("span", { class: "note" }, "Try:"),
     ...facts.examples.map(({ name, text }) => make("button", { type: "button", class: "quiet", onclick: () => useText(text) }, name)),
@@ -301,6 +328,11 @@ function useText(text) {
   picked = null;
   changed();
 }
+
+const begun = () => begin().catch((error) => {
+  if (error.status !== 401) document.body.dataset.state = "failed";
+  fail(error);
+});
 
 function listen() {
   prepareWords(pick);
@@ -331,6 +363,7 @@ function listen() {
   });
   $("text").addEventListener("input", changed);
   $("user").addEventListener("input", changed);
+  $("retry").addEventListener("click", () => ($("main").hidden ? begun() : changed()));
   $("again").addEventListener("click", () => {
     drawAnew();
     changed();
@@ -353,7 +386,7 @@ function listen() {
       changed();
     });
   window.addEventListener("hashchange", () => {
-    if (hasSettings()) begin().catch(fail); // a link that was opened where the page was
+    if (hasSettings()) begun(); // a link that was opened where the page was
     else writeAddress(); // a place on the page, or nothing: no settings to take over
   });
   document.querySelector(".skip").addEventListener("click", (event) => {
@@ -374,9 +407,9 @@ function listen() {
       $("key-told").textContent = sentence(error);
       return;
     }
-    begin().catch(fail);
+    begun();
   });
 }
 
 listen();
-begin().catch(fail);
+begun();

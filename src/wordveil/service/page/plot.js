@@ -35,11 +35,11 @@ export async function measure(mechanism, redraw) {
     const result = await calibrated(request, ({ doing, progress }) => (line.textContent = `${mechanism}: ${doing}, ${percent(progress)}`));
     const points = result.measurements.map(({ epsilon, adversary, kept, near }) => ({
       epsilon,
-      adversary: adversary.uniform.value,
+      adversary_frequency: adversary.frequency.value,
       kept: kept.value,
       near: near.value,
     }));
-    points.suspects = result.measurements[0].adversary.uniform.n;
+    points.suspects = result.measurements[0].adversary.frequency.n;
     curves.set(key, points);
   } finally {
     measuring.delete(key);
@@ -62,16 +62,11 @@ export function told(points, epsilon, value) {
   return `${epsilon < least ? "less than " : epsilon > most ? "more than " : ""}${percent(at(points, epsilon, value))}`;
 }
 
-// What the strongest attacker who was tried gets at an ε, by name; elsewhere what one without context gets.
-export function attackers(points, epsilon) {
-  const alone = `An attacker who looks at one word at a time and knows word frequencies guesses it ${told(points, epsilon, (point) => point.adversary_frequency ?? point.adversary)} of the time.`;
-  const tried = points.filter((point) => point.strongest);
-  const inside = tried.length > 1 && epsilon >= tried[0].epsilon && epsilon <= tried[tried.length - 1].epsilon;
-  if (!inside) return `${alone} Context raises that, and so does repetition.`;
-  const { attacker, on, uses_context: usesContext } = tried[tried.length - 1].strongest;
-  const strongest = `${attacker[0].toUpperCase()}${attacker.slice(1)} guesses ${percent(at(tried, epsilon, (point) => point.strongest.value))} of the veiled words of ${on}.`;
-  return `${strongest} ${usesContext ? "" : "Context raises that. "}Texts that are alike, and repeated words, give away more.`;
-}
+// How often a word is guessed: by who knows the mechanism and how frequent words are, but looks at one word at a time.
+export const rate = (point) => point.adversary_frequency;
+
+// What that attacker gets at an ε, in a sentence.
+export const alone = (points, epsilon) => `An attacker who looks at one word at a time and knows word frequencies guesses about ${told(points, epsilon, rate)} of the words. Context raises that, and so does repetition.`;
 
 const ends = (points) => [points[0], points[points.length - 1]];
 
@@ -81,17 +76,17 @@ export function equal(from, epsilon, to) {
   if (from === to) return epsilon;
   if (!p || !q || !epsilon || p.suspects !== q.suspects) return null; // among fewer words guessing is easier
   const [[least, most], [low, high]] = [ends(p), ends(q)];
-  const rate = at(p, epsilon, (point) => point.adversary);
-  const isMeasured = epsilon >= least.epsilon && epsilon <= most.epsilon && rate >= low.adversary && rate <= high.adversary;
-  return isMeasured ? Number(short(matching(q, rate))) : null;
+  const guessed = at(p, epsilon, rate);
+  const isMeasured = epsilon >= least.epsilon && epsilon <= most.epsilon && guessed >= rate(low) && guessed <= rate(high);
+  return isMeasured ? Number(short(matching(q, guessed))) : null;
 }
 
 // The ε at which a mechanism is guessed as often as this, or the nearest that was measured.
-export function matching(points, adversary) {
-  const next = points.findIndex((point) => point.adversary >= adversary);
+export function matching(points, guessed) {
+  const next = points.findIndex((point) => rate(point) >= guessed);
   if (next <= 0) return next < 0 ? points[points.length - 1].epsilon : points[0].epsilon;
   const [p, q] = [points[next - 1], points[next]];
-  const share = (adversary - p.adversary) / (q.adversary - p.adversary);
+  const share = (guessed - rate(p)) / (rate(q) - rate(p));
   return Math.exp(Math.log(p.epsilon) + share * Math.log(q.epsilon / p.epsilon));
 }
 
@@ -115,6 +110,7 @@ export function drawPlot(measured) {
     draw("text", { class: "tick", x: 12, y: (TOP + BOTTOM) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(TOP + BOTTOM) / 2})` }, "output is the same or similar →"),
   );
   const below = [];
+  const names = []; // above all curves
   let taken = null;
   for (const side of sides) {
     const { mechanism, epsilon } = settings[side];
@@ -128,26 +124,28 @@ export function drawPlot(measured) {
       below.push(make("p", { class: "note" }, `There is no ready-made curve for ${mechanism}. `, button));
       continue;
     }
-    const line = points.map((point) => `${x(point.adversary).toFixed(1)},${y(similar(point)).toFixed(1)}`).join(" ");
+    const line = points.map((point) => `${x(rate(point)).toFixed(1)},${y(similar(point)).toFixed(1)}`).join(" ");
     svg.append(draw("polyline", { class: `curve ${side}`, points: line }));
     for (const point of points)
       svg.append(
-        draw("circle", { class: `dot ${side}`, cx: x(point.adversary), cy: y(similar(point)), r: 3.2 }, draw("title", {}, `ε = ${short(point.epsilon)}`)),
-        draw("text", { class: "tick", x: x(point.adversary) - 6, y: y(similar(point)) - 6, "text-anchor": "end" }, short(point.epsilon)),
+        draw("circle", { class: `dot ${side}`, cx: x(rate(point)), cy: y(similar(point)), r: 3.2 }, draw("title", {}, `ε = ${short(point.epsilon)}`)),
+        draw("text", { class: "tick", x: x(rate(point)) - 6, y: y(similar(point)) - 6, "text-anchor": "end" }, short(point.epsilon)),
       );
     if (!epsilon) continue;
-    const now = { x: x(at(points, epsilon, (point) => point.adversary)), y: y(at(points, epsilon, similar)) };
+    const now = { x: x(at(points, epsilon, rate)), y: y(at(points, epsilon, similar)) };
     // a rising curve leaves room below to the right; two labels must not lie on each other
     const label = { x: now.x + 11, y: now.y + 17, "text-anchor": "start" };
     if (now.x > right - 110) Object.assign(label, { x: now.x, y: now.y + 24, "text-anchor": "end" });
     if (taken !== null && Math.abs(taken - label.y) < 16) label.y = taken + 16;
     taken = label.y;
-    svg.append(
+    names.push(
       draw("circle", { class: `now ${side}`, cx: now.x, cy: now.y, r: 7.5 }),
       draw("text", { class: `named ${side}`, ...label }, `${mechanism}, ε = ${epsilon}`),
     );
-    const where = `${mechanism} at ε = ${epsilon}: an attacker who looks at one word at a time guesses it ${told(points, epsilon, (point) => point.adversary)} of the time, and the output is the word or one of its 50 most similar ${told(points, epsilon, similar)} of the time. They choose from ${points.suspects.toLocaleString("en")} words.`;
+    const where = `${mechanism} at ε = ${epsilon}: this attacker guesses a word ${told(points, epsilon, rate)} of the time, and the output is the word or one of its 50 most similar ${told(points, epsilon, similar)} of the time. They choose from ${points.suspects.toLocaleString("en")} words.`;
     below.push(make("p", { class: "note" }, where));
   }
-  $("plot").replaceChildren(svg, ...below, make("p", { class: "note" }, "The numbers at the dots are ε. Higher and further left is better. The attacker of this plot knows the mechanism, takes all words to be equally likely and ignores context, which would help them; with fewer words to choose from, guessing is easier."));
+  svg.append(...names);
+  const how = "The numbers at the dots are ε. Higher and further left is better. The attacker of this plot knows the mechanism and how frequent words are, and looks at one word at a time; context would help them.";
+  $("plot").replaceChildren(...(svg.querySelector(".curve") ? [svg, ...below, make("p", { class: "note" }, how)] : below));
 }

@@ -4,13 +4,23 @@ import { hasKey, post } from "./api.js";
 import { $, copy, sentence } from "./dom.js";
 import { settings, way } from "./settings.js";
 
-const NAME = "wordveil-release"; // the conversation of this tab: a text that is sent twice comes out as it did, and costs nothing
+// Names a conversation: a text that is sent twice comes out as it did, and costs nothing. The open tabs share the name,
+// so that none draws for a text again that another has released; with the last of them it is forgotten.
+const NAME = "wordveil-release";
+const tabs = new BroadcastChannel(NAME);
+tabs.onmessage = ({ data }) => {
+  const name = sessionStorage.getItem(NAME);
+  if (!data && name) tabs.postMessage(name);
+  else if (data && !name) sessionStorage.setItem(NAME, data);
+};
+tabs.postMessage("");
 
 function conversation() {
   let name = sessionStorage.getItem(NAME);
   if (!name) {
     name = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
     sessionStorage.setItem(NAME, name);
+    tabs.postMessage(name);
   }
   return name;
 }
@@ -40,10 +50,17 @@ export async function price(text, heard) {
   abort = new AbortController();
   document.body.dataset.state = "waiting";
   $("release-told").textContent = "";
-  showSnippet();
   const asked = request(text);
+  showSnippet(asked.user);
   const isShown = shown === JSON.stringify(asked);
   $("released-part").classList.toggle("past", !isShown);
+  $("release").hidden = isShown;
+  if (!text.trim() || (!asked.user && !$("user-field").hidden)) {
+    $("price").textContent = text.trim() ? "Say whose text it is." : "There is no text to release yet.";
+    $("budget").textContent = "";
+    document.body.dataset.state = "done";
+    return;
+  }
   try {
     const [told, { guarantee }] = await Promise.all([
       post("v1/price", asked, abort.signal),
@@ -53,9 +70,11 @@ export async function price(text, heard) {
     heard(guarantee);
     priced = told.price ?? 0;
     const cost = told.price === null ? "its loss has no bound" : `it loses at most ${number(told.price)}`;
+    const draws = told.draws === 1 ? "1 draw" : `${number(told.draws)} draws`;
+    const before = count && told.draws ? ` ${count === 1 ? "A text was" : `${count} texts were`} released in this tab before; if this is about the same people, the losses add up, to ${number(total + priced)}.` : "";
     $("price").textContent = isShown
       ? "This text is released. Drawing it again would be a second release, and the losses add up, so there is no button for that."
-      : `${number(told.draws)} draws: ${cost}.${count ? ` ${count === 1 ? "A text was" : `${count} texts were`} released in this tab before; if this is about the same people, the losses add up, to ${number(total + priced)}.` : ""}`;
+      : told.draws ? `${draws}: ${cost}.${before}` : "Nothing new is drawn for this text, so it loses nothing more.";
     $("budget").textContent = told.budget_left === null ? "" : `Your budget has ${number(Math.max(0, told.budget_left))} left${told.fits ? "" : ", which is too little: choose a smaller ε or a shorter text"}.`;
     $("release").disabled = isShown || !told.fits || !text.trim();
     document.body.dataset.state = "done";
@@ -112,7 +131,7 @@ const quote = (value) => `'${String(value).replaceAll("'", "'\\''")}'`;
 const SNIPPETS = {
   curl: (asked, address) =>
     [
-      `curl -s ${address}v1/privatize \\`,
+      `curl -sS ${address}v1/privatize \\`,
       ...(hasKey() ? ['  -H "Authorization: Bearer $WORDVEIL_KEY" \\'] : []),
       "  -H 'Content-Type: application/json' \\",
       `  -d ${quote(JSON.stringify({ text: "Your text.", ...asked }))}`,
@@ -123,11 +142,12 @@ const SNIPPETS = {
     return `${key ? "import os\n\n" : ""}from wordveil.client import Client\n\nclient = Client(${JSON.stringify(address)}${key})\nprint(client.privatize("Your text.", ${how.join(", ")}).text)`;
   },
   command: (asked) =>
-    `wordveil privatize text.txt -o veiled.txt --mechanism ${asked.mechanism} --epsilon ${asked.epsilon} \\\n  --space ${quote(asked.space)} --select ${asked.select} --oov ${asked.oov} --case ${asked.case}`,
+    `wordveil privatize text.txt -o veiled.txt --mechanism ${asked.mechanism} --epsilon ${asked.epsilon} \\\n  --space ${quote(asked.space)} --select ${asked.select} --oov ${asked.oov} --case ${asked.case} \\\n  --once file --language en`,
 };
 
-function showSnippet() {
-  if (settings.a.epsilon) $("snippet").textContent = SNIPPETS[snippet](way("a"), new URL(".", location.href.split("#")[0]).href);
+function showSnippet(user = $("user").value.trim()) {
+  const asked = user ? { ...way("a"), user } : way("a");
+  if (settings.a.epsilon) $("snippet").textContent = SNIPPETS[snippet](asked, new URL(".", location.href.split("#")[0]).href);
 }
 
 export function prepareRelease() {

@@ -42,10 +42,10 @@ function describe({ map, word }) {
   return `Words ${hops === 1 ? "one hop" : `up to ${hops} hops`} from ${word} on the neighbour graph. Larger dots are likelier outputs; words without room for their name are left out.`;
 }
 
-export function showNoWord(sentence) {
+export function showNoWord(sentence, beside = "There is nothing to draw.") {
   $("word-said").textContent = "";
   $("word").replaceChildren(make("p", { class: "empty" }, sentence));
-  $("map").replaceChildren(make("p", { class: "empty" }, "There is nothing to draw."));
+  $("map").replaceChildren(make("p", { class: "empty" }, beside));
 }
 
 // Places are counted from the middle of the picture.

@@ -1,0 +1,432 @@
+/* Finds what may be more than words, and, where that is beyond doubt, plain numbers, amounts in dollars and dates.
+
+   wordveil/text/identifiers.py says what there is to find. Most of what ordinary prose has of it is a number between
+   spaces, so the stretches (runs without spaces) that a hint stands in are read here: only where these, and those beside
+   them, have one of a few simple forms, for which it is plain what the expressions there find, is the answer given here.
+   Any other text is left to Python, whole. Tests hold the two to the same answers. */
+
+#include "texts.h"
+
+#include <string.h>
+
+enum { NUMBER = 0, AMOUNT = 1, DATE = 2 }; /* of a value, in the order of `VALUE` in words.py */
+enum { LONGEST = 30, FARTHEST = 3 };       /* bytes of a stretch, spaces over which a form may go on */
+
+typedef struct {
+    const uint8_t *data;
+    int64_t start, end, place; /* of the text, and up to where it was looked through */
+    int64_t *starts, *ends;    /* of the values */
+    int32_t *texts;
+    uint8_t *kinds;
+    int64_t room, count;
+    int32_t text;
+} Finder;
+
+static int is_digit(uint8_t byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static int is_small(uint8_t byte)
+{
+    return byte >= 'a' && byte <= 'z';
+}
+
+static int is_capital(uint8_t byte)
+{
+    return byte >= 'A' && byte <= 'Z';
+}
+
+static int is_letter(uint8_t byte)
+{
+    return is_small(byte | 0x20);
+}
+
+static int is_inside(uint8_t byte)
+{
+    return is_letter(byte) || is_digit(byte);
+}
+
+/* White space: any other sign of the kind counts as part of a stretch, which then is no simple one. */
+static int is_space(uint8_t byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+/* The byte at a place of the text, 0 beyond its end. */
+static uint8_t byte_at(const Finder *finder, int64_t at)
+{
+    return at < finder->end ? finder->data[at] : 0;
+}
+
+static int64_t stretch_start(const Finder *finder, int64_t at)
+{
+    while (at > finder->start && !is_space(finder->data[at - 1]))
+        at--;
+    return at;
+}
+
+static int64_t stretch_end(const Finder *finder, int64_t at)
+{
+    while (at < finder->end && !is_space(finder->data[at]))
+        at++;
+    return at;
+}
+
+/* Where the next stretch begins, if so few spaces of one line lie before it that a form may go on there; else -1. */
+static int64_t beside(const Finder *finder, int64_t at)
+{
+    int64_t begin = at;
+    while (at < finder->end && (finder->data[at] == ' ' || finder->data[at] == '\t'))
+        at++;
+    return at > begin && at - begin <= FARTHEST && at < finder->end && !is_space(finder->data[at]) ? at : -1;
+}
+
+/* Whether no form can begin in a stretch, or a part of it, but one that needs what stands behind it. */
+static int is_dull(const Finder *finder, int64_t start, int64_t end)
+{
+    int hyphens = 0;
+    if (end - start > LONGEST)
+        return 0;
+    for (int64_t at = start; at < end; at++) {
+        uint8_t byte = finder->data[at];
+        if (byte <= ' ' || byte >= 0x7F || (byte == '.' && at + 1 < end && is_inside(finder->data[at + 1])))
+            return 0;
+        hyphens += byte == '-';
+    }
+    return hyphens < 5; /* with which addresses of hardware begin */
+}
+
+/* Whether the stretch before a place, as far as it was not looked through, is dull; it is from *start to *end then. */
+static int is_dull_before(const Finder *finder, int64_t at, int64_t *start, int64_t *end)
+{
+    while (at > finder->place && is_space(finder->data[at - 1]))
+        at--;
+    *end = at;
+    *start = stretch_start(finder, at);
+    if (*start < finder->place)
+        *start = finder->place < at ? finder->place : at;
+    return is_dull(finder, *start, *end);
+}
+
+/* Whether what follows a stretch may make an address in several words of it: a bracket with an odd space in it. */
+static int is_opened(const Finder *finder, int64_t end)
+{
+    int64_t next = beside(finder, end);
+    if (next < 0)
+        return 0;
+    uint8_t byte = finder->data[next];
+    return byte >= 0x7F || byte < ' ' || ((byte == '[' || byte == '(' || byte == '{') && byte_at(finder, next + 1) >= 0x7F);
+}
+
+static int is_month(const uint8_t *at, int64_t length)
+{
+    static const char *const names[] = {"jan",    "january", "feb",  "february", "apr",       "april",   "jun",     "june",
+                                        "jul",    "july",    "aug",  "august",   "sep",       "sept",    "sepember",
+                                        "september", "oct",  "october", "nov",   "november",  "dec",     "december"};
+    static const char *const as_written[] = {"Mar", "March", "MAR", "MARCH", "May", "MAY"};
+    char small[16];
+    if (length < 3 || length > 9)
+        return 0;
+    for (int64_t place = 0; place < length; place++)
+        small[place] = (char)(at[place] | 0x20);
+    for (size_t name = 0; name < sizeof names / sizeof names[0]; name++)
+        if (strlen(names[name]) == (size_t)length && !memcmp(names[name], small, (size_t)length))
+            return 1;
+    for (size_t name = 0; name < sizeof as_written / sizeof as_written[0]; name++)
+        if (strlen(as_written[name]) == (size_t)length && !memcmp(as_written[name], at, (size_t)length))
+            return 1;
+    return 0;
+}
+
+static int64_t letters_end(const Finder *finder, int64_t at)
+{
+    while (at < finder->end && is_letter(finder->data[at]))
+        at++;
+    return at;
+}
+
+static int64_t digits_end(const Finder *finder, int64_t at)
+{
+    while (at < finder->end && is_digit(finder->data[at]))
+        at++;
+    return at;
+}
+
+static int add_value(Finder *finder, int kind, int64_t start, int64_t end, int64_t place)
+{
+    if (finder->count == finder->room)
+        return 0;
+    finder->starts[finder->count] = start;
+    finder->ends[finder->count] = end;
+    finder->texts[finder->count] = finder->text;
+    finder->kinds[finder->count++] = (uint8_t)kind;
+    finder->place = place;
+    return 1;
+}
+
+/* Whether a stretch ends, after a number, in signs that belong to nothing; a possessive may stand before them. */
+static int ends_plainly(const Finder *finder, int64_t at, int64_t end)
+{
+    if (at + 1 < end && finder->data[at] == '\'' && finder->data[at + 1] == 's')
+        at += 2;
+    for (; at < end; at++) {
+        if (!finder->data[at] || !strchr(",.;:!?)\"'%", finder->data[at]))
+            return 0;
+        if (finder->data[at] == ':' && at + 1 < end && !strchr(")\"'", finder->data[at + 1]))
+            return 0;
+    }
+    return 1;
+}
+
+/* The year behind a date, as a stretch that begins at a place: how many digits of it, 0 if there is none, -1 for what is
+   not simple. */
+static int64_t year_at(const Finder *finder, int64_t at, int is_short_too)
+{
+    if (at < 0 || !(is_digit(finder->data[at]) || (finder->data[at] == '\'' && is_digit(byte_at(finder, at + 1)))))
+        return at >= 0 && (finder->data[at] >= 0x7F || finder->data[at] < ' ') ? -1 : 0;
+    int64_t end = digits_end(finder, at), stop = stretch_end(finder, at), digits = end - at;
+    if (!(digits == 4 || (is_short_too && digits == 2)) || stop - at > LONGEST || !ends_plainly(finder, end, stop) ||
+        (byte_at(finder, end) == '\'' && is_digit(byte_at(finder, end + 1))) || is_opened(finder, stop))
+        return -1;
+    return digits;
+}
+
+/* A month before a number: "March 5, 1845" or "March 1845". */
+static int month_first(Finder *finder, int64_t month, int64_t number, int64_t end, int64_t stop, int is_ordinal)
+{
+    int64_t digits = digits_end(finder, number) - number;
+    if (digits == 4 && !is_ordinal)
+        return add_value(finder, DATE, month, end, stop);
+    if (digits > 2)
+        return 0;
+    if (end < stop && !(end + 1 == stop && finder->data[end] == ','))
+        return add_value(finder, DATE, month, end, stop);
+    int64_t next = beside(finder, stop), year = year_at(finder, next, 0);
+    if (year < 0)
+        return 0;
+    if (!year)
+        return add_value(finder, DATE, month, end, stop);
+    return add_value(finder, DATE, month, next + year, stretch_end(finder, next));
+}
+
+/* A month behind a number, at a place: "5 March 1845", "5th of March". 2 if there is none. */
+static int month_last(Finder *finder, int64_t number, int64_t next)
+{
+    int64_t month = next, end = letters_end(finder, next);
+    if (end - next == 2 && finder->data[next] == 'o' && finder->data[next + 1] == 'f') {
+        month = beside(finder, end);
+        if (month < 0)
+            return 2;
+        end = letters_end(finder, month);
+        if (is_month(finder->data + month, end - month) && month - next != 3)
+            return 0;
+    }
+    const uint8_t *word = finder->data + month;
+    if (end - month == 3 && !memcmp(word, "may", 3))
+        return 0;
+    if (!is_month(word, end - month))
+        return 2;
+    int64_t stop = stretch_end(finder, month);
+    for (int64_t at = month; at < stop; at++)
+        if (is_digit(finder->data[at]) || finder->data[at] >= 0x7F || finder->data[at] < ' ')
+            return 0;
+    if (byte_at(finder, end) == '.') {
+        if (is_inside(byte_at(finder, ++end)))
+            return 0;
+    }
+    int64_t at = end + (byte_at(finder, end) == ',');
+    if (at == stop) {
+        int64_t behind = beside(finder, stop), year = year_at(finder, behind, 1);
+        if (year < 0)
+            return 0;
+        if (year)
+            return add_value(finder, DATE, number, behind + year, stretch_end(finder, behind));
+    }
+    return add_value(finder, DATE, number, end, end);
+}
+
+/* Whether what stands behind a number, beside it, may be of one form with it. */
+static int goes_on(const Finder *finder, int64_t end, int64_t stop, int64_t next)
+{
+    int is_open = 1; /* groups of digits may go on across these */
+    for (int64_t at = end; at < stop; at++)
+        is_open &= finder->data[at] == '.' || finder->data[at] == ')';
+    if (next < 0)
+        return 0;
+    uint8_t first = finder->data[next], second = byte_at(finder, next + 1);
+    if (first >= 0x7F || first < ' ' || (is_open && (is_digit(first) || strchr("().-+/", first))))
+        return 1;
+    if (end < stop)
+        return 0;
+    if (first == '$' || (is_capital(first) && (is_capital(second) || second == '$')))
+        return 1;
+    if ((first | 0x20) == 'a' || (first | 0x20) == 'p') { /* 5 p.m. */
+        int64_t letter = next + 1 + (second == '.');
+        return (byte_at(finder, letter) | 0x20) == 'm' && !is_inside(byte_at(finder, letter + 1));
+    }
+    return 0;
+}
+
+/* What stands in a stretch with digits; 0 if that is not simple. */
+static int read_number(Finder *finder, int64_t digit)
+{
+    const uint8_t *data = finder->data;
+    const int64_t start = stretch_start(finder, digit), stop = stretch_end(finder, digit);
+    int64_t before, before_end, end = digits_end(finder, digit), groups = 1, dots = 0, chained = end - digit;
+    if (start < finder->place || stop - start > LONGEST || is_opened(finder, stop) ||
+        !is_dull_before(finder, start, &before, &before_end))
+        return 0;
+    int is_amount = digit > start && data[digit - 1] == '$', is_ordinal = 0;
+    for (int64_t at = start; at < digit - is_amount; at++)
+        if (data[at] != '(' && data[at] != '"' && data[at] != '\'')
+            return 0;
+    while (end + 1 < stop && (data[end] == ',' || data[end] == '.') && is_digit(data[end + 1])) {
+        int64_t next = digits_end(finder, end + 1);
+        dots += data[end] == '.';
+        chained += groups == dots ? next - end - 1 : 0; /* only dots so far */
+        groups++;
+        end = next;
+    }
+    if (dots > 1 || groups > 6 || (end + 1 < stop && data[end] == '\'' && is_digit(data[end + 1])))
+        return 0;
+    if (end < stop && is_letter(data[end])) {
+        if (end + 1 < stop && is_letter(data[end + 1])) {
+            const uint8_t *two = data + end;
+            is_ordinal = !memcmp(two, "st", 2) || !memcmp(two, "nd", 2) || !memcmp(two, "rd", 2) || !memcmp(two, "th", 2);
+            if (!is_ordinal || is_amount || is_inside(byte_at(finder, end + 2)))
+                return 0;
+            end += 2;
+        } else if (is_amount || groups > 1 || chained > 5 || (data[end] != 's' && data[end] != 'd') ||
+                   !ends_plainly(finder, end + 1, stop) || is_inside(byte_at(finder, end + 1)))
+            return 0;
+        else { /* 1990s, 22d: words */
+            finder->place = stop;
+            return 1;
+        }
+    }
+    if (!ends_plainly(finder, end, stop))
+        return 0;
+    if (is_amount)
+        return add_value(finder, AMOUNT, digit - 1, end, stop);
+    if (chained > 5 || (groups == 1 && !is_ordinal && end - digit > 1 && data[digit] == '0'))
+        return 0;
+    const int64_t next = beside(finder, stop), gap = start - before_end;
+    if (start == digit && before < before_end && gap <= FARTHEST) {
+        int64_t last = before_end - (data[before_end - 1] == '.'), word = last, capitals = 0;
+        while (word > before && is_letter(data[word - 1]))
+            capitals += is_capital(data[--word]);
+        if (word == before && before > finder->start && is_inside(data[before - 1]))
+            return 0;
+        if (data[before_end - 1] == '$' || data[before_end - 1] == '+' || data[before_end - 1] == '-' ||
+            (last == before_end && capitals == last - word && (capitals == 2 || capitals == 3)))
+            return 0;
+        if (is_month(data + word, last - word) && !(word > before && is_digit(data[word - 1]))) {
+            for (int64_t at = before_end; at < start; at++)
+                if (data[at] != ' ')
+                    return 0;
+            return groups == 1 && month_first(finder, word, digit, end, stop, is_ordinal);
+        }
+    }
+    if (groups == 1 && end == stop && next >= 0 && digits_end(finder, digit) - digit <= 2) {
+        int found = month_last(finder, digit, next);
+        if (found != 2)
+            return found;
+    }
+    return !goes_on(finder, end, stop, next) && add_value(finder, NUMBER, digit, end, stop);
+}
+
+/* Whether a colon is just that, behind a word. */
+static int read_colon(Finder *finder, int64_t colon)
+{
+    int64_t start = stretch_start(finder, colon), stop = stretch_end(finder, colon), before, before_end;
+    if (start == finder->start || finder->data[start - 1] == '\n') /* the header of a mail, perhaps */
+        return 0;
+    for (int64_t at = colon + 1; at < stop; at++) /* a word there might go on in the next stretch */
+        if (!finder->data[at] || !strchr(")\"'", finder->data[at]))
+            return 0;
+    int64_t begin = start < finder->place ? finder->place : start;
+    for (int64_t at = begin; at < stop; at++)
+        if (is_digit(finder->data[at]) || (at != colon && finder->data[at] == ':'))
+            return 0;
+    if (!is_dull(finder, begin, stop) || !is_dull_before(finder, start, &before, &before_end) || is_opened(finder, stop))
+        return 0;
+    finder->place = stop;
+    return 1;
+}
+
+/* Find the values of a text; 0 if it is left to Python. */
+static int find_in(Finder *finder, const uint8_t *classes)
+{
+    const uint8_t *data = finder->data;
+    const int64_t end = finder->end;
+    finder->place = finder->start;
+    for (int64_t at = finder->start; at < end;) {
+        uint8_t byte = data[at];
+        int bytes = 1;
+        if (byte < 0x80) {
+            if (classes[byte] & HINT) {
+                if (!(is_digit(byte) ? read_number(finder, at) : byte == ':' && read_colon(finder, at)))
+                    return 0;
+                at = finder->place;
+                continue;
+            }
+            if (byte == '.' && at + 1 < end && is_small(data[at + 1]))
+                return 0;
+            if (byte == '[' || byte == '(' || byte == '{') {
+                int64_t next = at + 1;
+                next += next < end && (data[next] == ' ' || data[next] == '\t');
+                if (next + 1 < end && (data[next] | 0x20) == 'a' && (data[next + 1] | 0x20) == 't')
+                    return 0;
+            }
+        } else {
+            uint32_t found = character(data + at, end - at, &bytes);
+            if (!bytes || found >= KINDS || classes[found] & HINT)
+                return 0;
+        }
+        at += bytes;
+    }
+    return 1;
+}
+
+PyObject *find_values(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *data_of, *starts_of, *ends_of, *classes_of, *found_of, *left_of, *texts_of, *from_of, *to_of, *kinds_of;
+    long long length, count, room;
+    if (!PyArg_ParseTuple(args, "OLOOLOOO", &data_of, &length, &starts_of, &ends_of, &count, &classes_of, &left_of,
+                          &found_of) ||
+        !PyArg_ParseTuple(found_of, "OOOOL", &texts_of, &from_of, &to_of, &kinds_of, &room))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    Texts texts;
+    Finder finder = {.count = 0};
+    const uint8_t *classes;
+    uint8_t *left;
+    PyObject *result = NULL;
+    finder.room = room;
+    if (count > INT32_MAX)
+        PyErr_SetString(PyExc_ValueError, "there is too much at once");
+    else if ((finder.data = memory(&buffers, data_of, length, 1, 0)) &&
+             read_texts(&buffers, starts_of, ends_of, count, length, &texts) &&
+             (classes = memory(&buffers, classes_of, KINDS, 1, 0)) && (left = memory(&buffers, left_of, count, 1, 1)) &&
+             (finder.texts = memory(&buffers, texts_of, room, 4, 1)) &&
+             (finder.starts = memory(&buffers, from_of, room, 8, 1)) &&
+             (finder.ends = memory(&buffers, to_of, room, 8, 1)) &&
+             (finder.kinds = memory(&buffers, kinds_of, room, 1, 1))) {
+        Py_BEGIN_ALLOW_THREADS;
+        for (int64_t text = 0; text < count; text++) {
+            const int64_t before = finder.count;
+            finder.start = texts.starts[text];
+            finder.end = texts.ends[text];
+            finder.text = (int32_t)text;
+            left[text] = !find_in(&finder, classes);
+            if (left[text])
+                finder.count = before;
+        }
+        Py_END_ALLOW_THREADS;
+        result = PyLong_FromLongLong((long long)finder.count);
+    }
+    let_go(&buffers);
+    return result;
+}

@@ -1,0 +1,184 @@
+"""Several processes behind one socket: one that ends is replaced at once, while callers wait in the socket's queue.
+
+uvicorn has a supervisor of its own, which looks at one process after the other and waits a minute for each that does
+not answer; meanwhile nobody replaces those that are dead. Here the system says at once who has ended.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+import uvicorn
+from prometheus_client.multiprocess import mark_process_dead
+
+from wordveil.errors import WordveilError
+
+__all__ = ["end_with_parent", "is_running", "serve"]
+
+_BEAT, _SILENT = 5.0, 60.0  # seconds between signs of life, and without one until a process is taken to hang
+_BETWEEN = 1.0  # seconds, at least, between two starts of a process
+_TICK = 0.5  # seconds until we look whether we were told to end
+_STARTED = b"+"
+
+_LOG = logging.getLogger("wordveil.service")
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+def is_running(process: int) -> bool:
+    """Whether there is a process of this number."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
+
+
+def end_with_parent(number: int) -> None:
+    """Send a signal to this process when the one that started it has ended, however it did."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def follow() -> None:
+            parent.join()
+            os.kill(os.getpid(), number)
+
+        threading.Thread(target=follow, daemon=True).start()
+
+
+def serve(options: dict[str, Any], workers: int) -> None:
+    """Run as many servers as there are workers on one address, until SIGTERM or Ctrl-C.
+
+    Parameters
+    ----------
+    options : dict
+        What `uvicorn.Config` takes, in plain values.
+    workers : int
+        How many processes answer.
+
+    Raises
+    ------
+    WordveilError
+        If a process cannot be started.
+    """
+    listening = uvicorn.Config(**options).bind_socket()
+    try:
+        family = _Family(options, listening, workers)
+        family.run()
+    finally:
+        listening.close()
+    if family.has_failed:
+        raise WordveilError("a process of the service could not be started; the lines above say why.")
+
+
+class _Member:
+    """One process."""
+
+    def __init__(self, options: dict[str, Any], listening: socket.socket) -> None:
+        self.begun = self._heard = time.monotonic()
+        self.ends, self._has_started = 0, False
+        self._life, theirs = _SPAWN.Pipe(duplex=False)
+        self.process: SpawnProcess = _SPAWN.Process(target=_answer, args=(options, listening, theirs))
+        self.process.start()
+        theirs.close()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it ended by itself before it could answer anything: another would do so, too."""
+        return not self._has_started and (self.process.exitcode or 0) > 0
+
+    def listen(self) -> None:
+        """Take in signs of life; end the process if it has given none for long."""
+        with suppress(EOFError, OSError):
+            while self._life.poll():
+                self._has_started |= self._life.recv_bytes() == _STARTED
+                self._heard = time.monotonic()
+        if time.monotonic() - self._heard > _SILENT:
+            self.process.kill()
+
+    def close(self) -> None:
+        """Give back what a process that has ended leaves."""
+        self.process.join()
+        self.listen()
+        self._life.close()
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+            mark_process_dead(self.process.pid)  # type: ignore[no-untyped-call]
+
+
+class _Family:
+    """All processes."""
+
+    def __init__(self, options: dict[str, Any], listening: socket.socket, workers: int) -> None:
+        self._options, self._listening, self._workers = options, listening, workers
+        self._members: list[_Member] = []
+        self._ends = 0  # how often we were told to end
+        self.has_failed = False
+
+    def run(self) -> None:
+        """Keep their number until we are told to end, then wait for them."""
+        before = {number: signal.signal(number, self._end) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            while not self._ends:
+                while len(self._members) < self._workers:
+                    self._members.append(_Member(self._options, self._listening))
+                self._wait()
+            while self._members:
+                self._wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _wait(self) -> None:
+        """Pass on that we were told to end, and wait a little for processes to do so."""
+        for one in self._members:
+            while one.ends < self._ends:
+                one.process.terminate()
+                one.ends += 1
+        ended = wait([one.process.sentinel for one in self._members], _TICK)
+        gone = [one for one in self._members if one.process.sentinel in ended]
+        self._members = [one for one in self._members if one not in gone]
+        for one in self._members:
+            one.listen()
+        for one in gone:
+            one.close()
+            if not self._ends:
+                _LOG.error("process %d ended (%d); another takes its place", one.process.pid, one.process.exitcode)
+        if any(one.has_failed for one in gone) and not self._ends:
+            self._ends, self.has_failed = 1, True
+        if gone and not self._ends:  # one that cannot live is not started all the time
+            time.sleep(max(0.0, max(one.begun for one in gone) + _BETWEEN - time.monotonic()))
+
+    def _end(self, *_: Any) -> None:
+        # Passed on a moment later: Ctrl-C reaches all processes at once, and must not come after our signal.
+        self._ends += 1
+
+
+def _answer(options: dict[str, Any], listening: socket.socket, life: Connection) -> None:
+    """Be a process that answers."""
+    end_with_parent(signal.SIGTERM)
+    server = uvicorn.Server(uvicorn.Config(**options))
+    threading.Thread(target=_beat, args=(server, life), daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+    if not server.started:
+        sys.exit(1)
+
+
+def _beat(server: uvicorn.Server, life: Connection) -> None:
+    """Give signs of life, often until the server has started."""
+    with suppress(OSError):
+        while True:
+            life.send_bytes(_STARTED if server.started else b"-")
+            time.sleep(_BEAT if server.started else 0.1)

@@ -1,0 +1,90 @@
+"""Several processes: what is killed is replaced, and what the dead had begun keeps nobody waiting."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from tests.service.conftest import Service
+from tests.service.raw import served
+from tests.serving import until
+from wordveil.service.jobs import Jobs
+from wordveil.service.sticky import Sticky
+
+ASK = {"text": "zqa", "epsilon": 2.0}
+
+
+def workers(one: Service) -> set[int]:
+    """Return the processes that answer."""
+    return {int(number) for number in re.findall(r'process_open_fds{pid="(\d+)"}', one.get("/metrics").body.decode())}
+
+
+def test_killed_processes_are_replaced_and_end_with_the_first(tmp_path: Path, toy_file: Path) -> None:
+    with served(tmp_path, toy_file, "workers = 2") as (one, process, log):
+        until(lambda: len(workers(one)) == 2)
+        dead = set[int]()
+        for _ in range(2):  # the second time while one of those that replace them is starting
+            now = workers(one) - dead
+            dead |= now
+            for number in now:
+                os.kill(number, signal.SIGKILL)
+            assert one.post("/v1/privatize", ASK).status == 200  # it waited in the socket's queue
+        until(lambda: len(workers(one) - dead) == 2)
+        figures = one.get("/metrics").body.decode()
+        assert "wordveil_connections 1.0" in figures  # and none of the dead
+        assert re.search(r"process \d+ ended \(-9\)", log.read_text())
+        process.kill()
+
+        def is_closed() -> bool:
+            with suppress(OSError):
+                one.get("/healthz")
+                return False
+            return True
+
+        until(is_closed)
+
+
+def test_a_service_that_cannot_be_started_says_so(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from wordveil.service import processes\n"
+        "from wordveil.errors import WordveilError\n"
+        "if __name__ == '__main__':\n"
+        "    try:\n"
+        "        processes.serve({'app': 'nothing.there:app', 'port': 0}, 2)\n"
+        "    except WordveilError:\n"
+        "        sys.exit(7)\n"
+    )
+    script = tmp_path / "start.py"
+    script.write_text(code)
+    assert subprocess.run([sys.executable, str(script)], stderr=subprocess.DEVNULL, check=False).returncode == 7
+
+
+def _ended() -> int:
+    """Return the number of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_what_the_dead_had_begun_keeps_nobody_waiting(tmp_path: Path) -> None:
+    claim = (
+        "import sys; from pathlib import Path; from wordveil.service.sticky import Sticky\n"
+        "sticky = Sticky(Path(sys.argv[1]), b'secret', 60.0, 1 << 20)\n"
+        "sticky.claim([sticky.digest('one')], b'dead')\n"
+    )
+    subprocess.run([sys.executable, "-c", claim, str(tmp_path)], check=True)
+    sticky = Sticky(tmp_path, b"secret", 60.0, 1 << 20)
+    assert sticky.claim([sticky.digest("one")], b"alive") == {}
+    sticky.close()
+    name = "a" * 22
+    state = {"id": name, "status": "running", "progress": 0.5, "doing": "drawing", "process": _ended()}
+    (tmp_path / f"{name}.json").write_text(json.dumps(state))
+    told = Jobs(tmp_path, 1, 60.0).state(name)
+    assert (told["status"], "process" in told) == ("failed", False)
