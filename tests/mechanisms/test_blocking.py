@@ -1,5 +1,6 @@
 """Blocked words are never drawn, and what is promised stays."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.conftest import ALPHA
 from wordveil import load_space, mechanism
 from wordveil._mechanisms import Mechanism, block, blocked_words, graph
 from wordveil._mechanisms.laws import Effort
+from wordveil.calibration import maker, meter_for
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
 from wordveil.reading import Reader
@@ -94,6 +96,22 @@ def test_a_list_of_ones_own_cannot_be_found_in_the_cache(monkeypatch: pytest.Mon
     polite.law().stays(np.arange(60))
     Reader(polite, select="all").transform([" ".join(WORDS)])
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(("blocked-", "reading-"))]
+
+
+def test_figures_are_those_of_what_is_blocked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
+    whole = load_space("glove-50k")
+    listed = [place for place, word in enumerate(whole.vocabulary) if word in blocked_words()]
+    space = whole.restrict(np.r_[:60, listed])
+    make = maker("graph", space)
+
+    def kept(block_list: Collection[str]) -> float:
+        measured = meter_for(lambda epsilon: block(make(epsilon), block_list), space).measure([3.0])[0]
+        return float(measured.to_arrays()["kept.value"])
+
+    for words in ([], blocked_words(), BLOCKED):
+        stays = block(make(3.0), words).law().stays(np.arange(len(space))).values
+        assert [kept(words), kept(words)] == pytest.approx([stays.mean()] * 2)
 
 
 @pytest.mark.parametrize("name", EXACT)
