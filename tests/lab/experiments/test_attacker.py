@@ -106,3 +106,15 @@ def test_inflected_words_count_for_their_base_forms() -> None:
     space = wordveil.load_space("wordnet-poincare")
     chances = word_chances(["two ships and a ship"], space)
     assert chances[space.vocabulary.id("ship")] >= 2 / 3
+
+
+def test_a_level_that_no_epsilon_reaches_is_given_up_soon() -> None:
+    asked: list[float] = []
+
+    def success(epsilon: float) -> float:
+        asked.append(epsilon)
+        return 0.4 + 0.5 * epsilon / (epsilon + 50.0)  # as where groups of words are told apart at every ε
+
+    assert matched(success, [0.25], start=5.0) == {0.25: None}
+    assert len(asked) < 9
+    assert matched(success, [0.5], start=5.0)[0.5] is not None

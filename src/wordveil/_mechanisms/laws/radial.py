@@ -198,7 +198,7 @@ class RadialLaw(SampledLaw):
     """The law of laplace, mahalanobis and the Gaussian mechanisms, from rays that all their words and ε share."""
 
     how = "Estimated: the words of a block share their directions of noise, and all ε share both."
-    measured_words = 5_000
+    measured_words = 10_000
     batch = 7
 
     mechanism: ScaledMechanism[Any]

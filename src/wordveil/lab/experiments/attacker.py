@@ -38,6 +38,7 @@ PRIORS = ("text", "uniform")
 
 _KEPT = 20_000  # draws that tell how many words stay
 _TRIES = 14
+_ALIKE, _KEPT_ALL = 4, 0.9  # so many ε at which an attacker is right equally often, and how often if no word changes
 _SMALLEST, _LARGEST = 1e-4, 1e5
 
 
@@ -203,6 +204,8 @@ def matched(
             tried = _next(known, level)
             if not _SMALLEST < tried < _LARGEST or tried in known:
                 return None
+            if tried < min(known) and _is_flat(known, tolerance):  # as where words of different groups never mix
+                return None
             try:
                 known[tried] = success(tried)
             except WordveilError:  # an ε too small for this mechanism
@@ -210,6 +213,12 @@ def matched(
         return None
 
     return {level: search(level) for level in levels}
+
+
+def _is_flat(known: dict[float, float], tolerance: float) -> bool:
+    """Tell whether success falls no more, however small ε is, though there are words left to hide."""
+    lowest = [known[epsilon] for epsilon in sorted(known)[:_ALIKE]]
+    return len(lowest) == _ALIKE and max(lowest) < _KEPT_ALL and max(lowest) - min(lowest) <= tolerance * max(lowest)
 
 
 def _next(known: dict[float, float], level: float) -> float:
