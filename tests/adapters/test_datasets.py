@@ -80,6 +80,9 @@ def test_what_is_refused(adapter: Any, far: Veil) -> None:
     dataset = Dataset.from_dict({"text": ["red"], "label": [1]})
     with pytest.raises(OptionError):
         adapter.privatize(dataset, far, "missing")
+    for wrong in ([far, []], ["text", far], [4, "text"]):  # the originals must not come back as if they were veiled
+        with pytest.raises(OptionError):
+            adapter.privatize(dataset, *wrong)
     with pytest.raises(OptionError):
         adapter.privatize([{"text": "red"}], far, "text")
     with pytest.raises(InputError):

@@ -84,6 +84,15 @@ def test_wrong_columns(far: Veil) -> None:
         privatize(table["x"].iloc[:, 0], far, "x")
 
 
+def test_what_would_veil_nothing_is_refused(far: Veil) -> None:
+    table: Any = pd.DataFrame({"x": ["red ship"]})
+    for wrong in ([table, far, []], [table, far, ()], [table, "x", far], [table, 4, "x"], [table["x"], "x"]):
+        with pytest.raises(OptionError):
+            privatize(*wrong)
+    with pytest.raises(OptionError):
+        privatize(["red ship"], far, "x")  # type: ignore[call-overload]
+
+
 def test_equal_words_of_a_row_or_a_person_are_drawn_once(glove: EuclideanSpace) -> None:
     made = mechanism("graph", glove, epsilon=1.0)
     right = pd.Categorical(["mill river"] * 5)

@@ -178,6 +178,15 @@ def test_a_column_that_was_not_veiled_is_refused(run: Run) -> None:
     assert not Path("a.csv").exists()
 
 
+def test_spans_that_are_not_given_are_asked_for_as_an_option(run: Run) -> None:
+    Path("in.jsonl").write_text('{"text": "the river sea", "spans": [[4, 9]]}\n', encoding="utf-8")
+    how = ["--epsilon", "2", "--space", "space.npz", "--column", "text", "--select", "spans"]
+    code, _, err = run("read", "in.jsonl", *how)
+    assert code == 2
+    assert "--spans" in err
+    assert "`" not in err
+
+
 def test_spans_move_along(run: Run) -> None:
     Path("in.jsonl").write_text('{"text": "the river sea", "spans": [[4, 9]]}\n', encoding="utf-8")
     how = ["--epsilon", "2", "--space", "space.npz", "--column", "text", "--spans", "spans", "--quiet"]

@@ -9,7 +9,15 @@ from typing import Any
 from wordveil.errors import InputError, OptionError
 from wordveil.text import Document, Veil
 
-__all__ = ["check_texts", "veil_rows"]
+__all__ = ["check_given", "check_texts", "veil_rows"]
+
+
+def check_given(veil: Any, columns: Sequence[Any]) -> None:
+    """Refuse what is not a veil, and columns that are none: the originals would come back as if they were veiled."""
+    if not isinstance(veil, Veil):
+        raise OptionError("the second argument must be a veil, such as wordveil.Veil(epsilon=4).")
+    if not columns:
+        raise OptionError("columns is empty, so nothing would be veiled: name at least one.")
 
 
 def check_texts(cells: Sequence[Any], column: str, *, missing: Sequence[bool] | None = None) -> list[int]:

@@ -13,7 +13,7 @@ from wordveil.extras import needs
 needs("datasets", "datasets", "wordveil.adapters.datasets")
 from datasets import Dataset, IterableDataset
 
-from wordveil.adapters._cells import veil_rows
+from wordveil.adapters._cells import check_given, veil_rows
 from wordveil.text import Veil
 
 __all__ = ["VeilBatch", "privatize"]
@@ -38,6 +38,7 @@ class VeilBatch:
     """
 
     def __init__(self, veil: Veil, columns: str | Sequence[str], person: str | None = None) -> None:
+        check_given(veil, columns)
         self.veil, self.person = veil, person
         self.columns = [columns] if isinstance(columns, str) else list(columns)
 

@@ -12,7 +12,7 @@ from wordveil.extras import needs
 needs("pandas", "pandas", "wordveil.adapters.pandas")
 import pandas as pd
 
-from wordveil.adapters._cells import veil_rows
+from wordveil.adapters._cells import check_given, veil_rows
 from wordveil.text import Veil
 
 __all__ = ["privatize"]
@@ -53,7 +53,8 @@ def privatize(
     InputError
         If a cell is neither text nor missing.
     OptionError
-        If `columns` are missing from the table, ambiguous, or not given for a DataFrame.
+        If `data` or `veil` is something else, or `columns` are missing from the table, ambiguous, or not given for a
+        DataFrame.
 
     Examples
     --------
@@ -66,10 +67,14 @@ def privatize(
     if isinstance(data, pd.Series):
         if columns is not None or person is not None:
             raise OptionError("a Series has no columns to choose from: leave columns and person out.")
+        check_given(veil, [data])
         return _veiled([data], veil, None)[0]
+    if not isinstance(data, pd.DataFrame):
+        raise OptionError(f"a {type(data).__name__} is neither a Series nor a DataFrame.")
     if columns is None:
         raise OptionError("columns must name the columns of the DataFrame to veil.")
     chosen = [columns] if isinstance(columns, (str, tuple)) or not isinstance(columns, Sequence) else list(columns)
+    check_given(veil, chosen)
     for column in [*chosen, *([] if person is None else [person])]:
         found = (
             int((data.columns == column).sum()) if not isinstance(column, tuple) else list(data.columns).count(column)

@@ -317,7 +317,7 @@ def check_columns(source: str, asked: Iterable[str], there: Iterable[str], *, ma
     asked, there = list(asked), list(there)
     if not asked:
         which = "its first line names them" if may_be_text else f"it has: {listed(there)}"
-        raise OptionError(f"use `columns` to choose which columns of {source} to veil; {which}.")
+        raise OptionError(f"use `columns` to choose from the columns of {source}; {which}.")
     for column in asked:
         if column not in there:
             which = f"; it has: {listed(there)}"

@@ -402,7 +402,7 @@ def check_case(case: str) -> str:
 def _spans_of(text: str | Document) -> Spans | None:
     if isinstance(text, str) or text.spans is None:
         raise InputError(
-            "this release does not tell which words were veiled: give every text as a Document with the spans of its "
-            "veiled words."
+            "this release does not tell which words were veiled: give `spans`, the places of the veiled words in each "
+            "text (in Python, as a Document)."
         )
     return Selection("spans").prepare(text).spans
