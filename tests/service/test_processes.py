@@ -134,6 +134,16 @@ def test_processes_that_were_paused_with_the_first_are_not_taken_to_hang(tmp_pat
         assert all(is_running(one) for one in all_of_them)
 
 
+def test_processes_that_are_started_later_have_the_settings_of_the_first(tmp_path: Path, toy_file: Path) -> None:
+    with served(tmp_path, toy_file, "workers = 2") as (one, _, _):
+        until(lambda: len(workers(one)) == 2)
+        (tmp_path / "service.toml").write_text("half of a fi")
+        dead = workers(one)
+        for number in dead:
+            os.kill(number, signal.SIGKILL)
+        until(lambda: len(workers(one) - dead) == 2)
+
+
 def _ended() -> int:
     """Return the number of a process that has ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
