@@ -144,6 +144,16 @@ def test_processes_that_are_started_later_have_the_settings_of_the_first(tmp_pat
         until(lambda: len(workers(one) - dead) == 2)
 
 
+def test_a_signal_that_reaches_all_processes_is_not_a_second_one(tmp_path: Path, toy_file: Path) -> None:
+    with served(tmp_path, toy_file, "workers = 2", "drain = 3.0") as (one, process, _):
+        until(lambda: len(workers(one)) == 2)
+        begun = time.monotonic()
+        for number in (process.pid, *workers(one)):
+            os.kill(number, signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+        assert time.monotonic() - begun > 3.0
+
+
 def _ended() -> int:
     """Return the number of a process that has ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
