@@ -49,6 +49,7 @@ KINDS = (
     "reading",
     "custext",
     "diffractor",
+    "blocked",
 )
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

@@ -105,31 +105,32 @@ def test_a_file_of_ones_own(
 
 
 @pytest.mark.parametrize(
-    ("written", "arguments", "told"),
+    ("written", "changed", "told"),
     [
-        ({}, ("--column", "text"), "'text'"),
-        ({}, ("--label", "topic"), "'topic'"),
-        ({}, ("--author", "name"), "'name'"),
-        ({}, ("--label", "body"), "different columns"),
-        ({}, ("--repeats", "3"), "--repeats"),
-        ({}, ("--task", "cr"), "--task"),
-        ({}, ("--attacker", "psychic"), "--attacker"),
-        ({"labels": 1}, (), "labels"),
-        ({"rows": 12}, (), "labels"),
-        ({"rows": 30}, (), "30"),
-        ({"authors": 2}, ("--author", "who"), "2 authors"),
+        ({}, {"--column": "text"}, "'text'"),
+        ({}, {"--label": "topic"}, "'topic'"),
+        ({}, {"--author": "name"}, "'name'"),
+        ({}, {"--label": "body"}, "different columns"),
+        ({}, {"--repeats": "3"}, "--repeats"),
+        ({}, {"--task": "cr"}, "--task"),
+        ({}, {"--attacker": "psychic"}, "--attacker"),
+        ({"labels": 1}, {}, "labels"),
+        ({"rows": 12}, {}, "labels"),
+        ({"rows": 30}, {}, "30"),
+        ({"authors": 2}, {"--author": "who"}, "2 authors"),
     ],
 )
 def test_a_file_that_will_not_do(
     written: dict[str, int],
-    arguments: tuple[str, ...],
+    changed: dict[str, str],
     told: str,
     data: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     source = str(table(tmp_path / "own.csv", **written))
-    code, _, err = run(capsys, source, *OWN, "--space", str(data / "topics.txt"), "--attacker", "alone", *arguments)
+    usual = dict(zip(OWN[::2], OWN[1::2], strict=True)) | {"--space": str(data / "topics.txt"), "--attacker": "alone"}
+    code, _, err = run(capsys, source, *(word for option in (usual | changed).items() for word in option))
     assert code == 2
     assert told in err
     assert err.count("\n") == 1

@@ -208,7 +208,9 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
 def test_the_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source, out, report = tmp_path / "in.csv", tmp_path / "out.csv", tmp_path / "report.json"
     source.write_text("id,text\n1,The river carried timber\n2,qzxvw 1984 past the mill\n")
-    assert here(capfd, source, "-o", out, "-e", "2", "-c", "text", "--report", report) == (0, "", "")
+    code, printed, told = here(capfd, source, "-o", out, "-e", "2", "-c", "text", "--report", report)
+    assert (code, printed) == (0, "")
+    assert re.match("wordveil: veiled 7 of 9 words in 2 records", told)
     facts = json.loads(report.read_text())
     assert facts["mechanism"] == "graph"
     assert facts["epsilon"] == 2
@@ -350,9 +352,9 @@ BAD = {
     "no such input": (["gone.txt", "-e", "1"], "gone.txt"),
     "no known extension": (["in.dat", "-e", "1"], "in.dat .*--format"),
     "no such column": (["in.csv", "-e", "1", "-c", "txt"], "'txt'.* 'text'"),
-    "no such key": (["in.jsonl", "-e", "1", "-c", "txt"], "'txt'.* id, text"),
+    "no such key": (["in.jsonl", "-e", "1", "-c", "txt"], "no key 'txt'"),
     "no column for csv": (["in.csv", "-e", "1"], "--column "),
-    "no column for jsonl": (["in.jsonl", "-e", "1"], "--column .* id, text"),
+    "no column for jsonl": (["in.jsonl", "-e", "1"], "--column .* 2 keys"),
     "a column for text": (["in.txt", "-e", "1", "-c", "text"], "--column"),
     "empty": (["empty.txt", "-e", "1"], "empty.txt"),
     "binary": (["binary.txt", "-e", "1"], "line 1 "),
@@ -507,7 +509,7 @@ def test_a_report_goes_into_a_pipe_or_through_a_link_and_replaces_neither(tmp_pa
     source, pipe, link = tmp_path / "in.txt", tmp_path / "pipe", tmp_path / "link"
     source.write_text("the river\n")
     os.mkfifo(pipe)
-    job = start(source, "-o", tmp_path / "out.txt", "-e", "3", "--report", pipe)
+    job = start(source, "-o", tmp_path / "out.txt", "-e", "3", "--quiet", "--report", pipe)
     assert json.loads(pipe.read_text())["counts"]["words"] == 2
     assert job.communicate()[1] == b""
     assert pipe.is_fifo()

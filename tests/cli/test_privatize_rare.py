@@ -155,7 +155,8 @@ def test_refusals(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.txt").write_text("the river\n")
-    code, out, err = here(capfd, "-e", "1", "--select", "rare", *arguments)
+    how = () if "--select" in arguments else ("--select", "rare")
+    code, out, err = here(capfd, "-e", "1", *how, *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert told in err
     assert names(tmp_path) == ["in.txt"]

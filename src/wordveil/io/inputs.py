@@ -141,7 +141,8 @@ def check_fits(plan: Plan, reading: Reading) -> None:
             raise OptionError("`spans` belong to one text; choose one column in `columns`.")
     if reading.encoding != "utf-8" and not any(form.is_encoded for form in formats):
         raise OptionError("the input says itself how its text is encoded; leave out `encoding`.")
-    if reading.encoding_errors != "strict" and not any(form.is_encoded for form in formats):
+    # a column of text in Parquet is UTF-8 by its own word, which nobody checked when it was written
+    if reading.encoding_errors != "strict" and not any(form.is_encoded or form.name == "parquet" for form in formats):
         raise OptionError("the input says itself how its text is encoded; leave out `encoding_errors`.")
     if reading.sheet is not None and not any(form.name == "xlsx" for form in formats):
         raise OptionError("only a workbook has sheets; leave out `sheet`.")

@@ -71,7 +71,7 @@ def test_compare_ranks_a_useful_mechanism_above_a_useless_one(data: Path, topics
     assert best.mean_share is not None
     assert worst.mean_share is not None
     assert best.mean_share > worst.mean_share + 0.1
-    assert set(found.to_dict()) == {"points", "bounds", "floors"}
+    assert set(found.to_dict()) == {"points", "bounds", "floors", "repeats"}
     random, clean = found.bounds["TREC-6"]
     assert clean.value > 0.95
     assert random.value < 0.5
