@@ -57,7 +57,7 @@ def test_what_is_handed_to_the_processes_ends_with_them(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, str] = {}
-    monkeypatch.setattr("uvicorn.run", lambda *_, **__: seen.update(os.environ))
+    monkeypatch.setattr("wordveil.service.processes.serve", lambda *_: seen.update(os.environ))
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setenv("WORDVEIL_SERVE_WORKERS", "1")
     before, port = dict(os.environ), str(free_port())

@@ -492,6 +492,28 @@ def test_a_scope_is_a_record_with_all_its_columns_or_a_file(tmp_path: Path, grap
     assert set(rows[0]) != set(rows[1])
 
 
+@pytest.mark.parametrize("scope", ["record", "file"])
+def test_small_files_without_a_text_lie_between_others_without_joining_them(
+    tmp_path: Path, graph: Mechanism[Any], scope: str
+) -> None:
+    folder, text = tmp_path / "in", "river timber senator winter engine bishop"
+    folder.mkdir()
+    for name, record in {"a": {"text": text}, "b": {"text": None}, "c": {"text": text}}.items():
+        (folder / f"{name}.jsonl").write_text(json.dumps(record))
+    (folder / "e.jsonl").write_text(json.dumps({"text": text}) + "\n" + json.dumps({"note": "x"}))
+    plan = make_plan(folder)
+    job = FileJob(plan, Reading(("text",), missing="pass"), Destination.of(tmp_path / "out", plan), unveiled=True)
+    tally = job.run(Veils(lambda seed: Veil(graph, once=scope, seed=seed)))
+    job.forget()
+    veiled = [
+        json.loads((tmp_path / "out" / f"{name}.jsonl").read_text().splitlines()[0])["text"].lower().split()
+        for name in ("a", "c", "e")
+    ]
+    for one, other in ((0, 1), (1, 2), (0, 2)):  # of ε = 1: one word or two may be drawn alike by chance
+        assert sum(map(str.__eq__, veiled[one], veiled[other])) < 4
+    assert (tally.records, tally.passed, tally.counts.repeated) == (5, 1, 0)
+
+
 def test_seeded_jobs_draw_once_the_same_however_often_they_are_stopped(tmp_path: Path, graph: Mechanism[Any]) -> None:
     path, veiled = people_file(tmp_path, "csv"), []
     plan = make_plan(path)

@@ -1,5 +1,6 @@
 """Blocked words are never drawn, and what is promised stays."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from tests.conftest import ALPHA
 from wordveil import load_space, mechanism
 from wordveil._mechanisms import Mechanism, block, blocked_words, graph
 from wordveil._mechanisms.laws import Effort
+from wordveil.calibration import maker, meter_for
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
+from wordveil.reading import Reader
 
 SPACE = load_space("glove-50k").restrict(np.arange(60))
 WORDS = list(SPACE.vocabulary)
@@ -75,14 +78,40 @@ def test_all_figures_of_the_graph_agree_with_its_rows() -> None:
 def test_what_is_counted_around_blocked_words_is_kept_for_the_next_process(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    counted = _both("graph")[1].law().stays(np.arange(60)).values
+    whole = load_space("glove-50k")
+    listed = [place for place, word in enumerate(whole.vocabulary) if word in blocked_words()]
+    made, ids = mechanism("graph", whole.restrict(np.r_[:60, listed]), epsilon=3.0), np.arange(60)
+    counted = block(made, blocked_words()).law().stays(ids).values
     monkeypatch.setattr(graph, "_WORTH_CACHING", 0)
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
     for _ in range(2):  # counted and written, then read
-        assert (_both("graph")[1].law().stays(np.arange(60)).values == counted).all()
-    other = block(mechanism("graph", SPACE, epsilon=3.0), BLOCKED[:1])  # another list has counts of its own
-    assert not (other.law().stays(np.arange(60)).values == counted).all()
-    assert len(list(tmp_path.glob("blocked-*"))) == 2
+        assert (block(made, blocked_words()).law().stays(ids).values == counted).all()
+    assert len(list(tmp_path.glob("blocked-*"))) == 1
+
+
+def test_a_list_of_ones_own_cannot_be_found_in_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(graph, "_WORTH_CACHING", 0)
+    monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
+    _, polite = _both("graph")
+    polite.law().stays(np.arange(60))
+    Reader(polite, select="all").transform([" ".join(WORDS)])
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(("blocked-", "reading-"))]
+
+
+def test_figures_are_those_of_what_is_blocked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
+    whole = load_space("glove-50k")
+    listed = [place for place, word in enumerate(whole.vocabulary) if word in blocked_words()]
+    space = whole.restrict(np.r_[:60, listed])
+    make = maker("graph", space)
+
+    def kept(block_list: Collection[str]) -> float:
+        measured = meter_for(lambda epsilon: block(make(epsilon), block_list), space).measure([3.0])[0]
+        return float(measured.to_arrays()["kept.value"])
+
+    for words in ([], blocked_words(), BLOCKED):
+        stays = block(make(3.0), words).law().stays(np.arange(len(space))).values
+        assert [kept(words), kept(words)] == pytest.approx([stays.mean()] * 2)
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -179,7 +179,7 @@ def test_pages_of_the_named_sites_alone_may_call(plain: Service) -> None:
 def test_a_key_asks_as_often_as_its_rate_allows(toy_file: Path) -> None:
     slow, free = new_key(), new_key()
     keys = (Key("slow", hash_key(slow), rate=0.2), Key("free", hash_key(free)))
-    with running(Settings(spaces=(str(toy_file),), keys=keys)) as one:
+    with running(Settings(spaces=(str(toy_file),), keys=keys, metrics_hash=hash_key("m"))) as one:
 
         def ask(key: str) -> Any:
             return one.get("/v1/mechanisms", authorization=f"Bearer {key}")
@@ -190,6 +190,8 @@ def test_a_key_asks_as_often_as_its_rate_allows(toy_file: Path) -> None:
         assert refused.json["code"] == "rate-limited"
         assert 1 <= int(refused.headers["retry-after"]) <= 5
         assert {ask(free).status for _ in range(4)} == {200}
+        figures = one.get("/metrics", authorization="Bearer m").body.decode()
+        assert 'wordveil_key_requests_total{key="slow",status="429"}' in figures  # the operator sees whose they are
 
 
 TABLE = 'id,text,note\r\n1,"zqa, ""zqb""",zqa\r\n2,,"zqb\nzqa"\r\n'

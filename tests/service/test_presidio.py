@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from threading import Event
 from typing import Any
 
 import pytest
@@ -191,3 +193,24 @@ def test_without_presidio(service: Service, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("wordveil.service.presidio.find_spec", lambda _: None)
     got = service.get("/anonymizers")
     assert (got.status, list(got.json)) == (501, ["error"])
+
+
+def test_others_are_answered_while_presidio_is_loaded(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, others, in_time = Event(), Event(), []
+
+    def slow(name: str) -> Any:
+        begun.set()
+        in_time.append(others.wait(5.0))
+        return find_spec(name)
+
+    monkeypatch.setattr("wordveil.service.presidio.find_spec", slow)
+    with ThreadPoolExecutor(1) as pool:
+        for path in ("/anonymizers", "/deanonymizers"):
+            begun.clear()
+            others.clear()
+            waits = pool.submit(service.get, path)
+            begun.wait()
+            assert service.get("/healthz").status == 200
+            others.set()
+            assert waits.result().status == 200
+    assert all(in_time)

@@ -8,13 +8,16 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.service.conftest import Service
 from tests.service.raw import served
-from tests.serving import until
+from tests.serving import PATIENCE, free_port, until
 from wordveil.service.jobs import Jobs
+from wordveil.service.processes import is_running
 from wordveil.service.sticky import Sticky
 
 ASK = {"text": "zqa", "epsilon": 2.0}
@@ -64,6 +67,91 @@ def test_a_service_that_cannot_be_started_says_so(tmp_path: Path) -> None:
     script = tmp_path / "start.py"
     script.write_text(code)
     assert subprocess.run([sys.executable, str(script)], stderr=subprocess.DEVNULL, check=False).returncode == 7
+
+
+class Family:
+    """Two processes that answer with their numbers."""
+
+    def __init__(self, folder: Path, *lines: str) -> None:
+        made = (
+            "import os\n"
+            "from pathlib import Path\n"
+            "def make():\n"
+            "    if Path('broken').exists():\n"
+            "        Path('tried').touch()\n"
+            "        raise RuntimeError\n"
+            "    async def app(scope, receive, send):\n"
+            "        if scope['type'] == 'http':\n"
+            "            await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n"
+            "            await send({'type': 'http.response.body', 'body': str(os.getpid()).encode()})\n"
+            "    return app\n"
+        )
+        (folder / "made.py").write_text(made)
+        port = free_port()
+        options = {"app": "made:make", "factory": True, "port": port, "lifespan": "off", "log_level": "critical"}
+        start = ("from wordveil.service import processes", *lines, "if __name__ == '__main__':")
+        (folder / "start.py").write_text("\n".join((*start, f"    processes.serve({options!r}, 2)\n")))
+        self.one, self.folder, self.seen = Service(f"http://127.0.0.1:{port}"), folder, set[int]()
+
+    def answers(self) -> bool:
+        with suppress(OSError):
+            self.seen.add(int(self.one.get("/").body))
+            return True
+        return False
+
+    @contextmanager
+    def running(self) -> Iterator[subprocess.Popen[bytes]]:
+        command = [sys.executable, "start.py"]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=self.folder) as process:
+            try:
+                until(lambda: self.answers() and len(self.seen) == 2)
+                yield process
+                process.terminate()
+                assert process.wait(PATIENCE) == 0
+            finally:
+                process.kill()
+
+
+def test_one_that_cannot_be_replaced_does_not_end_the_others(tmp_path: Path) -> None:
+    family = Family(tmp_path)
+    with family.running() as process:
+        (tmp_path / "broken").touch()
+        os.kill(family.seen.pop(), signal.SIGKILL)
+        until((tmp_path / "tried").exists)
+        time.sleep(2.0)  # for what tried to end, and for the others to be told so
+        assert process.poll() is None
+        assert family.answers()
+
+
+def test_processes_that_were_paused_with_the_first_are_not_taken_to_hang(tmp_path: Path) -> None:
+    family = Family(tmp_path, "processes._BEAT, processes._SILENT = 0.5, 2.0")
+    with family.running() as process:
+        all_of_them = (process.pid, *family.seen)
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for one in all_of_them:
+                os.kill(one, number)
+            time.sleep(3.0)
+        assert all(is_running(one) for one in all_of_them)
+
+
+def test_processes_that_are_started_later_have_the_settings_of_the_first(tmp_path: Path, toy_file: Path) -> None:
+    with served(tmp_path, toy_file, "workers = 2") as (one, _, _):
+        until(lambda: len(workers(one)) == 2)
+        (tmp_path / "service.toml").write_text("half of a fi")
+        dead = workers(one)
+        for number in dead:
+            os.kill(number, signal.SIGKILL)
+        until(lambda: len(workers(one) - dead) == 2)
+
+
+def test_a_signal_that_reaches_all_processes_is_not_a_second_one(tmp_path: Path, toy_file: Path) -> None:
+    with served(tmp_path, toy_file, "workers = 2", "drain = 3.0") as (one, process, _):
+        until(lambda: len(workers(one)) == 2)
+        begun = time.monotonic()
+        for number in (process.pid, *workers(one)):
+            os.kill(number, signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+        assert time.monotonic() - begun > 3.0
 
 
 def _ended() -> int:

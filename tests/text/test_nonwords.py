@@ -97,6 +97,22 @@ def test_selected_spans_and_words_reach_into_identifiers() -> None:
         Veil(GRAPH, select="content", **some)
 
 
+NEW_DIGITS = "".join(
+    map(chr, range(0x1CCF0, 0x1CCFA))
+)  # of Unicode 16: expressions may know them where Python does not
+
+
+@pytest.mark.parametrize("how", [{}, {"numbers": "metric", "numbers_epsilon": 1.0}, {"identifiers": "veil"}])
+@pytest.mark.parametrize(
+    "form",
+    ["12 men", "123456789", "123-456-7890", "$123.45", "12:34", "1 May 1990", "3,456", "GB12 abcd efgh", "2021-03-04"],
+)
+def test_digits_that_python_does_not_know_are_digits(form: str, how: dict[str, Any]) -> None:
+    written = form.translate({ord(str(digit)): new for digit, new in enumerate(NEW_DIGITS)})
+    veiled = Veil(GRAPH, **how)(f"It was {written} then").text
+    assert not set(NEW_DIGITS) & set(veiled)
+
+
 @pytest.mark.parametrize("how", [{"select": "words", "words": ["nobody"]}, {"select": "marked"}, {"select": "spans"}])
 def test_identifiers_are_replaced_wherever_they_stand(how: dict[str, Any]) -> None:
     text, spans = "Ask ann@home.net on 3 May 2021", () if how["select"] == "spans" else None

@@ -80,6 +80,9 @@ class Mechanism(ABC, Generic[SpaceT]):
     law_kind: ClassVar[type[Law]] = SampledLaw
     #: The ids of words that are never drawn; see `wordveil._mechanisms.blocking`.
     blocked: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    #: Whether these are the bundled ones: a list of somebody's own may be private, so nothing from which it follows is
+    #: cached.
+    blocks_bundled: bool = True
     #: Whether a draw is noise and then a search for the words around the noisy point, which an engine can speed up.
     searches_points: ClassVar[bool] = False
     #: Whether that search is for the single nearest word, which an index can find.

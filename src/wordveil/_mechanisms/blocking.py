@@ -61,7 +61,9 @@ def block_ids(mechanism: Mechanism[Any], ids: NDArray[np.int64]) -> Mechanism[An
         raise OptionError("block has every word of the space, so nothing could be drawn; give a shorter list.")
     if not len(ids):
         return mechanism
-    return mechanism.without(ids) if isinstance(mechanism, Graph) else Substituting(mechanism, ids)
+    made = mechanism.without(ids) if isinstance(mechanism, Graph) else Substituting(mechanism, ids)
+    made.blocks_bundled = np.array_equal(ids, _ids(mechanism.space.vocabulary, set(blocked_words())))
+    return made
 
 
 def _ids(vocabulary: Vocabulary, listed: set[str]) -> NDArray[np.int64]:

@@ -119,8 +119,8 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     @cached_property
     def blocked_sizes(self) -> NDArray[np.int32]:
-        """How many blocked words lie at each number of hops, a row for each word; cached where that pays."""
-        if len(self.blocked) * len(self.space) < _WORTH_CACHING:
+        """How many blocked words lie at each number of hops, a row for each word; cached where that pays and may be."""
+        if not self.blocks_bundled or len(self.blocked) * len(self.space) < _WORTH_CACHING:
             return self._count_blocked()
 
         def fill(folder: Path) -> None:

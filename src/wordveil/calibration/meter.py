@@ -134,7 +134,8 @@ class Meter:
     def measure(self, epsilons: Sequence[float]) -> list[Measurement]:
         """Measure everything at these ε; what was measured before comes from the cache."""
         found: dict[float, Measurement] = {}
-        for epsilon in epsilons:
+        is_cached = self.probe.blocks_bundled  # words that never stay are told by the figures of each word
+        for epsilon in epsilons if is_cached else ():
             arrays = kept(self.key(epsilon))
             if arrays is not None:
                 found[epsilon] = Measurement.from_arrays(arrays)
@@ -142,7 +143,8 @@ class Meter:
         for number, law in enumerate(self.laws(missing) if missing else ()):
             watch = within(self.watch, number / len(missing), (number + 1) / len(missing))
             measured = self._measured(law, watch)
-            keep(self.key(measured.epsilon), measured.to_arrays())
+            if is_cached:
+                keep(self.key(measured.epsilon), measured.to_arrays())
             found[missing[number]] = measured
         return [self._with_prose(found[epsilon]) for epsilon in epsilons]
 
@@ -205,6 +207,7 @@ class Meter:
             "space": self.space.checksum,
             "law": type(self.law).__name__,
             "effort": self.effort.to_dict(),
+            **({"blocked": self.probe.blocked_checksum} if len(self.probe.blocked) else {}),
         }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -64,9 +65,12 @@ def serve(
     if check:
         typer.echo("The settings are valid.")
         return
-    told = {"config": config and config.resolve(), **chosen}
-    # The processes read their settings anew.
-    _run(settings, {f"{PREFIX}{name.upper()}": str(value) for name, value in told.items() if value is not None})
+    told = {f"{PREFIX}{name.upper()}": str(value) for name, value in chosen.items() if value is not None}
+    named = config or os.environ.get(f"{PREFIX}CONFIG")
+    with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
+        if named:  # the processes read the settings, also those that are started later: as they are now
+            told[f"{PREFIX}CONFIG"] = str(shutil.copyfile(named, Path(folder) / "settings.toml"))
+        _run(settings, folder, told)
 
 
 def _print_key(name: str) -> None:
@@ -153,7 +157,7 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _run(settings: Settings, told: dict[str, str]) -> None:
+def _run(settings: Settings, folder: str, told: dict[str, str]) -> None:
     import uvicorn
 
     from wordveil.service import processes
@@ -162,7 +166,6 @@ def _run(settings: Settings, told: dict[str, str]) -> None:
 
     check_address(settings.host, settings.port)
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wordveil-serve-"))
         told = {**told, RUN_FOLDER: folder, RUN_SECRET: secrets.token_hex(32)}
         if settings.workers > 1:
             (Path(folder) / "metrics").mkdir()

@@ -87,14 +87,14 @@ class Veils:
     def _veil_at_once(self, load: Sequence[Task]) -> list[Done]:
         """Veil blocks whose words are drawn together, as it costs about as much to draw for few words as for many."""
         parts = [task.block.together() for task in load]
-        groups, scopes = [np.empty(0, dtype=np.int64)], dict[int, str]()
+        groups, scopes, first = list[NDArray[np.int64]](), dict[int, str](), 0
         for task in load:
             own, names = _groups(self.whole.once, task.block, task.name)
-            first = int(groups[-1].max(initial=-1)) + 1
             groups.append(own + first)
             scopes |= {first + number: name for number, name in names.items()}
+            first += int(own.max(initial=-1)) + 1  # a block may have no text at all
         rewritten = self._flow.rewrite(self.whole, Texts.joined(parts), np.concatenate(groups), scopes)
-        tally = Tally(runs=0)
+        tally = Tally(runs=0, passed=sum(task.block.passed for task in load))
         tally.add(rewritten.counts, np.concatenate([task.block.sizes for task in load]))
         pairs = zip(load, rewritten.split(parts), strict=True)
         done = [Done(task.block.end, task.block.render_together(one.texts), None) for task, one in pairs]

@@ -216,8 +216,8 @@ static int month_last(Finder *finder, int64_t number, int64_t next)
     int64_t month = next, end = letters_end(finder, next);
     if (end - next == 2 && finder->data[next] == 'o' && finder->data[next + 1] == 'f') {
         month = beside(finder, end);
-        if (month < 0)
-            return 2;
+        if (month < 0) /* another sign may be a space, too */
+            return byte_at(finder, end) < 0x7F ? 2 : 0;
         end = letters_end(finder, month);
         if (is_month(finder->data + month, end - month) && month - next != 3)
             return 0;

@@ -183,7 +183,8 @@ class Table(Kind):
 
     @cached_property
     def _means(self) -> Means:
-        return Means(self.basis, self.prior, cached=self.basis.is_public)
+        cached = self.basis.is_public and self.basis.law.mechanism.blocks_bundled
+        return Means(self.basis, self.prior, cached=cached)
 
     @cached_property
     def _possible(self) -> Ids:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -39,6 +41,8 @@ RUN_SECRET = "WORDVEIL_RUN_SECRET"  # noqa: S105 - the name of a variable
 # Seconds for which a thread that draws may keep the interpreter to itself: ten times less than usual, because every
 # request waits for that at least once before it is even read, and under load they wait for it one after the other.
 _HANDED_ON = 0.0005
+
+_PASSED_ON = 2.0  # seconds in which the first process has passed on a signal, also on a busy machine
 
 _PAGE = Path(__file__).parent / "page"
 
@@ -101,7 +105,8 @@ def _stopped_gently(state: State) -> Iterator[None]:
     """Between SIGTERM and the server's own stop, be not ready for a while, then end streams.
 
     Load balancers look at ``/readyz`` before they send more; what they still send is answered. Ctrl-C, and a second
-    SIGTERM, do not wait.
+    SIGTERM, do not wait. With several processes a second one that follows at once is the first again: sent to all of
+    them, and passed on by the first process.
     """
     servers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     is_main = threading.current_thread() is threading.main_thread()  # whose alone signals are
@@ -116,7 +121,15 @@ def _stopped_gently(state: State) -> Iterator[None]:
         if callable(handler):
             handler(number, None)
 
+    again = _PASSED_ON if multiprocessing.parent_process() is not None else 0.0
+    since = -again
+
     def told(number: int, _: FrameType | None) -> None:
+        nonlocal since
+        now = time.monotonic()
+        if number == signal.SIGTERM and now - since < again:
+            return
+        since = now
         is_first, state.is_ready = state.is_ready, False
         wait = state.settings.drain if is_first and number == signal.SIGTERM else 0.0
         loop.call_soon_threadsafe(loop.call_later, wait, stop, number)

@@ -33,7 +33,7 @@ from wordveil.service.problems import (
     problem_response,
     stopping,
 )
-from wordveil.service.settings import Settings
+from wordveil.service.settings import Key, Settings
 
 __all__ = ["API", "CHARGED", "STREAM", "TABLE", "Guard"]
 
@@ -184,7 +184,8 @@ class Guard:
             if path == _METRICS and not self._keys.may_see_metrics(headers.get("authorization")):
                 raise Problem(401, "the metrics need the operator's key; see the setting metrics_hash.")
             if path.startswith(API):
-                scope["wordveil.key"] = self._owner(headers.get("authorization"))
+                owner = scope["wordveil.key"] = self._owner(headers.get("authorization"))
+                self._check_rate(owner)
                 if scope["method"] == "POST":
                     receive = await self._check_body(path, headers, sent)
         except (asyncio.TimeoutError, TimeoutError):
@@ -240,16 +241,18 @@ class Guard:
         if self._names is not None and name not in self._names:
             raise Problem(421, "the service does not answer to this host name; add it to the setting hosts.")
 
-    def _owner(self, authorization: str | None) -> object:
+    def _owner(self, authorization: str | None) -> Key | None:
         if not self._keys.needed:
             return None
         owner = self._keys.owner(authorization)
         if owner is None:
             raise Problem(401, "this service needs a known key, in the header Authorization: Bearer KEY.")
-        wait = self._app.state.shared.rates.wait(owner)
+        return owner
+
+    def _check_rate(self, owner: Key | None) -> None:
+        wait = 0.0 if owner is None else self._app.state.shared.rates.wait(owner)
         if wait:
             raise Problem(429, "this key makes too many requests; wait as long as Retry-After says.", after=wait)
-        return owner
 
     async def _check_body(self, path: str, headers: dict[str, str], receive: Receive) -> Receive:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -51,19 +51,19 @@ async def health() -> Response:
 @router.get("/anonymizers")
 async def anonymizers() -> Response:
     """List the operators."""
-    return json_response(_names())
+    return json_response(await run_in_threadpool(_names))
 
 
 @router.get("/deanonymizers")
 async def deanonymizers() -> Response:
     """List the operators that undo others."""
-    return json_response(_undoing())
+    return json_response(await run_in_threadpool(_undoing))
 
 
 @router.post("/anonymize")
 async def anonymize(request: Request) -> Response:
     """Replace what was found in a text, each by its operator."""
-    names = _names()
+    names = await run_in_threadpool(_names)
     asked, operators = await _read(request, "anonymizers")
     key = caller(request)
     for one in operators.values():
@@ -87,7 +87,7 @@ async def anonymize(request: Request) -> Response:
 @router.post("/deanonymize")
 async def deanonymize(request: Request) -> Response:
     """Undo what can be undone with the caller's own key; nothing of a draw can."""
-    names = _undoing()
+    names = await run_in_threadpool(_undoing)
     asked, operators = await _read(request, "deanonymizers")
     for one in operators.values():
         if one.get("type") in (_VEIL, "redact", "replace", "mask", "hash"):
@@ -115,6 +115,7 @@ async def _read(request: Request, kind: str) -> tuple[Object, Object]:
 
 
 def _names() -> list[str]:
+    """List the operators; in a thread, because the first time Presidio is loaded, which takes seconds."""
     if find_spec("presidio_anonymizer") is None:
         raise Problem(501, "the service was installed without presidio-anonymizer, which the extra presidio brings.")
     from presidio_anonymizer import AnonymizerEngine  # noqa: PLC0415 - an extra

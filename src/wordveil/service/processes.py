@@ -28,6 +28,7 @@ __all__ = ["end_with_parent", "is_running", "serve"]
 
 _BEAT, _SILENT = 5.0, 60.0  # seconds between signs of life, and without one until a process is taken to hang
 _BETWEEN = 1.0  # seconds, at least, between two starts of a process
+_AGAIN = 10.0  # seconds until another try after a start that failed, while others answer
 _TICK = 0.5  # seconds until we look whether we were told to end
 _STARTED = b"+"
 
@@ -88,7 +89,7 @@ class _Member:
 
     def __init__(self, options: dict[str, Any], listening: socket.socket) -> None:
         self.begun = self._heard = time.monotonic()
-        self.ends, self._has_started = 0, False
+        self.ends, self.has_started = 0, False
         self._life, theirs = _SPAWN.Pipe(duplex=False)
         self.process: SpawnProcess = _SPAWN.Process(target=_answer, args=(options, listening, theirs))
         self.process.start()
@@ -97,16 +98,20 @@ class _Member:
     @property
     def has_failed(self) -> bool:
         """Whether it ended by itself before it could answer anything: another would do so, too."""
-        return not self._has_started and (self.process.exitcode or 0) > 0
+        return not self.has_started and (self.process.exitcode or 0) > 0
 
     def listen(self) -> None:
         """Take in signs of life; end the process if it has given none for long."""
         with suppress(EOFError, OSError):
             while self._life.poll():
-                self._has_started |= self._life.recv_bytes() == _STARTED
+                self.has_started |= self._life.recv_bytes() == _STARTED
                 self._heard = time.monotonic()
         if time.monotonic() - self._heard > _SILENT:
             self.process.kill()
+
+    def spare(self) -> None:
+        """Count its silence from now on."""
+        self._heard = time.monotonic()
 
     def close(self) -> None:
         """Give back what a process that has ended leaves."""
@@ -124,6 +129,8 @@ class _Family:
         self._options, self._listening, self._workers = options, listening, workers
         self._members: list[_Member] = []
         self._ends = 0  # how often we were told to end
+        self._next_start = 0.0
+        self._looked = time.monotonic()
         self.has_failed = False
 
     def run(self) -> None:
@@ -131,7 +138,7 @@ class _Family:
         before = {number: signal.signal(number, self._end) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             while not self._ends:
-                while len(self._members) < self._workers:
+                while len(self._members) < self._workers and time.monotonic() >= self._next_start:
                     self._members.append(_Member(self._options, self._listening))
                 self._wait()
             while self._members:
@@ -149,16 +156,24 @@ class _Family:
         ended = wait([one.process.sentinel for one in self._members], _TICK)
         gone = [one for one in self._members if one.process.sentinel in ended]
         self._members = [one for one in self._members if one not in gone]
+        now = time.monotonic()
+        was_paused, self._looked = now - self._looked > _BEAT, now  # and so were they, most likely
         for one in self._members:
+            if was_paused:
+                one.spare()
             one.listen()
         for one in gone:
             one.close()
-            if not self._ends:
-                _LOG.error("process %d ended (%d); another takes its place", one.process.pid, one.process.exitcode)
-        if any(one.has_failed for one in gone) and not self._ends:
+        if not gone or self._ends:
+            return
+        has_failed = any(one.has_failed for one in gone)
+        if has_failed and not any(one.has_started for one in self._members):
             self._ends, self.has_failed = 1, True
-        if gone and not self._ends:  # one that cannot live is not started all the time
-            time.sleep(max(0.0, max(one.begun for one in gone) + _BETWEEN - time.monotonic()))
+            return
+        for one in gone:
+            _LOG.error("process %d ended (%d); another takes its place", one.process.pid, one.process.exitcode)
+        # One that cannot live is not started all the time: that would slow those who answer.
+        self._next_start = max(max(one.begun for one in gone) + _BETWEEN, time.monotonic() + _AGAIN * has_failed)
 
     def _end(self, *_: Any) -> None:
         # Passed on a moment later: Ctrl-C reaches all processes at once, and must not come after our signal.

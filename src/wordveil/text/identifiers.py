@@ -244,7 +244,7 @@ def _iban(text: str, start: int, end: int) -> Identifier:
         if len(code) >= 15 and is_one and _has_iban_digits(code):
             return Identifier("IBAN", start, until)
     # Words after a code are no part of it.
-    ends = [until for until in [*groups, end] if any(map(str.isdecimal, text[start:until].rsplit(maxsplit=1)[-1]))]
+    ends = [until for until in [*groups, end] if _GROUP.search(text[start:until].rsplit(maxsplit=1)[-1])]
     kind = "HEX" if _ALL_HEX.fullmatch(text, start, ends[-1]) else "ID"
     return Identifier(kind, start, ends[-1])
 
@@ -252,7 +252,8 @@ def _iban(text: str, start: int, end: int) -> Identifier:
 def _kind_of_digits(written: str) -> str | None:  # noqa: PLR0911 - one for each form
     """Say what some groups of digits are: a card, a phone, another number of something, or None for plain values."""
     groups: list[str] = _GROUP.findall(written)
-    digits = "".join(str(unicodedata.decimal(one)) for group in groups for one in group)
+    # Expressions know the digits of more scripts than Python does; those count as 0.
+    digits = "".join(str(unicodedata.decimal(one, 0)) for group in groups for one in group)
     marks = set(_GROUP.sub("", written))
     if 13 <= len(digits) <= 19 and marks <= {" ", "-"} and _has_card_digit(digits):
         return "CARD"

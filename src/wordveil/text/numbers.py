@@ -125,6 +125,8 @@ def read_value(kind: str, written: str, order: str = "dmy") -> Place | None:
     >>> place.moved(1), place.moved(0)
     ('1 March 2021', '28 February 2021')
     """
+    if any(unicodedata.category(one) == "Cn" for one in written):
+        return None  # digits that Python does not know yet
     if kind == "DATE":
         return _date(written, order)
     return _time(written) if kind == "TIME" else _number(written)
