@@ -90,7 +90,7 @@ def test_what_would_veil_nothing_is_refused(far: Veil) -> None:
         with pytest.raises(OptionError):
             privatize(*wrong)
     with pytest.raises(OptionError):
-        privatize(["red ship"], far, "x")  # type: ignore[call-overload]
+        privatize(["red ship"], far, "x")
 
 
 def test_equal_words_of_a_row_or_a_person_are_drawn_once(glove: EuclideanSpace) -> None:

@@ -46,6 +46,8 @@ REFUSED = [
     "audit --command '' -e 4",
     "plan in.csv --fast -e 4 --protect light",
     "read veiled.txt -e 4 --spans s --select all",
+    "read veiled.txt -e 4 --spans s",
+    "read in.csv -e 4 -c text --spans s",
     "read veiled.txt -e 4 --overwrite",
     "read veiled.txt --report found.json --normalise",
     "audit --call a:b --replay found.json --draws 2000",

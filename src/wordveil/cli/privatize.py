@@ -168,7 +168,9 @@ def privatize(
         str | None, Option(metavar="FILE", help="Write the privacy report as JSON; - for standard output.")
     ] = None,
     resume: Annotated[bool, Option("--resume", help="Continue a job that was stopped, if there is one.")] = False,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace existing output, finished or not.")] = False,
+    overwrite: Annotated[
+        bool, Option("--overwrite", help="Replace an existing file, or what a stopped job left.")
+    ] = False,
     encoding: Annotated[
         str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
     ] = "utf-8",

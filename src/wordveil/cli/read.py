@@ -154,6 +154,8 @@ def read(
     with _input(source, format_name) as piece, ProgressBar("reading", quiet=quiet) as progress:
         vectors = _is_vectors(piece, output) if as_vectors is None else as_vectors
         _check_output(piece, output, vectors=vectors)
+        if spans is not None and piece.format.name not in ("json", "jsonl"):
+            raise OptionError("--spans is for JSON alone, which can say where words are: leave it out.")
         if vectors and len(columns) > 1:
             raise OptionError("a vector is made of one text: give one --column, or --text.")
         piece.format.open_reader(piece.source, reading).close()  # to find wrong columns before any work is done

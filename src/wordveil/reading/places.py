@@ -403,6 +403,6 @@ def _spans_of(text: str | Document) -> Spans | None:
     if isinstance(text, str) or text.spans is None:
         raise InputError(
             "this release does not tell which words were veiled: give `spans`, the places of the veiled words in each "
-            "text (in Python, as a Document)."
+            "text (in Python, in a Document)."
         )
     return Selection("spans").prepare(text).spans
