@@ -16,8 +16,10 @@ from wordveil.progress import Watch, tell
 from wordveil.service import Settings
 from wordveil.service.attacker import Attacker
 from wordveil.service.kept import Kept, Progress
+from wordveil.service.keys import Keys
 from wordveil.service.preparing import Preparing
 from wordveil.service.problems import Problem
+from wordveil.service.state import State
 
 
 def test_a_flood_of_things_to_make_is_refused_and_what_is_ready_is_not() -> None:
@@ -43,6 +45,19 @@ def test_a_flood_of_things_to_make_is_refused_and_what_is_ready_is_not() -> None
             assert await kept.get("one more", slow) == "made"
 
     asyncio.run(flood())
+
+
+def test_a_service_that_is_stopped_while_it_warms_makes_no_more(tmp_path: Path, toy_file: Path) -> None:
+    async def stopped() -> bool:
+        settings = Settings(spaces=(str(toy_file),), warm=("graph:1", "graph:2"))
+        state = State(settings, Keys(settings), tmp_path)
+        state.stop()
+        await state.warm()
+        was_ready = state.is_ready
+        await state.close()
+        return was_ready
+
+    assert not asyncio.run(stopped())
 
 
 def test_progress_is_told_by_what_is_done_or_by_how_long_the_last_one_took() -> None:

@@ -312,6 +312,8 @@ class State:
         if not asked and Way.model_fields["mechanism"].default in allowed.mechanisms:
             asked = [(Way.model_fields["mechanism"].default, first, None)]
         for name, epsilon, space in asked:
+            if self.stopping.done():
+                return
             try:
                 batcher = await self.batcher(Way(mechanism=name, epsilon=epsilon, space=space))
             except (Problem, WordveilError) as error:  # requests for it will be told the same
