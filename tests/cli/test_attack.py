@@ -146,8 +146,8 @@ def test_authors_are_told_apart_in_clean_text(capfd: pytest.CaptureFixture[str],
         assert results[method, "clean"]["low"] > 0.8
         assert results[method, "static"]["low"] < 0.25 < results[method, "static"]["high"]
     assert figure.stat().st_size > 5000
-    asked = (*asked[: asked.index("--share")], "-e", "9", "--method", "koppel", "--unknown", "mail.csv")
-    code, out, _ = run(capfd, folder, *asked)
+    named = (*asked[: asked.index("--share")], "-e", "9", "--method", "koppel", "--unknown", "mail.csv")
+    code, out, _ = run(capfd, folder, *named)
     assert code == 0
     assert "svm" not in out
     assert out.count("koppel") == 5  # clean once, and two adversaries at either ε
