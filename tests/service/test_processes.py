@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -74,9 +75,11 @@ class Family:
 
     def __init__(self, folder: Path, *lines: str) -> None:
         made = (
-            "import os\n"
+            "import os, time\n"
             "from pathlib import Path\n"
             "def make():\n"
+            "    while Path('wait').exists():\n"
+            "        time.sleep(0.05)\n"
             "    if Path('broken').exists():\n"
             "        Path('tried').touch()\n"
             "        raise RuntimeError\n"
@@ -91,6 +94,7 @@ class Family:
         options = {"app": "made:make", "factory": True, "port": port, "lifespan": "off", "log_level": "critical"}
         start = ("from wordveil.service import processes", *lines, "if __name__ == '__main__':")
         (folder / "start.py").write_text("\n".join((*start, f"    processes.serve({options!r}, 2)\n")))
+        self.port = port
         self.one, self.folder, self.seen = Service(f"http://127.0.0.1:{port}"), folder, set[int]()
 
     def answers(self) -> bool:
@@ -121,6 +125,28 @@ def test_one_that_cannot_be_replaced_does_not_end_the_others(tmp_path: Path) -> 
         time.sleep(2.0)  # for what tried to end, and for the others to be told so
         assert process.poll() is None
         assert family.answers()
+
+
+def test_two_services_that_start_on_one_address_are_not_both_taken_to_run(tmp_path: Path) -> None:
+    family = Family(tmp_path)
+    wait = tmp_path / "wait"
+    wait.touch()
+
+    def is_listening() -> bool:
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", family.port), PATIENCE).close()
+            return True
+        return False
+
+    command = [sys.executable, "start.py"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=tmp_path) as first:
+        until(is_listening)
+        second = subprocess.run(command, stderr=subprocess.DEVNULL, cwd=tmp_path, timeout=PATIENCE, check=False)
+        assert second.returncode > 0
+        wait.unlink()
+        until(family.answers)
+        first.terminate()
+        assert first.wait(PATIENCE) == 0
 
 
 def test_processes_that_were_paused_with_the_first_are_not_taken_to_hang(tmp_path: Path) -> None:

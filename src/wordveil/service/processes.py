@@ -72,9 +72,15 @@ def serve(options: dict[str, Any], workers: int) -> None:
     Raises
     ------
     WordveilError
-        If a process cannot be started.
+        If a process cannot be started, or another service listens on the address.
     """
-    listening = uvicorn.Config(**options).bind_socket()
+    config = uvicorn.Config(**options)
+    listening = config.bind_socket()
+    try:
+        listening.listen(config.backlog)  # now: two services that are starting may both be bound, and one stays deaf
+    except OSError:
+        listening.close()
+        raise WordveilError("another service listens on this address; choose another --port or --host.") from None
     try:
         family = _Family(options, listening, workers)
         family.run()
