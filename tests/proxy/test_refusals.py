@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.proxy.conftest import Proxied, as_json, completion
+from tests.proxy.conftest import Model, Proxied, as_json, completion
 from tests.serving import PATIENCE, serving, until
 from wordveil import OptionError, Veil
 from wordveil.proxy import Settings, create_app
@@ -238,3 +239,36 @@ def test_settings_that_make_no_sense(far_veil: Veil) -> None:
     for veil in (Veil(far_veil.mechanism), Veil(far_veil.mechanism, once="person", identifiers="veil")):
         with pytest.raises(OptionError):
             create_app(Settings("https://example.com/v1"), veil)
+
+
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_what_is_answered_while_the_server_stops_is_told_so(far_veil: Veil, *, is_stream: bool) -> None:
+    model, sent = Model(), list[MutableMapping[str, Any]]()
+    model.endless = True
+    first = b'data: {"choices": [{"index": 0, "delta": {"content": "Hello"}}]}\n\n'
+    model.reply = lambda _: (200, {"content-type": "text/event-stream"}, [first]) if is_stream else as_json({})
+    asked = json.dumps({"model": "m", "stream": is_stream, "messages": [{"role": "user", "content": "ship"}]}).encode()
+    scope = {
+        "type": "http", "method": "POST", "path": "/v1/chat/completions", "query_string": b"", "http_version": "1.1",
+        "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")],
+    }  # fmt: skip
+
+    async def stopped(address: str) -> None:
+        app = create_app(Settings(f"{address}/v1"), far_veil)
+        arrived: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        arrived.put_nowait({"type": "http.request", "body": asked, "more_body": False})
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+
+        task = asyncio.ensure_future(app(scope, arrived.get, send))
+        while not (sent if is_stream else model.asked):
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await task
+
+    with serving(model) as address:
+        asyncio.run(asyncio.wait_for(stopped(address), PATIENCE))
+    assert sent[0]["status"] == (200 if is_stream else 503)
+    assert b"stopped" in sent[-1]["body"]
+    assert not sent[-1].get("more_body")

@@ -37,6 +37,7 @@ _LOG = logging.getLogger("wordveil.proxy")
 CONVERSATION = "x-wordveil-conversation"
 
 _CHAT, _RESPONSES, _MODELS = "/v1/chat/completions", "/v1/responses", "/v1/models"
+_STOPPED = "the proxy is being stopped; ask again."
 _METHODS = {_CHAT: "POST", _RESPONSES: "POST", _MODELS: "GET", "/healthz": "GET"}
 #: All that is sent on of the caller's headers, and all that comes back of the upstream's.
 _SENT = ("authorization", "api-key", "openai-organization", "openai-project", "openai-beta")
@@ -125,6 +126,8 @@ class Proxy:
             await Response(_Refused(400, str(error)).body, 400, None, "application/json")(scope, receive, send)
         except ClientDisconnect:
             return
+        except asyncio.CancelledError:  # the server is being stopped, and has waited long enough
+            await Response(_Refused(503, _STOPPED).body, 503, None, "application/json")(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - its message might quote a text
             _log_fault(error)
             body = _Refused(500, "internal error; no original text was sent to the model.").body
@@ -242,6 +245,9 @@ class Proxy:
                     await send({"type": "http.response.body", "body": _event(name, event), "more_body": True})
             for event in reply.rest():  # of one that ended without saying so
                 await send({"type": "http.response.body", "body": _event(b"", event), "more_body": True})
+        except asyncio.CancelledError:  # nobody is left to read this, or the server is being stopped
+            told = orjson.loads(_Refused(503, _STOPPED).body)
+            await send({"type": "http.response.body", "body": _event(b"error", {"type": "error", **told})})
         except Exception as error:  # noqa: BLE001 - a stream that only breaks off would look complete
             _log_fault(error)
             told = orjson.loads(_Refused(502, "the model's answer broke off.").body)
@@ -393,6 +399,12 @@ async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
         if working.done():
             await working
             return
+    except asyncio.CancelledError:
+        working.cancel()
+        await asyncio.wait({working})  # a stream that has begun says that it breaks off
+        if not working.cancelled():
+            return
+        raise
     finally:
         leaving.cancel()
         working.cancel()
