@@ -53,20 +53,6 @@ def test_a_public_address_without_a_key_is_refused(capsys: pytest.CaptureFixture
     assert err.count("\n") == 1
 
 
-def test_what_is_handed_to_the_processes_ends_with_them(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: dict[str, str] = {}
-    monkeypatch.setattr("wordveil.service.processes.serve", lambda *_: seen.update(os.environ))
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.setenv("WORDVEIL_SERVE_WORKERS", "1")
-    before, port = dict(os.environ), str(free_port())
-    assert run(capsys, "--port", port, "--workers", "2")[0] == 0
-    assert (seen["WORDVEIL_SERVE_PORT"], seen["WORDVEIL_SERVE_WORKERS"]) == (port, "2")
-    assert {"WORDVEIL_RUN_FOLDER", "WORDVEIL_RUN_SECRET", "PROMETHEUS_MULTIPROC_DIR"} <= set(seen)
-    assert dict(os.environ) == before
-
-
 def test_more_workers_than_a_machine_can_hold_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "--workers", "100000")
     assert code == 2
@@ -103,8 +89,9 @@ def test_what_is_unproven_is_said_on_the_terminal(capsys: pytest.CaptureFixture[
     assert run(capsys, "--check")[2] == ""
 
 
+@pytest.mark.parametrize(("workers", "server"), [(1, "uvicorn.run"), (2, "wordveil.service.processes.serve")])
 def test_its_processes_have_the_options_and_nobody_after_them(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workers: int, server: str
 ) -> None:
     file = tmp_path / "service.toml"
     file.write_text("largest_epsilon = 5.0\n", encoding="utf-8")
@@ -114,12 +101,16 @@ def test_its_processes_have_the_options_and_nobody_after_them(
 
     def run_server(*_: object, **__: object) -> None:
         seen.append(Settings.load())
-        assert Path(os.environ["WORDVEIL_RUN_FOLDER"], "metrics").samefile(os.environ["PROMETHEUS_MULTIPROC_DIR"])
-        signal.raise_signal(signal.SIGTERM)  # as the server does when it has stopped
+        assert {"WORDVEIL_RUN_FOLDER", "WORDVEIL_RUN_SECRET"} <= set(os.environ)
+        if workers > 1:
+            metrics = Path(os.environ["WORDVEIL_RUN_FOLDER"], "metrics")
+            assert metrics.samefile(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+        else:
+            signal.raise_signal(signal.SIGTERM)  # as the server does when it has stopped
 
-    monkeypatch.setattr("uvicorn.run", run_server)
-    assert run(capsys, "--config", str(file), "--port", str(port), "--workers", "2")[0] == 0
-    assert [(one.port, one.workers, one.largest_epsilon) for one in seen] == [(port, 2, 5.0)]
+    monkeypatch.setattr(server, run_server)
+    assert run(capsys, "--config", str(file), "--port", str(port), "--workers", str(workers))[0] == 0
+    assert [(one.port, one.workers, one.largest_epsilon) for one in seen] == [(port, workers, 5.0)]
     assert (dict(os.environ), signal.getsignal(signal.SIGTERM)) == (before, handler)
 
 
