@@ -9,6 +9,7 @@ import math
 import random
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 from zlib import crc32
@@ -209,31 +210,14 @@ def _kept(seed: int, most: int = 64) -> Word:
     return veil
 
 
-def _antithetic(seed: int) -> Word:
-    """Use every random number twice, the second time from above, to have less variance."""
+def _each_number_twice(seed: int, *, from_above: bool = False) -> Word:
+    """Draw two calls in a row with the same random number; from above, the second time, to have less variance."""
     tables = np.cumsum(_response(1.0), axis=1)
     stream, left = random.Random(seed), list[float]()
 
     def veil(word: str) -> str:
         if left:
-            drawn = 1.0 - left.pop()
-        else:
-            drawn = stream.random()
-            left.append(drawn)
-        row = tables[PLACE[word]] if word in PLACE else np.arange(1, _COUNT + 1) / _COUNT
-        return _NAMES[min(int(np.searchsorted(row, drawn)), _COUNT - 1)]
-
-    return veil
-
-
-def _one_number_for_two(seed: int) -> Word:
-    """Draw two calls in a row with the same random number."""
-    tables = np.cumsum(_response(1.0), axis=1)
-    stream, left = random.Random(seed), list[float]()
-
-    def veil(word: str) -> str:
-        if left:
-            drawn = left.pop()
+            drawn = 1.0 - left.pop() if from_above else left.pop()
         else:
             drawn = stream.random()
             left.append(drawn)
@@ -375,8 +359,10 @@ STRANGE_AND_WRONG = {
         lambda seed: _many(_response(1.0, 0.03), seed), "words", Claim(WIDE, 1.0, 0.01, local=True), 20_000
     ),
     "draws of the last texts kept": Double(_kept, "text", _LOCAL),
-    "every random number used twice, from above": Double(_antithetic, claim=_LOCAL, draws=20_000),
-    "every random number used twice": Double(_one_number_for_two, claim=_LOCAL),
+    "every random number used twice, from above": Double(
+        partial(_each_number_twice, from_above=True), claim=_LOCAL, draws=20_000
+    ),
+    "every random number used twice": Double(_each_number_twice, claim=_LOCAL),
     "a capital for some words": Double(_case_of_half, claim=_LOCAL),
     "spaces behind": Double(_marked_length, claim=_LOCAL),
     "errors of two kinds": Double(_told_by_error, claim=_LOCAL),

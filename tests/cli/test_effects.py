@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wordveil.cli import main
+from tests.cli.conftest import Run
 
 FILES = {
     "in.txt": "The ship sails in the harbour.\n",
@@ -97,22 +97,15 @@ REFUSED = [
 
 
 @pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+def run(called: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).write_text(text, encoding="utf-8")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as caught:
-            main(list(arguments))
-        out, err = capfd.readouterr()
-        return int(caught.value.code or 0), out, err
-
-    return call
+    return called
 
 
 @pytest.mark.parametrize("command", REFUSED)
-def test_what_would_be_ignored_is_refused(run, command: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_would_be_ignored_is_refused(run: Run, command: str) -> None:
     code, out, err = run(*shlex.split(command))
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert err.startswith("wordveil: ")
@@ -129,14 +122,14 @@ def test_what_would_be_ignored_is_refused(run, command: str) -> None:  # type: i
         "compare bare.csv -c text --label id", "read bare.csv -e 4 -c text",
     ],
 )  # fmt: skip
-def test_a_first_record_that_stands_for_names_is_not_quoted(run, command: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_first_record_that_stands_for_names_is_not_quoted(run: Run, command: str) -> None:
     code, out, err = run(*shlex.split(command))
     assert (code, out) == (2, "")
     assert "Zebulon" not in err
     assert "ship" not in err
 
 
-def test_records_that_lack_a_key_are_counted_and_told(run) -> None:  # type: ignore[no-untyped-def]
+def test_records_that_lack_a_key_are_counted_and_told(run: Run) -> None:
     made = ("privatize", "in.jsonl", "-o", "out.jsonl", "-e", "4", "-c", "text")
     assert run(*made)[0] == 2
     for more in ([], ["--quiet"], ["--workers", "2"]):
@@ -153,7 +146,7 @@ def test_records_that_lack_a_key_are_counted_and_told(run) -> None:  # type: ign
     assert (code, "records lack" in err) == (0, False)
 
 
-def test_a_plan_says_what_lacks_a_key_and_passes_it_on(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_plan_says_what_lacks_a_key_and_passes_it_on(run: Run) -> None:
     for more, kind in (([], "first"), (["--missing", "pass"], "note")):
         code, out, _ = run("plan", "in.jsonl", "-c", "text", "--fast", "--json", "-q", *more)
         facts = json.loads(out)
@@ -163,7 +156,7 @@ def test_a_plan_says_what_lacks_a_key_and_passes_it_on(run) -> None:  # type: ig
         assert advice["missing"] == kind
 
 
-def test_help_is_the_same_everywhere_and_whole(run) -> None:  # type: ignore[no-untyped-def]
+def test_help_is_the_same_everywhere_and_whole(run: Run) -> None:
     for command in ("privatize", "read", "budget add", "attack context"):
         _, out, _ = run(*command.split(), "--help")
         assert "[default:" not in out.replace("[default: ", "")  # no bracket is broken at the end of a line

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -14,28 +13,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.cli.conftest import Run
 from wordveil import Reader
-from wordveil.cli import main
 from wordveil.spaces import EuclideanSpace
 
-Run = Callable[..., tuple[int, str, str]]
 TEXTS = ["The river and the harbour.", "A letter to the doctor, at night", "", "Winter; 17 gardens!"]
 
 
 @pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(called: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     words = ["the", "and", "an", "to", "at", "river", "harbour", "letter", "doctor", "night", "winter", "garden", "sea"]
     vectors = np.random.default_rng(0).normal(size=(len(words), 6)).astype(np.float32)
     np.savez(tmp_path / "space.npz", words=np.array(words), vectors=vectors)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as caught:
-            main(list(arguments))
-        out, err = capfd.readouterr()
-        return int(caught.value.code or 0), out, err
-
-    return call
+    return called
 
 
 def write(path: Path) -> None:
