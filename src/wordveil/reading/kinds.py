@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]
 
-_FEW = 4  # of so many words fewer than one came out: then a guess for every word takes longer than it saves
+_FEW_CAME = 4  # of so many words fewer than one came out: then a guess for every word takes longer than it saves
 _ROUNDS = 15  # of estimating word frequencies from a release, at most
 _PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
 _CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
@@ -150,7 +150,7 @@ class Table(Kind):
         if not self.basis.law.exact or outputs.shape[1] > 1:
             return super().best(places, watch)
         distinct, which = np.unique(outputs[:, 0], return_inverse=True)
-        if self._guesses is not None or len(distinct) * _FEW > len(self.prior):
+        if self._guesses is not None or len(distinct) * _FEW_CAME > len(self.prior):
             return self._guessed(watch)[outputs[:, 0]]
         return self._guess_of(distinct, watch)[which]
 
