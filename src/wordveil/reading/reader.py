@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism, block_ids
-from wordveil._mechanisms.laws import Effort
+from wordveil._mechanisms.laws import Effort, Law
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
 from wordveil.files import whole_file
 from wordveil.parallel import blocks
@@ -99,6 +99,9 @@ class Reader:
         A vector for every word; those of the space if not given.
     effort : Effort, optional
         How much to draw for a mechanism whose probabilities are not known exactly.
+    law : Law, optional
+        The law of the mechanism, from ``mechanism.law(effort)``, where it is at hand: what was drawn for it is not
+        drawn again.
     once : bool
         Whether equal words of a text were drawn once, as a `Veil` does unless it is told otherwise: equal outputs of a
         text are then taken for one draw of one word, and what is around them is put together.
@@ -141,6 +144,7 @@ class Reader:
         case: str = "sentence",
         vectors: NDArray[np.floating[Any]] | None = None,
         effort: Effort | None = None,
+        law: Law | None = None,
         once: bool = True,
         **options: Any,
     ) -> None:
@@ -148,6 +152,8 @@ class Reader:
             raise OptionError(
                 "a reader needs the mechanism of the release, from wordveil.mechanism or from its report."
             )
+        if law is not None and (effort is not None or law.mechanism is not mechanism):
+            raise OptionError("the law must be that of the mechanism, and its effort is its own.")
         chosen = _kind(kind)
         self.mechanism, self._words, self._stop_words = mechanism, words, stop_words
         self._cutter = Cutter(mechanism.space.vocabulary, select, words, stop_words)
@@ -157,7 +163,7 @@ class Reader:
         own = None if vectors is None else _checked(vectors, len(mechanism.space))
         points = _vectors_of(mechanism.space, own)
         self._basis = Basis(
-            mechanism.law(effort),
+            mechanism.law(effort) if law is None else law,
             make_prior(prior, mechanism.space, self._cutter),
             vectors=points if own is None else own,
             points=points,
