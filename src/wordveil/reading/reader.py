@@ -292,9 +292,10 @@ class Reader:
         self._kind.fit(places, watch)
         return self
 
-    def vectors(self, places: Places, *, watch: Watch = ignore) -> Vectors:
-        """Return what `transform` does for texts that are cut already."""
-        return self._document_vectors(places, watch)
+    def read(self, places: Places, *, watch: Watch = ignore) -> tuple[Vectors, NDArray[np.int64]]:
+        """Return what `transform` and `guesses` do for texts that are cut already, in one reading."""
+        means, guesses = self._kind.read(places, watch)
+        return self._documents(places, means), guesses
 
     def guesses(self, places: Places, *, watch: Watch = ignore) -> NDArray[np.int64]:
         """Return the likeliest word behind each veiled place of texts that are cut already."""
@@ -319,7 +320,7 @@ class Reader:
             places = (self._cut([text], rest) for text, rest in zip(given, others, strict=True))
         else:
             places = (self._cutter.cut(part, keep=self._kind.needs_text) for part in _batches(given))
-        parts = [self._document_vectors(some, watch) for some in places]
+        parts = [self._documents(some, self._kind.means(some, watch)) for some in places]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), dtype=np.float32)
 
     def fit_transform(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Vectors:
@@ -441,10 +442,11 @@ class Reader:
         words = self.mechanism.space.vocabulary.take(self._kind.best(places, watch))
         return places.write(words, self.mechanism.guarantee, self._case)
 
-    def _document_vectors(self, places: Places, watch: Watch) -> Vectors:
+    def _documents(self, places: Places, means: Vectors) -> Vectors:
+        """Return the mean vector of each text, of which these are the mean vectors of the veiled places."""
         left_alone = (places.kinds == LEFT_ALONE) & (places.ids >= 0)
         veiled = places.kinds == VEILED
-        sums = _sums(places, veiled, None, self._kind.means(places, watch))
+        sums = _sums(places, veiled, None, means)
         sums += _sums(places, left_alone, places.ids, self._basis.vectors)
         counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | veiled)])[places.starts])
         return sums / np.maximum(counts, 1).astype(np.float32)[:, None]
