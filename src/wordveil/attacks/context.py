@@ -213,9 +213,7 @@ def attack_context(
     read = reader.likeliest(places, _TOP, watch=within(watch, 0.6, 0.9))
     weaker = reader.without_context()
     alone = read[0] if weaker.kind == kind else weaker.likeliest(places, 1, watch=within(watch, 0.9, 1.0))[0]
-    return _counted(
-        pair, chosen, places, *read, alone[:, 0], frequent=frequent, reader=kind, exact=law.exact
-    )
+    return _counted(pair, chosen, places, *read, alone[:, 0], frequent=frequent, reader=kind, exact=law.exact)
 
 
 def _counted(
