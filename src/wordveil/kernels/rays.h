@@ -206,11 +206,13 @@ TARGET static int NAME(follow)(const Rays *rays, float *rises, int32_t *out)
                 NAME(search)(&far, &near, words, &rise);
                 rises[word * rays->directions + direction] = rise.weight;
             }
+            if (!rays->several)
+                continue;
             const Fan fan = {&far, &near, scales, words, itself, rise.own, rise.weight, in_order};
             int32_t *winners = out + word * rays->several * rays->directions + direction;
             NAME(land)(&fan, 0, rise.where, (int32_t)tops[direction], winners);
-            if (rays->several > 1) {
-                const int64_t last = rays->several - 1;
+            const int64_t last = rays->several - 1;
+            if (last) {
                 NAME(land)(&fan, last, winners[0], rise.where, winners + last * rays->directions);
                 NAME(land_between)(&fan, 0, last, rays->directions, winners);
             }
