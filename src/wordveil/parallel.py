@@ -15,13 +15,18 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from wordveil.errors import OptionError
 
 _MOST_EACH = 16  # workers for each core
+_SHARES = 2  # for each core: the last to be done is waited for
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -138,6 +143,21 @@ def blocks(total: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, total))
 
 
+def shares(starts: NDArray[np.int64], least: int) -> Iterator[slice]:
+    """Cut rows into a few consecutive slices for each core, none with much less than `least` of what the rows hold.
+
+    Row ``i`` holds what lies between ``starts[i]`` and ``starts[i + 1]``.
+    """
+    rows, held = len(starts) - 1, int(starts[-1])
+    several = min(_SHARES * cores(), held // least) if cores() > 1 else 1
+    aims = np.arange(1, several) * (held + rows) // max(1, several)
+    # a row takes some time even where it holds little
+    cuts = np.searchsorted(starts + np.arange(rows + 1), aims).tolist()
+    for start, stop in pairwise([0, *cuts, rows]):
+        if start < stop:
+            yield slice(start, stop)
+
+
 def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Apply `work` to every item, in order, in a thread that is one item ahead of whoever takes the results."""
     with ThreadPoolExecutor(1) as pool:
@@ -151,10 +171,17 @@ def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Res
             yield waiting.result()
 
 
-def run(work: Callable[[Item], Result], items: Iterable[Item], done: Callable[[], None] | None = None) -> list[Result]:
+def run(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    done: Callable[[], None] | None = None,
+    *,
+    uses_blas: bool = True,
+) -> list[Result]:
     """Apply `work` to every item on all cores and return the results in order; `done` is called after each.
 
-    The work should spend its time in numpy, which lets other threads run.
+    The work should spend its time in numpy, which lets other threads run. To hold BLAS to one thread takes a while, so
+    short work that does not use it should say so.
     """
     items = list(items)
     results: list[Result] = []
@@ -163,7 +190,7 @@ def run(work: Callable[[Item], Result], items: Iterable[Item], done: Callable[[]
         if done:
             done()
         return results
-    with _one_thread, ThreadPoolExecutor(cores()) as pool:
+    with _one_thread if uses_blas else nullcontext(), ThreadPoolExecutor(cores()) as pool:
         for result in pool.map(work, items):
             results.append(result)
             if done:

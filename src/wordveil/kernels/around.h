@@ -15,7 +15,8 @@ typedef struct {
 } Near;
 
 /* Memory that outlives a call, for what was listed around words. What is kept is never changed, and once all is used
-   nothing more is. A thread has other words than those beside it. */
+   nothing more is. Threads may share it, and have the same words at the same time: then both keep the same, and one of the
+   two is found again. */
 enum { NEAR = FARTHER, SPENT, ENTRIES };
 
 typedef struct {
@@ -62,6 +63,17 @@ static inline int64_t groups_of(const Around *around)
 static inline int64_t *entry_of(Around *around)
 {
     return around->kept ? around->kept->entries + (int64_t)ENTRIES * around->source : around->entry;
+}
+
+/* Edges that were looked at for guesses of the source. What another thread adds meanwhile may be lost. */
+static inline int64_t spent_on(Around *around)
+{
+    return __atomic_load_n(&entry_of(around)[SPENT], __ATOMIC_RELAXED);
+}
+
+static inline void note_spent(Around *around, int64_t edges)
+{
+    __atomic_store_n(&entry_of(around)[SPENT], edges, __ATOMIC_RELAXED);
 }
 
 static inline void fetch_edges(const Graph *graph, int32_t word)
@@ -186,7 +198,7 @@ static void reach_to(Around *around, int64_t ball)
 static uint64_t *room_for(const Kept *kept, int64_t bytes, int64_t *place)
 {
     const int64_t count = (bytes + 7) / 8;
-    if (*kept->used + count > kept->size)
+    if (__atomic_load_n(kept->used, __ATOMIC_RELAXED) + count > kept->size)
         return NULL;
     *place = __atomic_fetch_add(kept->used, count, __ATOMIC_RELAXED); /* other threads take theirs */
     return *place + count <= kept->size ? kept->room + *place : NULL;
@@ -204,6 +216,19 @@ static const void *part_of(char **at, const void *from, int64_t bytes)
 static inline void publish(Around *around, int which, int64_t place)
 {
     __atomic_store_n(&entry_of(around)[which], place, __ATOMIC_RELEASE);
+}
+
+/* Where something is kept: another thread, which has the same source, may keep it meanwhile. */
+static inline int64_t kept_at(Around *around, int which)
+{
+    return __atomic_load_n(&entry_of(around)[which], __ATOMIC_ACQUIRE);
+}
+
+/* Note that a word came once, unless another thread has kept what is near it. */
+static inline void note_once(Around *around)
+{
+    int64_t none = 0;
+    (void)__atomic_compare_exchange_n(&entry_of(around)[NEAR], &none, -1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 /* Keep what is listed for the first attempts. */
@@ -237,19 +262,19 @@ static void begin_source(Around *around, int32_t source, int64_t draws)
     around->is_listed = 0;
     around->farther = 0;
     memset(around->entry, 0, sizeof around->entry);
-    const int64_t *entry = entry_of(around);
-    if (entry[NEAR] <= 0) {
+    const int64_t near = kept_at(around, NEAR);
+    if (near <= 0) {
         begin_around(around);
         reach_to(around, around->ball);
-        if (around->kept && (draws > 1 || entry[NEAR])) /* words that come once are many */
+        if (around->kept && (draws > 1 || near)) /* words that come once are many */
             keep_near(around);
-        if (around->kept && !entry[NEAR])
-            publish(around, NEAR, -1);
+        else if (around->kept)
+            note_once(around);
         return;
     }
-    memcpy(&around->near, around->kept->room + entry[NEAR], sizeof around->near);
-    for (; around->farther < FARTHER && entry[around->farther]; around->farther++)
-        around->far[around->farther] = around->kept->room + entry[around->farther];
+    memcpy(&around->near, around->kept->room + near, sizeof around->near);
+    for (int64_t place; around->farther < FARTHER && (place = kept_at(around, (int)around->farther)); around->farther++)
+        around->far[around->farther] = around->kept->room + place;
 }
 
 /* List the words around the source that is kept. */
@@ -274,7 +299,7 @@ static void list_farther(Around *around)
 {
     const int64_t groups = groups_of(around), level = around->near.reach + around->farther + 1;
     int64_t place = 0;
-    uint64_t *room = entry_of(around)[NEAR] > 0 ? room_for(around->kept, 8 * (groups + 1), &place) : NULL;
+    uint64_t *room = kept_at(around, NEAR) > 0 ? room_for(around->kept, 8 * (groups + 1), &place) : NULL;
     list_near(around);
     while (around->radius < level)
         grow_around(around);

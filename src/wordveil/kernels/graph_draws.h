@@ -121,7 +121,7 @@ static int is_listed_between(Around *around, int32_t word, int64_t most)
         return 1;
     int found = is_joined(around->graph, around->listed, word, most - around->radius, &patience);
     around->spent += EDGES_TRIED - patience;
-    entry_of(around)[SPENT] += EDGES_TRIED - patience;
+    note_spent(around, spent_on(around) + EDGES_TRIED - patience);
     return found || (patience <= 0 && is_met(around, word, most));
 }
 
@@ -129,13 +129,13 @@ static int is_listed_between(Around *around, int32_t word, int64_t most)
 static int is_between(Around *around, int32_t word, int64_t most)
 {
     const Near *near = &around->near;
-    int64_t *spent = &entry_of(around)[SPENT], patience = EDGES_TRIED, next;
+    int64_t patience = EDGES_TRIED, next;
     while (around->farther >= 0 && around->farther < FARTHER && near->reach + around->farther < most) {
         next = around->farther ? (int64_t)around->far[around->farther - 1][0]
                                : near->edges[near->levels[near->reach + 1]] - near->edges[near->levels[near->reach]];
-        if (*spent * EAGER < next)
+        if (spent_on(around) * EAGER < next)
             break;
-        *spent = 0;
+        note_spent(around, 0);
         list_farther(around);
     }
     if (around->farther <= 0)
@@ -151,7 +151,7 @@ static int is_between(Around *around, int32_t word, int64_t most)
     if (is_in(some, word))
         return 1;
     int found = is_joined(around->graph, some, word, left, &patience);
-    *spent += EDGES_TRIED - patience;
+    note_spent(around, spent_on(around) + EDGES_TRIED - patience);
     return found || (patience <= 0 && is_listed_between(around, word, most));
 }
 

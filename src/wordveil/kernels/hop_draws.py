@@ -1,4 +1,4 @@
-"""Draws on a graph by compiled code, which remembers what it has listed around words.
+"""Draws on a graph by compiled code, which remembers what it has listed around words; threads may share it.
 
 `wordveil.spaces.hops.HopSearch.draw` says what is drawn and why its law is exact, and draws the same without a
 compiler. What is remembered saves time and nothing else.
@@ -6,7 +6,6 @@ compiler. What is remembered saves time and nothing else.
 
 from __future__ import annotations
 
-import threading
 from types import ModuleType
 from typing import Any
 
@@ -14,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.kernels.native import plain
-from wordveil.parallel import blocks, cores, renew_after_fork, run
+from wordveil.parallel import run, shares
 
 __all__ = ["HopDraws"]
 
 _REMEMBERED = 160 << 20  # bytes, taken as they are needed
 _ENTRIES = 4  # of a word, as in around.h
-_MOST = 512  # sources that a thread draws for one after the other
+_WORTH_A_THREAD = 1 << 14  # draws
 
 Ints = NDArray[np.int64]
 
@@ -54,24 +53,17 @@ class HopDraws:
         room = np.empty(max(1, remembered // 8), dtype=np.uint64)
         entries = np.zeros((graph[2], _ENTRIES), dtype=np.int64)
         self._kept = (entries, room, len(room), np.ones(1, dtype=np.int64))
-        self.after_fork()
-        renew_after_fork(self)
+        # What threads have worked with, which is not made anew for each call. A fork may copy all of this at any time: what
+        # is remembered is whole, and what a thread works with is not in the list meanwhile.
+        self._scratch = list[NDArray[np.uint64]]()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return HopDraws, (self._graph, self._weights, self._blocked)  # what is remembered is for this process
-
-    def after_fork(self) -> None:
-        """Take a lock that no thread holds; what was remembered is whole at any time."""
-        self._lock = threading.Lock()
-        # what threads have worked with, which is not made anew for each call
-        self._scratch = list[NDArray[np.uint64]]()
 
     def draw(self, native: ModuleType, sources: Ints, starts: Ints, keys: NDArray[np.uint32]) -> Ints:
         """Draw for each source so many words, as `HopSearch.draw` does."""
         sources, starts, keys = plain(sources, np.int64), plain(starts, np.int64), plain(keys, np.uint32)
         one_key, found = keys.ndim == 1, np.empty(int(starts[-1]), dtype=np.int64)
-        # Threads of one call have different sources; a second call at the same time remembers nothing.
-        remembers = self._lock.acquire(blocking=False)
 
         def search(part: slice) -> None:
             try:
@@ -82,14 +74,9 @@ class HopDraws:
             some, begins = sources[part], starts[part.start : part.stop + 1] - own.start
             native.draw_hops(
                 self._graph, self._blocked, self._weights, len(self._weights), some, len(some), begins,
-                keys if one_key else keys[own], one_key, own.start, own.stop - own.start, found[own],
-                self._kept if remembers else None, scratch,
+                keys if one_key else keys[own], one_key, own.start, own.stop - own.start, found[own], self._kept, scratch,
             )  # fmt: skip
             self._scratch.append(scratch)  # not after a failure
 
-        try:
-            run(search, blocks(len(sources), max(1, len(sources)) if cores() == 1 else _MOST))
-        finally:
-            if remembers:
-                self._lock.release()
+        run(search, shares(starts, _WORTH_A_THREAD), uses_blas=False)
         return found

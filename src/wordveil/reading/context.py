@@ -278,11 +278,17 @@ class Context(Population):
 
     def means(self, places: Places, watch: Watch = ignore) -> Vectors:
         """Return the mean vector of the word behind each veiled place."""
+        return self.read(places, watch)[0]
+
+    def read(self, places: Places, watch: Watch = ignore) -> tuple[Vectors, Ids]:
+        """Return the mean vectors and the likeliest words, for which the network reads only once."""
         own = self._torch.as_tensor(self.basis.vectors, device=self._device)
-        found = np.empty((len(places.veiled), own.shape[1]), dtype=np.float32)
+        count = len(places.veiled)
+        found, best = np.empty((count, own.shape[1]), dtype=np.float32), np.empty(count, dtype=np.int64)
         for ranks, candidates, chances in self._read(places, watch):
             found[ranks] = (chances @ own[candidates]).cpu().numpy()
-        return found
+            best[ranks] = candidates[chances.topk(1, dim=1)[1][:, 0]].cpu().numpy()
+        return found, best
 
     def posterior(self, places: Places, top: int, watch: Watch = ignore) -> tuple[Ids, Floats]:
         """Return the likeliest words behind each veiled place and their probabilities."""

@@ -103,6 +103,10 @@ class Kind(ABC):
         """Return the likeliest word behind each veiled place."""
         return self.posterior(places, 1, watch)[0][:, 0]
 
+    def read(self, places: Places, watch: Watch = ignore) -> tuple[Vectors, Ids]:
+        """Return what `means` and `best` do."""
+        return self.means(places, within(watch, 0.0, 0.5)), self.best(places, within(watch, 0.5, 1.0))
+
     def without_context(self) -> Kind:
         """Return the kind that looks each output up by itself, knowing as much of word frequencies."""
         return self

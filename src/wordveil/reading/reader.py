@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism, block_ids
-from wordveil._mechanisms.laws import Effort
+from wordveil._mechanisms.laws import Effort, Law
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
 from wordveil.progress import Watch, ignore
 from wordveil.reading.context import Context
@@ -91,6 +91,9 @@ class Reader:
         A vector for every word; those of the space if not given.
     effort : Effort, optional
         How much to draw for a mechanism whose probabilities are not known exactly.
+    law : Law, optional
+        The law of the mechanism, from ``mechanism.law(effort)``, where it is at hand: what was drawn for it is not
+        drawn again.
     once : bool
         Whether equal words of a text were drawn once, as a `Veil` does unless it is told otherwise: equal outputs of a
         text are then taken for one draw of one word, and what is around them is put together.
@@ -133,6 +136,7 @@ class Reader:
         case: str = "sentence",
         vectors: NDArray[np.floating[Any]] | None = None,
         effort: Effort | None = None,
+        law: Law | None = None,
         once: bool = True,
         **options: Any,
     ) -> None:
@@ -140,6 +144,8 @@ class Reader:
             raise OptionError(
                 "a reader needs the mechanism of the release, from wordveil.mechanism or from its report."
             )
+        if law is not None and (effort is not None or law.mechanism is not mechanism):
+            raise OptionError("the law must be that of the mechanism, and its effort is its own.")
         chosen = _kind(kind)
         self.mechanism, self._words, self._stop_words = mechanism, words, stop_words
         self._cutter = Cutter(mechanism.space.vocabulary, select, words, stop_words)
@@ -149,7 +155,7 @@ class Reader:
         own = None if vectors is None else _checked(vectors, len(mechanism.space))
         points = _vectors_of(mechanism.space, own)
         self._basis = Basis(
-            mechanism.law(effort),
+            mechanism.law(effort) if law is None else law,
             make_prior(prior, mechanism.space, self._cutter),
             vectors=points if own is None else own,
             points=points,
@@ -286,9 +292,10 @@ class Reader:
         self._kind.fit(places, watch)
         return self
 
-    def vectors(self, places: Places, *, watch: Watch = ignore) -> Vectors:
-        """Return what `transform` does for texts that are cut already."""
-        return self._document_vectors(places, watch)
+    def read(self, places: Places, *, watch: Watch = ignore) -> tuple[Vectors, NDArray[np.int64]]:
+        """Return what `transform` and `guesses` do for texts that are cut already, in one reading."""
+        means, guesses = self._kind.read(places, watch)
+        return self._documents(places, means), guesses
 
     def guesses(self, places: Places, *, watch: Watch = ignore) -> NDArray[np.int64]:
         """Return the likeliest word behind each veiled place of texts that are cut already."""
@@ -313,7 +320,7 @@ class Reader:
             places = (self._cut([text], rest) for text, rest in zip(given, others, strict=True))
         else:
             places = (self._cutter.cut(part, keep=self._kind.needs_text) for part in _batches(given))
-        parts = [self._document_vectors(some, watch) for some in places]
+        parts = [self._documents(some, self._kind.means(some, watch)) for some in places]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), dtype=np.float32)
 
     def fit_transform(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Vectors:
@@ -435,10 +442,11 @@ class Reader:
         words = self.mechanism.space.vocabulary.take(self._kind.best(places, watch))
         return places.write(words, self.mechanism.guarantee, self._case)
 
-    def _document_vectors(self, places: Places, watch: Watch) -> Vectors:
+    def _documents(self, places: Places, means: Vectors) -> Vectors:
+        """Return the mean vector of each text, of which these are the mean vectors of the veiled places."""
         left_alone = (places.kinds == LEFT_ALONE) & (places.ids >= 0)
         veiled = places.kinds == VEILED
-        sums = _sums(places, veiled, None, self._kind.means(places, watch))
+        sums = _sums(places, veiled, None, means)
         sums += _sums(places, left_alone, places.ids, self._basis.vectors)
         counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | veiled)])[places.starts])
         return sums / np.maximum(counts, 1).astype(np.float32)[:, None]

@@ -119,7 +119,9 @@ class _Columns:
             new = np.unique(outputs)
         for part in blocks(len(new), 1024):
             logs = self._law.log_columns(new[part], self._candidates, prior=self._prior)
-            logs = np.maximum(logs - logs.max(axis=1, keepdims=True), _LOG_FLOOR)
+            largest = logs.max(axis=1, keepdims=True)
+            # an output that no candidate gives is equally unlikely for all of them, and says nothing
+            logs = np.maximum(logs - np.where(np.isfinite(largest), largest, 0.0), _LOG_FLOOR)
             self._keep(new[part], torch.as_tensor(logs, dtype=torch.float32, device=self._device))
         rows = torch.as_tensor(self._place[outputs], device=self._device)
         found = self._kept[rows[:, 0]]
