@@ -186,6 +186,7 @@ class Format:
     streams: bool = True  # whether it can be read from and written to a pipe, and packed
     title: str = ""  # what it is called, to begin a sentence with
     is_encoded: bool = True  # whether its text may be in another encoding than UTF-8, which it does not say
+    is_bytes: bool = False  # whether its texts are read and written without an object for each
     leaves_out: str = ""  # what of an input is not written, in a sentence
 
     @property
@@ -215,7 +216,7 @@ _MAIL = (
     "are left out."
 )
 FORMATS = (
-    Format("text", (".txt", ".text", ".md", ".log"), "wordveil.io.lines.TextReader"),
+    Format("text", (".txt", ".text", ".md", ".log"), "wordveil.io.lines.TextReader", is_bytes=True),
     Format("csv", (".csv",), "wordveil.io.tables.CsvReader"),
     Format("tsv", (".tsv", ".tab"), "wordveil.io.tables.TsvReader"),
     Format("jsonl", (".jsonl", ".ndjson"), "wordveil.io.json_lines.JsonReader"),

@@ -89,6 +89,10 @@ class _Job:
                 reader.check_unchanged()
             before += piece.size
 
+    def _crew(self, veils: Veils, workers: int) -> Crew:
+        can_share = all(piece.format.is_bytes for piece in self._plan.pieces)
+        return Crew(veils, workers, in_threads=can_share and veils.is_compiled_for(self._reading.batch_bytes))
+
     def _is_bare(self, veils: Veils, tally: Tally) -> bool:
         """Whether nothing was veiled that should have been."""
         return not self._unveiled and tally.counts.words > 0 and not veils.whole.has_veiled(tally.counts)
@@ -152,7 +156,7 @@ class StreamJob(_Job):
         self._check_person(veils)
         piece = self._plan.pieces[0]
         state = Checkpoint()
-        crew = Crew(veils, workers)
+        crew = self._crew(veils, workers)
         writer = HeldWriter(self._output)
 
         def keep() -> None:
@@ -233,7 +237,7 @@ class FileJob(_Job):
     def run(self, veils: Veils, watch: JobWatch | None = None, workers: int = 1) -> Tally:
         """Do the job, or what is left of it, and return the sums over all of it."""
         self._check_person(veils)
-        crew = Crew(veils, workers)
+        crew = self._crew(veils, workers)
         state = self._state(veils)
         done, left = self._plan.pieces[: state.piece], self._plan.pieces[state.piece :]
         run = _Run(crew, state, watch, lambda: self._keep(state), sum(piece.size for piece in done))
