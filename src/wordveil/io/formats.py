@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import InputError, OptionError
-from wordveil.io.streams import packing_of, without_packing
+from wordveil.io.streams import packing_of
 from wordveil.text import BATCH_WORDS, Document
 from wordveil.text.flow import Texts
 
@@ -267,7 +269,13 @@ def format_named(name: str) -> Format:
 
 def format_of(path: Path) -> Format | None:
     """Return the format that the extension of a file stands for, if any; it may be followed by one of a packed file."""
-    extension, is_packed = without_packing(path).suffix.lower(), bool(packing_of(path))
+    stem, ending = os.path.splitext(path.name)  # noqa: PTH122 - of many names, and no Path for each
+    is_packed = bool(packing_of(path.name))
+    return _format_with((os.path.splitext(stem)[1] if is_packed else ending).lower(), is_packed)  # noqa: PTH122
+
+
+@lru_cache
+def _format_with(extension: str, is_packed: bool) -> Format | None:
     fitting = (form for form in FORMATS if extension in form.extensions and (form.streams or not is_packed))
     return next(fitting, None)
 

@@ -23,6 +23,7 @@ from wordveil import parallel
 from wordveil.errors import InputError, OptionError, WordveilError
 from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import Block, Position
+from wordveil.io.small import SmallFiles
 from wordveil.text import Document, Once, Veil
 from wordveil.text.flow import Flow, Rewritten, Texts, counts_of
 
@@ -59,6 +60,12 @@ class Veils:
         """Draw once beyond a record with the secret that the job was begun with."""
         if self.whole.once is not None:
             self.whole.once.go_on_with(secret)
+
+    @property
+    def may_join(self) -> bool:
+        """Whether texts of several inputs may be veiled as if they were of one."""
+        once = self.whole.once
+        return self._seed is None and (once is None or once.scope == "record")
 
     def twin(self) -> Veils:
         """Return what veils the same, and knows what these have learnt, for another thread."""
@@ -171,19 +178,22 @@ def _is_refused(veil: Veil, text: str | Document) -> bool:
 class Done(NamedTuple):
     """A block that was veiled: where it ends, what is to be written, and what was counted.
 
-    Of blocks that were veiled at once the first has the count of all.
+    Of blocks that were veiled at once the first has the count of all. The content of a block of several files has where
+    each of them ends.
     """
 
     end: Position
     content: bytes
     tally: Tally | None
+    cuts: Sequence[int] = ()
 
     @classmethod
     def of(cls, block: Block, rewritten: Rewritten) -> Done:
         """Return a block with its new texts."""
         tally = Tally(runs=0, passed=block.passed)
         tally.add(rewritten.counts, block.sizes)
-        return cls(block.end, block.render_together(rewritten.texts), tally)
+        cuts = block.cuts(rewritten.texts) if isinstance(block, SmallFiles) else ()
+        return cls(block.end, block.render_together(rewritten.texts), tally, cuts)
 
 
 class Task(NamedTuple):
