@@ -95,6 +95,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, action="append", help="at this ε; may be repeated")
     parser.add_argument("--points", type=int, default=POINTS, help="at how many ε, if none is given or quoted")
     parser.add_argument("--words", type=int, default=WORDS, help="about how many veiled words each attacker looks for")
+    parser.add_argument("--every", type=int, default=1, help="take only every so many-th passage of the texts")
     parser.add_argument("--bare", action="store_true", help="measure neither bits nor repeated draws")
     parser.add_argument("--names", type=int, default=NAMES, help="how many words are looked for that are drawn again")
     parser.add_argument("--quick", action="store_true", help="three ε and a tenth of the words, to try it out")
@@ -160,7 +161,7 @@ def measured(
 
     What was there before stays where only what is missing is measured, and but for the attackers where only these are.
     """
-    opened, texts = load_space(space), passages()[:: 10 if asked.quick else 1]
+    opened, texts = load_space(space), passages()[:: 10 if asked.quick else asked.every]
     meter = meter_for(make, opened, Effort(words=500))
     described, before = meter.probe.describe(), {point["epsilon"]: point for point in old}
     curve = {
