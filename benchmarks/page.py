@@ -37,8 +37,9 @@ named, `ours/peer` compares with the fastest. No peer has `graph`, so it stands 
 mldp-text. The limit of a mechanism that searches nearest words is the rate at which numpy's own float32 matrix product
 could compare every word with every vector; the limit of two workers is twice the rate of one.
 
-`--workers 2` runs three processes: the two workers veil, and the one that started them reads the input, veils the first
-block, from which the others inherit what it learnt, hands out blocks, and writes what comes back in order
+With `--workers 2` two workers veil, and the process that was started reads the input, veils the first block, from which
+the others take over what it learnt, hands out blocks, and writes what comes back in order. Where compiled code does
+nearly all of the work, which is `graph` on text, workers are threads of that process, else processes of their own
 (`src/wordveil/io/workers.py`).
 """
 
@@ -47,8 +48,7 @@ _FILES_TEXT = """
 
 The whole command with `graph`, in CPU seconds, so that other work on the machine counts for little; printed by
 `python -m benchmarks.files --json docs/speed-files.json`, which takes `--against FOLDER` for the sources of another
-version. Two workers can be judged by the clock only where two cores are free; what their CPU seconds would allow there
-stands beside it.
+version. Two workers can be judged by the clock only where two cores are free, so what they cost stands beside it.
 """
 
 _FILES_FOOT = """
@@ -56,11 +56,12 @@ What was aimed at, and is not met: a third of the rate of the program in C, whic
 and write back; two workers at 1.8 times the rate of one; at ε = 1 no more than 1.5 times the CPU seconds of ε = 10; and
 for many small files no more than twice those of one. About half of what is left of a job on text are the draws, each
 of which looks at memory in several places. Words of a small ε are far, and a far word is guessed until one lies right,
-at a search for each guess; what was listed around words is kept for their next draws, in at most 160 MiB. After the
-first block each worker lists what is around words, and learns spellings, for itself. Numbers, amounts and dates that
+at a search for each guess; what was listed around words is kept for their next draws, in at most 160 MiB. Workers that
+veil text are threads of one process: they share what is listed around words, and each learns spellings for itself;
+those that veil other formats are processes. Numbers, amounts and dates that
 stand plainly between words are found by compiled code, and a text with anything else that may be more than words goes
 through regular expressions in Python; how a spelling is treated is asked there once. Rows of CSV are read and written
-in Python. Small files are each opened twice, made and named, and much of their time is the system's.
+in Python. Small files are each opened twice and made, which is the system's time, and looked at for their language.
 """
 
 _GPU_TEXT = """

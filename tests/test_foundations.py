@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from wordveil.files import cached_folder, home
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.parallel import blocks, cores, run
+from wordveil.parallel import blocks, cores, run, shares, use_here
 
 
 def test_run_keeps_the_order_and_counts() -> None:
@@ -22,6 +22,26 @@ def test_run_keeps_the_order_and_counts() -> None:
     assert run(lambda item: item * 2, range(20), lambda: done.append(1)) == list(range(0, 40, 2))
     assert len(done) == 20
     assert run(lambda item: item, []) == []
+
+
+def test_a_thread_may_be_told_how_many_cores_are_its_own() -> None:
+    usual = cores()
+    with ThreadPoolExecutor(1, initializer=use_here, initargs=(usual + 2,)) as pool:
+        assert pool.submit(cores).result() == usual + 2
+    assert cores() == usual
+
+
+@pytest.mark.parametrize("own", [1, 4])
+def test_shares_are_all_rows_and_none_is_small(own: int) -> None:
+    generator = np.random.default_rng(3)
+    for rows in (0, 1, 7, 300):
+        held = generator.integers(0, 50, rows)
+        starts = np.concatenate([[0], np.cumsum(held)])
+        with ThreadPoolExecutor(1, initializer=use_here, initargs=(own,)) as pool:
+            found = pool.submit(lambda starts=starts: list(shares(starts, 500))).result()
+        assert [row for part in found for row in range(part.start, part.stop)] == list(range(rows))
+        assert len(found) <= (1 if own == 1 else max(1, starts[-1] // 500))
+    assert len(found) > 1 or own == 1
 
 
 def test_threads_have_a_blas_of_one_thread() -> None:

@@ -32,6 +32,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _chosen: list[int] = []
+_here = threading.local()
 
 
 class Forked(Protocol):
@@ -117,8 +118,16 @@ def use(count: int) -> None:
     _chosen[:] = [count]
 
 
+def use_here(count: int) -> None:
+    """Use no more than so many cores for the work of this thread, because other threads use the others."""
+    _here.count = count
+
+
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return how many cores this process may use, or this thread where it was told."""
+    count: int | None = getattr(_here, "count", None)
+    if count is not None:
+        return count
     if _chosen:
         return _chosen[0]
     if hasattr(os, "sched_getaffinity"):

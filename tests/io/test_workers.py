@@ -15,7 +15,8 @@ import pyarrow.parquet
 import pytest
 
 COMMAND = [sys.executable, "-m", "wordveil", "privatize"]
-OPTIONS = ["--epsilon", "3", "--quiet", "--batch-words", "700"]
+OPTIONS = ["--epsilon", "3", "--quiet"]
+SMALL = ["--batch-words", "700"]  # blocks that are veiled in Python, and so by processes
 
 
 @pytest.fixture
@@ -33,9 +34,10 @@ def inputs(tmp_path: Path, sample_csv: Path) -> dict[str, Path]:
     return files
 
 
-def veil(source: Path, target: Path, *more: str) -> None:
+def veil(source: Path, target: Path, *more: str, batch_words: int = 700) -> None:
     columns = [] if source.suffix == ".txt" else ["--column", "text"]
-    subprocess.run([*COMMAND, str(source), "-o", str(target), *OPTIONS, *columns, *more], check=True)
+    options = [*OPTIONS, "--batch-words", str(batch_words), *columns, *more]
+    subprocess.run([*COMMAND, str(source), "-o", str(target), *options], check=True)
 
 
 @pytest.mark.parametrize("ending", ["txt", "csv", "jsonl", "parquet"])
@@ -47,6 +49,15 @@ def test_workers_give_what_one_process_gives(inputs: dict[str, Path], ending: st
         assert pyarrow.parquet.read_table(alone) == pyarrow.parquet.read_table(together)
     else:
         assert alone.read_bytes() == together.read_bytes()
+
+
+def test_threads_give_what_one_process_gives(inputs: dict[str, Path], tmp_path: Path) -> None:
+    # Blocks of text that are large enough for compiled code to veil them are veiled by threads.
+    alone, together = tmp_path / "a.txt", tmp_path / "b.txt"
+    veil(inputs["txt"], alone, "--seed", "3", batch_words=4000)
+    veil(inputs["txt"], together, "--seed", "3", "--workers", "3", batch_words=4000)
+    assert alone.read_bytes() == together.read_bytes()
+    assert alone.read_bytes() != inputs["txt"].read_bytes()
 
 
 def test_as_many_workers_as_cores(inputs: dict[str, Path], tmp_path: Path) -> None:
@@ -62,11 +73,13 @@ def test_as_many_workers_as_cores(inputs: dict[str, Path], tmp_path: Path) -> No
         assert b"workers" in done.stderr
 
 
-def test_workers_never_share_entropy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("batch_words", [700, 4000])
+def test_workers_never_share_entropy(batch_words: int, tmp_path: Path) -> None:
     # One sentence over and over: two blocks with the same draws would come out alike.
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
-    source.write_text(("ship harbour sail wind captain storm mast anchor " * 80 + "\n") * 12, encoding="utf-8")
-    veil(source, target, "--workers", "3")
+    times = batch_words // 9
+    source.write_text(("ship harbour sail wind captain storm mast anchor " * times + "\n") * 12, encoding="utf-8")
+    veil(source, target, "--workers", "3", batch_words=batch_words)
     lines = target.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 12
     assert len(set(lines)) == 12
@@ -90,7 +103,7 @@ def begun(tmp_path: Path, sample_csv: Path) -> tuple[subprocess.Popen[str], list
     source, target = tmp_path / "long.txt", tmp_path / "out.txt"
     source.write_text(sample_csv.read_text(encoding="utf-8") * 5, encoding="utf-8")
     job = subprocess.Popen(
-        [*COMMAND, str(source), "-o", str(target), *OPTIONS, "--workers", "2", "--seed", "1"],
+        [*COMMAND, str(source), "-o", str(target), *OPTIONS, *SMALL, "--workers", "2", "--seed", "1"],
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     for _ in range(1200):
@@ -109,7 +122,7 @@ def test_a_worker_that_dies_gives_one_sentence_and_the_job_goes_on(tmp_path: Pat
     assert job.returncode == 2
     assert told.count("\n") == 2  # the warning that a seed was given, and why the job ended
     assert not target.exists()
-    again = [*COMMAND, str(tmp_path / "long.txt"), "-o", str(target), *OPTIONS, "--seed", "1", "--resume"]
+    again = [*COMMAND, str(tmp_path / "long.txt"), "-o", str(target), *OPTIONS, *SMALL, "--seed", "1", "--resume"]
     subprocess.run([*again, "--workers", "2"], check=True)
     whole = tmp_path / "whole.txt"
     veil(tmp_path / "long.txt", whole, "--seed", "1")

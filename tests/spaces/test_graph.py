@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -175,6 +176,24 @@ def test_compiled_draws_are_those_of_numpy_on_any_graph(
         again = [[draws.draw(native, sources, starts, keys) for keys in (one, each)] for _ in range(4)]
         assert all(np.array_equal(drawn[0], others) for others in again)
     assert is_blocked is None or not is_blocked[np.array(drawn)].any()
+
+
+def test_threads_that_draw_at_once_draw_what_they_would_alone() -> None:
+    graph = GraphSpace.of(make_space(3000, 5, seed=2), 6)
+    rows = (graph.indptr, graph.indices, len(graph), len(graph.indices))
+    weights = np.exp(-0.3 * np.arange(graph.shells + 1.0))
+    generator, native = np.random.default_rng(5), compiled()
+    assert native is not None
+    calls = []
+    for _ in range(40):  # the same words again and again, so that threads meet at many of them
+        sources = np.unique(generator.integers(0, 400, 200))
+        counts = generator.integers(1, 30, len(sources))
+        calls.append((sources, np.concatenate([[0], np.cumsum(counts)]), generator.integers(0, 2**32, 8, np.uint32)))
+    alone = [HopDraws(rows, weights).draw(native, *call) for call in calls]
+    shared = HopDraws(rows, weights)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda call: shared.draw(native, *call), calls))
+    assert all(np.array_equal(one, other) for one, other in zip(alone, together, strict=True))
 
 
 @pytest.mark.parametrize("code", [None, "off"])

@@ -88,6 +88,8 @@ class Mechanism(ABC, Generic[SpaceT]):
     searches_points: ClassVar[bool] = False
     #: Whether that search is for the single nearest word, which an index can find.
     takes_nearest: ClassVar[bool] = False
+    #: Whether threads that draw at the same time hold one another up as little as processes do.
+    draws_in_threads: bool = False
     #: Whether it is made from the most similar words of every word, which an engine can look up.
     joins_words: ClassVar[bool] = False
 

@@ -102,6 +102,11 @@ class Graph(ExponentialMechanism[GraphSpace]):
         apart = np.abs(np.repeat(log_totals, np.diff(indptr)) - log_totals[indices])
         return rate_of(self.epsilon) + float(apart.max(initial=0.0))
 
+    @property
+    def draws_in_threads(self) -> bool:  # type: ignore[override] # here it depends on what was compiled
+        """Whether threads that draw at the same time hold one another up as little as processes do."""
+        return compiled() is not None
+
     def without(self, blocked: NDArray[np.int64]) -> Graph:
         """Return the same mechanism on fewer outputs: it draws from all words but these."""
         fewer = copy.copy(self)

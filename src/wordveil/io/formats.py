@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import InputError, OptionError
-from wordveil.io.streams import packing_of, without_packing
+from wordveil.io.streams import packing_of
 from wordveil.text import BATCH_WORDS, Document
 from wordveil.text.flow import Texts
 
@@ -186,6 +188,7 @@ class Format:
     streams: bool = True  # whether it can be read from and written to a pipe, and packed
     title: str = ""  # what it is called, to begin a sentence with
     is_encoded: bool = True  # whether its text may be in another encoding than UTF-8, which it does not say
+    is_bytes: bool = False  # whether its texts are read and written without an object for each
     leaves_out: str = ""  # what of an input is not written, in a sentence
 
     @property
@@ -215,7 +218,7 @@ _MAIL = (
     "are left out."
 )
 FORMATS = (
-    Format("text", (".txt", ".text", ".md", ".log"), "wordveil.io.lines.TextReader"),
+    Format("text", (".txt", ".text", ".md", ".log"), "wordveil.io.lines.TextReader", is_bytes=True),
     Format("csv", (".csv",), "wordveil.io.tables.CsvReader"),
     Format("tsv", (".tsv", ".tab"), "wordveil.io.tables.TsvReader"),
     Format("jsonl", (".jsonl", ".ndjson"), "wordveil.io.json_lines.JsonReader"),
@@ -266,7 +269,13 @@ def format_named(name: str) -> Format:
 
 def format_of(path: Path) -> Format | None:
     """Return the format that the extension of a file stands for, if any; it may be followed by one of a packed file."""
-    extension, is_packed = without_packing(path).suffix.lower(), bool(packing_of(path))
+    stem, ending = os.path.splitext(path.name)  # noqa: PTH122 - of many names, and no Path for each
+    is_packed = bool(packing_of(path.name))
+    return _format_with((os.path.splitext(stem)[1] if is_packed else ending).lower(), is_packed)  # noqa: PTH122
+
+
+@lru_cache
+def _format_with(extension: str, is_packed: bool) -> Format | None:
     fitting = (form for form in FORMATS if extension in form.extensions and (form.streams or not is_packed))
     return next(fitting, None)
 

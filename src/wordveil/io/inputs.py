@@ -103,7 +103,7 @@ def _folder_plan(folder: Path, named: Format | None) -> Plan:
     pieces, skipped = [], []
     for name, path in _files(folder):
         form = format_of(path)
-        if form is None or (named and form is not named) or not path.is_file() or path.stat().st_size == 0:
+        if form is None or (named and form is not named) or not _has_content(path):
             skipped.append(name)
         else:
             pieces.append(Piece(path, name, form))
@@ -112,6 +112,15 @@ def _folder_plan(folder: Path, named: Format | None) -> Plan:
         extensions = " ".join(extension for form in formats for extension in form.extensions)
         raise InputError(f"the folder {folder} has no file that ends in {extensions}, or all of them are empty.")
     return Plan(tuple(pieces), folder, True, tuple(skipped))
+
+
+def _has_content(path: Path) -> bool:
+    """Whether a path leads to a file, and this is not empty."""
+    try:
+        state = path.stat()
+    except OSError:  # a link to nothing
+        return False
+    return stat.S_ISREG(state.st_mode) and state.st_size > 0
 
 
 def _files(folder: Path) -> list[tuple[str, Path]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,19 +18,19 @@ from wordveil.io.checkpoint import Checkpoint, Identity, Tally
 from wordveil.io.formats import PLAIN_WRITER, Block, Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan, check_fits
 from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer, write_small
+from wordveil.io.small import SmallFiles, may_be_plain, read_plain, seems_plain
 from wordveil.io.streams import packing_of
-from wordveil.io.workers import Crew, Task, Veils
-from wordveil.noise import Entropy
-from wordveil.text import NgramTree
+from wordveil.io.workers import Crew, Done, Task, Veils
 
-__all__ = ["FileJob", "JobWatch", "StreamJob", "learn_common_words"]
+__all__ = ["AS_BEFORE", "FileJob", "JobWatch", "StreamJob"]
 
 #: Called after each block with the sums so far and how many bytes of the input are done.
 JobWatch = Callable[[Tally, int], None]
 
 _SMALL = 16  # inputs of less than this part of a batch are veiled together,
 _MOST_FILES = 1024  # but no more than so many
-_AS_BEFORE = "give the same as before to continue, or start again with `overwrite` instead of `resume`"
+#: What to do where a job cannot go on as it is asked to.
+AS_BEFORE = "give the same as before to continue, or start again with `overwrite` instead of `resume`"
 
 
 @dataclass
@@ -63,7 +64,8 @@ class _Job:
         if self._reading.person is not None and not any(piece.format.has_columns for piece in self._plan.pieces):
             raise OptionError("`person` names a column or key, and plain text has none; leave it out.")
         for piece in self._plan.pieces:
-            if not piece.is_stream:
+            may_be = piece.source is not None and may_be_plain(piece, self._reading_of(piece))
+            if not piece.is_stream and not (may_be and seems_plain(Path(str(piece.source)))):
                 self._open(piece).close()
 
     def _check_person(self, veils: Veils) -> None:
@@ -89,15 +91,21 @@ class _Job:
                 reader.check_unchanged()
             before += piece.size
 
+    def _crew(self, veils: Veils, workers: int) -> Crew:
+        can_share = all(piece.format.is_bytes for piece in self._plan.pieces)
+        return Crew(veils, workers, in_threads=can_share and veils.is_compiled_for(self._reading.batch_bytes))
+
     def _is_bare(self, veils: Veils, tally: Tally) -> bool:
         """Whether nothing was veiled that should have been."""
         return not self._unveiled and tally.counts.words > 0 and not veils.whole.has_veiled(tally.counts)
 
-    def _open(self, piece: Piece, start: Position | None = None) -> Reader:
-        reading = self._reading
+    def _reading_of(self, piece: Piece) -> Reading:
         if self._are_mixed and not piece.format.has_columns:
-            reading = replace(reading, columns=(), person=None)
-        return piece.format.open_reader(piece.source, reading, start)
+            return replace(self._reading, columns=(), person=None)
+        return self._reading
+
+    def _open(self, piece: Piece, start: Position | None = None) -> Reader:
+        return piece.format.open_reader(piece.source, self._reading_of(piece), start)
 
     def _looked_at(self, blocks: Iterator[Block], state: Checkpoint) -> Iterator[Block]:
         for number, block in enumerate(blocks):
@@ -152,7 +160,7 @@ class StreamJob(_Job):
         self._check_person(veils)
         piece = self._plan.pieces[0]
         state = Checkpoint()
-        crew = Crew(veils, workers)
+        crew = self._crew(veils, workers)
         writer = HeldWriter(self._output)
 
         def keep() -> None:
@@ -224,8 +232,10 @@ class FileJob(_Job):
         if self._resume and not self._keeps:
             raise OptionError("a job that reads standard input or a pipe cannot be resumed; leave out `resume`.")
         for piece in self._plan.pieces:
+            if piece.format.streams:
+                continue
             whole = self._destination.whole_of(piece)
-            if packing_of(whole) and not piece.format.streams:
+            if packing_of(whole):
                 raise FileError(f"{piece.format.name} is not packed with {packing_of(whole)}; give a name without it.")
         self._destination.check(self._plan, resume=self._resume, overwrite=self._overwrite)
         self._check_inputs()
@@ -233,7 +243,7 @@ class FileJob(_Job):
     def run(self, veils: Veils, watch: JobWatch | None = None, workers: int = 1) -> Tally:
         """Do the job, or what is left of it, and return the sums over all of it."""
         self._check_person(veils)
-        crew = Crew(veils, workers)
+        crew = self._crew(veils, workers)
         state = self._state(veils)
         done, left = self._plan.pieces[: state.piece], self._plan.pieces[state.piece :]
         run = _Run(crew, state, watch, lambda: self._keep(state), sum(piece.size for piece in done))
@@ -277,12 +287,12 @@ class FileJob(_Job):
         if state.identity.veil != identity.veil:
             raise OptionError(
                 "the job was begun with another mechanism, ε, space, seed, choice of words or version of wordveil; "
-                f"{_AS_BEFORE}."
+                f"{AS_BEFORE}."
             )
         if state.identity.options != identity.options:
             raise OptionError(
                 "the job was begun with other columns, person, batch_words or another way to read the input; "
-                f"{_AS_BEFORE}."
+                f"{AS_BEFORE}."
             )
         done = ""
         for piece in self._plan.pieces[: state.piece]:
@@ -337,9 +347,15 @@ class FileJob(_Job):
         """
         state, clock = run.state, time.perf_counter() - run.state.tally.seconds
         waiting: deque[list[tuple[Piece, bytes, int]]] = deque()
+        are_apart = not veils.may_join or not veils.is_compiled_for(self._reading.batch_bytes)
 
         def loads() -> Iterator[list[Task]]:
             for some in _batches(pieces, self._reading.batch_bytes):
+                files = None if are_apart else self._read_plain(some)
+                if files is not None:
+                    waiting.append([(piece, b"", 0) for piece in some])
+                    yield [Task(SmallFiles(files), "", 0)]
+                    continue
                 read, load = [], list[Task]()
                 for piece in some:
                     with self._open(piece) as reader:
@@ -350,22 +366,23 @@ class FileJob(_Job):
                 waiting.append(read)
                 yield load
 
-        safe, folders = SyncedFiles(self._destination.part), set[Path]()
+        part, folders = self._destination.part, set[str]()
+        safe = SyncedFiles(part)
         try:
             for done in run.crew.veil(loads()):
-                left = iter(done)
-                for piece, preamble, count in waiting.popleft():
-                    whole = self._destination.whole_of(piece)
-                    if whole.parent not in folders:
-                        with file_errors("write", whole):
-                            whole.parent.mkdir(parents=True, exist_ok=True)
-                        folders.add(whole.parent)
-                    content = [preamble]
-                    for one in islice(left, count):
-                        content.append(one.content)
-                        if one.tally is not None:
-                            state.tally.merge(one.tally)
-                    write_small(whole, b"".join(content))
+                read = waiting.popleft()
+                contents = _contents(done, [count for _, _, count in read])
+                for one in done:
+                    if one.tally is not None:
+                        state.tally.merge(one.tally)
+                for (piece, preamble, _), content in zip(read, contents, strict=True):
+                    whole = os.path.join(part, piece.name)  # noqa: PTH118 - of many files, and no Path for each
+                    folder = os.path.dirname(whole)  # noqa: PTH120
+                    if folder not in folders:
+                        with file_errors("write", folder):
+                            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+                        folders.add(folder)
+                    write_small(whole, preamble + content)
                     safe.add(whole)
                     state.tally.files += 1
                     state.next_piece(_done(state.done, piece))
@@ -380,6 +397,19 @@ class FileJob(_Job):
                     run.watch(state.tally, run.bytes_before)
         finally:
             safe.close()
+
+    def _read_plain(self, pieces: Sequence[Piece]) -> list[bytes] | None:
+        """Return what is in some inputs, all of them plain text; None if any is not, or has to be looked at more."""
+        files = list[bytes]()
+        for piece in pieces:
+            data = read_plain(piece.source) if piece.source and may_be_plain(piece, self._reading_of(piece)) else None
+            if data is None:
+                return None
+            files.append(data)
+        if self.look:
+            for data in files:
+                self.look(data.decode().split("\n"))
+        return files
 
     def _do(self, piece: Piece, run: _Run, veils: Veils) -> None:
         """Take one input through the veil into its file."""
@@ -415,6 +445,17 @@ class FileJob(_Job):
         if not self._has_kept:
             self._destination.clear()
         return self._has_kept
+
+
+def _contents(done: Sequence[Done], counts: Sequence[int]) -> Iterator[bytes]:
+    """Give what is to be written into each input's file: so many blocks, or all of its part of a block of several."""
+    if done and done[0].cuts:
+        for start, end in pairwise([0, *done[0].cuts]):
+            yield done[0].content[start:end]
+        return
+    left = iter(done)
+    for count in counts:
+        yield b"".join(one.content for one in islice(left, count))
 
 
 def _batches(pieces: Sequence[Piece], size: int) -> Iterator[list[Piece]]:
@@ -455,34 +496,5 @@ def _done(before: str, piece: Piece) -> str:
         return before
     with file_errors("read", piece.source):
         state = piece.source.stat()
-    return digest_of([before, piece.name, state.st_size, state.st_mtime_ns])
-
-
-def learn_common_words(
-    job: FileJob | StreamJob, tree: NgramTree, entropy: Entropy, watch: Callable[[int], None] | None = None
-) -> NgramTree:
-    """Grow a tree on the records of a job, or return the one with which the job was begun.
-
-    To grow a second tree on the same records would spend its ε again, and choose other words. The job keeps the tree
-    for a resume, and removes it when it is done.
-    """
-    begun = job.learnt
-    grown = tree.grow(job.records(watch), entropy) if begun is None else _begun_with(begun, tree)
-    # Also what was loaded: a job that had come to nothing begins anew, and may be stopped again.
-    job.keep_learnt(json.dumps(grown.to_dict()))
-    return grown
-
-
-def _begun_with(path: Path, wanted: NgramTree) -> NgramTree:
-    if not path.exists():
-        raise OptionError(f"the job was begun with another choice of words, or {path} was removed; {_AS_BEFORE}.")
-    try:
-        with file_errors("read", path):
-            tree = NgramTree.from_dict(json.loads(path.read_text("utf-8")), wanted.vocabulary)
-    except (KeyError, TypeError, ValueError, RecursionError):
-        tree = None
-    if tree is None:
-        raise FileError(f"{path} was not written by this version of wordveil; start again with `overwrite`.")
-    if (tree.epsilon, tree.longest, tree.words) != (wanted.epsilon, wanted.longest, wanted.words):
-        raise OptionError(f"the job was begun with another ε, height or number of words of the tree; {_AS_BEFORE}.")
-    return tree
+    told = f"{before}/{state.st_size}/{state.st_mtime_ns}/{piece.name}"
+    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()

@@ -21,7 +21,7 @@ from wordveil.io.streams import Source, detect_encoding, peek
 from wordveil.text import Document
 from wordveil.text.flow import Texts
 
-__all__ = ["LONGEST", "InLines", "LineReader", "Lines", "TextReader", "ending", "line_breaks"]
+__all__ = ["LONGEST", "InLines", "LineReader", "Lines", "TextBlock", "TextReader", "ending", "is_text", "line_breaks"]
 
 LONGEST = 1 << 28  # bytes of one line; more is no text, and would exhaust the memory
 _CHUNK = 1 << 20
@@ -108,7 +108,7 @@ class Lines:
             data = self._file.read(count)
             if data and not data.endswith(b"\n"):
                 data += self._file.readline(LONGEST + 1)
-        if len(data) > LONGEST or b"\0" in data or not _is_text(data):
+        if len(data) > LONGEST or b"\0" in data or not is_text(data):
             for line in io.BytesIO(data):
                 self._check(line)
                 self.take(line)
@@ -162,7 +162,8 @@ class Lines:
         self._source.close()
 
 
-def _is_text(data: bytes) -> bool:
+def is_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8."""
     try:
         return data.isascii() or bool(data.decode("utf-8"))
     except UnicodeDecodeError:

@@ -115,7 +115,7 @@ class FileWriter(Writer):
             self._file.close()
 
 
-def write_small(path: Path, content: bytes) -> None:
+def write_small(path: str, content: bytes) -> None:
     """Write a file under its own name, in place of what is there, packed as the name says; nothing is synced."""
     pack = packer_for(path)
     left = memoryview(pack(content) if pack and content else content)
@@ -137,12 +137,12 @@ class SyncedFiles:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._written = folder, list[Path]()
+        self._folder, self._written = folder, list[str]()
         self._syncfs = getattr(ctypes.CDLL(None), "syncfs", None) if sys.platform == "linux" else None
         with file_errors("write", folder):
             self._handle = None if self._syncfs is None else os.open(folder, os.O_RDONLY)
 
-    def add(self, path: Path) -> None:
+    def add(self, path: str) -> None:
         """Take in a file that was written."""
         self._written.append(path)
 
@@ -153,10 +153,10 @@ class SyncedFiles:
                 if self._syncfs(self._handle):
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
             else:
-                for path in self._written:
+                for path in map(Path, self._written):
                     with path.open("rb") as file:
                         os.fsync(file.fileno())
-                for folder in {path.parent for path in self._written}:
+                for folder in {Path(path).parent for path in self._written}:
                     sync_folder(folder)
         self._written.clear()
 
@@ -250,12 +250,17 @@ class Destination:
             for piece in plan.pieces:
                 if piece.source and path.samefile(piece.source):
                     raise FileError(f"{piece.source} would be both read and written; give another output.")
-        resolved = lru_cache(Path.resolve)  # of folders: many files lie in the same
+
+        @lru_cache  # many files lie in the same folder
+        def is_written(folder: str) -> bool:
+            lies = Path(folder).resolve()
+            return self.target in (lies, *lies.parents)
+
         for piece in plan.pieces if self.is_folder else ():
             if piece.source is None:
                 continue
-            lies = piece.source.resolve().parent if piece.source.is_symlink() else resolved(piece.source.parent)
-            if self.target in (lies, *lies.parents):
+            name = str(piece.source.resolve() if piece.source.is_symlink() else piece.source)
+            if is_written(os.path.dirname(name)):  # noqa: PTH120 - of many files, and no Path for each
                 raise FileError(f"{piece.source} lies in {self.target}, which would be written; give another output.")
         if plan.folder:
             folder = plan.folder.resolve()

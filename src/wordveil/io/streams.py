@@ -21,7 +21,14 @@ from wordveil.text.languages import language_of
 if TYPE_CHECKING:
     from wordveil.io.formats import Reading
 
-__all__ = ["Source", "check_encoding", "detect_encoding", "packer_for", "packing_of", "without_packing"]
+__all__ = [
+    "Source",
+    "begins_plainly",
+    "check_encoding",
+    "detect_encoding",
+    "packer_for",
+    "packing_of",
+]
 
 #: What the last extension of a packed file is, and how the file is packed.
 _PACKINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
@@ -42,6 +49,7 @@ _MARKS = {  # the longer ones first: one of them begins with one of the others
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _LONGEST_MARK = 4
+_NOT_PLAIN = (*_FOREIGN, *_MARKS, _GZIP, _ZSTD, *_SKIPPED)
 _CHUNK = 1 << 18
 _SAMPLE = 1 << 15  # bytes by which an encoding is guessed; more is slow and no surer
 _MOST_ACCENTS = 0.4  # of all letters of a text in Latin script
@@ -52,17 +60,13 @@ _SIGNS = frozenset("‘’‚“”„–—…€£•°§©®™«»¿¡ºª²
 _LOOKED_AT = 1 << 26  # bytes, before a file that was UTF-8 so far is taken for UTF-8
 
 
-def packing_of(path: Path) -> str:
+def packing_of(path: Path | str) -> str:
     """Return how a file of this name is packed: "gzip", "zstd", or "" for not at all."""
-    return _PACKINGS.get(path.suffix.lower(), "")
+    name = path if isinstance(path, str) else path.name
+    return _PACKINGS.get(os.path.splitext(name)[1].lower(), "")  # noqa: PTH122 - of many names, and no Path for each
 
 
-def without_packing(path: Path) -> Path:
-    """Return a name without the extension that says how the file is packed."""
-    return path.with_suffix("") if packing_of(path) else path
-
-
-def packer_for(path: Path | None) -> Callable[[bytes], bytes] | None:
+def packer_for(path: Path | str | None) -> Callable[[bytes], bytes] | None:
     """Return what packs the bytes for a file of this name, None if they are written as they are.
 
     Each call makes a whole gzip member or zstd frame. These may stand one behind the other, so a file can be cut behind
@@ -76,6 +80,11 @@ def packer_for(path: Path | None) -> Callable[[bytes], bytes] | None:
 
         return lambda data: bytes(pa.compress(data, codec="zstd", asbytes=True))
     return None
+
+
+def begins_plainly(data: bytes) -> bool:
+    """Whether bytes begin as those of a file of UTF-8 that is not packed and has no mark of its encoding."""
+    return not data.startswith(_NOT_PLAIN)
 
 
 def check_encoding(name: str) -> str:

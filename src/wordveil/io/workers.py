@@ -9,7 +9,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,11 +23,12 @@ from wordveil import parallel
 from wordveil.errors import InputError, OptionError, WordveilError
 from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import Block, Position
+from wordveil.io.small import SmallFiles
 from wordveil.text import Document, Once, Veil
 from wordveil.text.flow import Flow, Rewritten, Texts, counts_of
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import Executor, Future
 
 __all__ = ["Crew", "Done", "Task", "Veils"]
 
@@ -57,6 +60,22 @@ class Veils:
         """Draw once beyond a record with the secret that the job was begun with."""
         if self.whole.once is not None:
             self.whole.once.go_on_with(secret)
+
+    @property
+    def may_join(self) -> bool:
+        """Whether texts of several inputs may be veiled as if they were of one."""
+        once = self.whole.once
+        return self._seed is None and (once is None or once.scope == "record")
+
+    def twin(self) -> Veils:
+        """Return what veils the same, and knows what these have learnt, for another thread."""
+        twin = copy(self)
+        twin._flow = self._flow.twin()
+        return twin
+
+    def is_compiled_for(self, size: int) -> bool:
+        """Whether compiled code does nearly all of the work for blocks of so many bytes, so threads can share it."""
+        return self._flow.is_compiled_for(size)
 
     def veil(self, load: Sequence[Task]) -> list[Done]:
         """Veil blocks: those of small inputs at once, unless each has a seed of its own."""
@@ -159,19 +178,22 @@ def _is_refused(veil: Veil, text: str | Document) -> bool:
 class Done(NamedTuple):
     """A block that was veiled: where it ends, what is to be written, and what was counted.
 
-    Of blocks that were veiled at once the first has the count of all.
+    Of blocks that were veiled at once the first has the count of all. The content of a block of several files has where
+    each of them ends.
     """
 
     end: Position
     content: bytes
     tally: Tally | None
+    cuts: Sequence[int] = ()
 
     @classmethod
     def of(cls, block: Block, rewritten: Rewritten) -> Done:
         """Return a block with its new texts."""
         tally = Tally(runs=0, passed=block.passed)
         tally.add(rewritten.counts, block.sizes)
-        return cls(block.end, block.render_together(rewritten.texts), tally)
+        cuts = block.cuts(rewritten.texts) if isinstance(block, SmallFiles) else ()
+        return cls(block.end, block.render_together(rewritten.texts), tally, cuts)
 
 
 class Task(NamedTuple):
@@ -185,18 +207,19 @@ class Task(NamedTuple):
 class Crew:
     """Veils blocks and gives them back in their order.
 
-    Workers are forked from this process, so they share its space and hold no copy of their own; each takes fresh
-    entropy. The first blocks are veiled here, before: what is learnt from them every worker would have to learn by
-    itself. Only a few blocks are ever under way, so a fast reader does not run ahead of the veil. With one worker all
-    of the work is done here.
+    Workers are threads, if `in_threads`: these share what is remembered of draws, but only compiled code runs in
+    several of them at the same time. Otherwise they are forked from this process, so they share its space and hold no
+    copy of their own; each takes fresh entropy. The first blocks are veiled here, before: what is learnt from them
+    every worker would have to learn by itself. Only a few blocks are ever under way, so a fast reader does not run
+    ahead of the veil. With one worker all of the work is done here.
     """
 
-    def __init__(self, veils: Veils, workers: int = 1) -> None:
+    def __init__(self, veils: Veils, workers: int = 1, *, in_threads: bool = False) -> None:
         parallel.check_workers(workers)
-        if workers > 1 and not hasattr(os, "fork"):
+        if workers > 1 and not in_threads and not hasattr(os, "fork"):
             raise OptionError("this system cannot fork processes, which several workers need; set `workers` to 1.")
-        self._veils, self._workers = veils, workers
-        self._pool: ProcessPoolExecutor | None = None
+        self._veils, self._workers, self._in_threads = veils, workers, in_threads
+        self._pool: Executor | None = None
 
     def veil(self, loads: Iterable[list[Task]]) -> Iterator[list[Done]]:
         """Veil blocks, those of a load by the same worker."""
@@ -221,13 +244,18 @@ class Crew:
 
     def _submit(self, load: list[Task]) -> Future[list[Done]]:
         if self._pool is None:
-            import multiprocessing  # noqa: PLC0415 - slow
-            from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
-
-            context = multiprocessing.get_context("fork")
-            threads = max(1, parallel.cores() // self._workers)
-            self._pool = ProcessPoolExecutor(self._workers, context, _begin, (self._veils, threads, os.getpid()))
+            self._pool = self._start()
         return self._pool.submit(_work, load)
+
+    def _start(self) -> Executor:
+        threads = max(1, parallel.cores() // self._workers)
+        if self._in_threads:
+            return ThreadPoolExecutor(self._workers, initializer=_begin_thread, initargs=(self._veils, threads))
+        import multiprocessing  # noqa: PLC0415 - slow
+        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
+        context = multiprocessing.get_context("fork")
+        return ProcessPoolExecutor(self._workers, context, _begin, (self._veils, threads, os.getpid()))
 
     def close(self) -> None:
         """Let the workers go."""
@@ -236,7 +264,13 @@ class Crew:
             self._pool = None
 
 
-_OURS: list[Veils] = []
+_ours = threading.local()  # the veils of a worker
+
+
+def _begin_thread(veils: Veils, threads: int) -> None:
+    """Make a thread a worker."""
+    parallel.use_here(threads)
+    _ours.veils = veils.twin()
 
 
 def _begin(veils: Veils, threads: int, parent: int) -> None:
@@ -246,7 +280,7 @@ def _begin(veils: Veils, threads: int, parent: int) -> None:
 
     parallel.use(threads)
     threadpool_limits(limits=threads)
-    _OURS.append(veils)
+    _ours.veils = veils
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 
 
@@ -258,4 +292,5 @@ def _leave_with(parent: int) -> None:
 
 
 def _work(load: list[Task]) -> list[Done]:
-    return _OURS[0].veil(load)
+    veils: Veils = _ours.veils
+    return veils.veil(load)

@@ -53,8 +53,8 @@ class HopDraws:
         room = np.empty(max(1, remembered // 8), dtype=np.uint64)
         entries = np.zeros((graph[2], _ENTRIES), dtype=np.int64)
         self._kept = (entries, room, len(room), np.ones(1, dtype=np.int64))
-        # What threads have worked with, which is not made anew for each call. A fork may copy all of this at any time: what
-        # is remembered is whole, and what a thread works with is not in the list meanwhile.
+        # What threads have worked with, which is not made anew for each call. A fork may copy all of this at any time:
+        # what is remembered is whole, and what a thread works with is not in the list meanwhile.
         self._scratch = list[NDArray[np.uint64]]()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -74,7 +74,8 @@ class HopDraws:
             some, begins = sources[part], starts[part.start : part.stop + 1] - own.start
             native.draw_hops(
                 self._graph, self._blocked, self._weights, len(self._weights), some, len(some), begins,
-                keys if one_key else keys[own], one_key, own.start, own.stop - own.start, found[own], self._kept, scratch,
+                keys if one_key else keys[own], one_key, own.start, own.stop - own.start, found[own], self._kept,
+                scratch,
             )  # fmt: skip
             self._scratch.append(scratch)  # not after a failure
 

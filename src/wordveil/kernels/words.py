@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from copy import copy
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -81,6 +82,12 @@ class StringTable:
         self._starts = np.zeros(_FIRST_SIZE + 1, dtype=np.int32)
         self._slots = np.zeros(4 * _FIRST_SIZE, dtype=np.uint64)
         self._seed = secrets.randbits(64)
+
+    def twin(self) -> StringTable:
+        """Return a table with the same strings, to which others may be added."""
+        twin = copy(self)
+        twin._bytes, twin._starts, twin._slots = bytearray(self._bytes), self._starts.copy(), self._slots.copy()
+        return twin
 
     def add(self, strings: Sequence[bytes]) -> bool:
         """Add strings that are not there; return whether all of them will be found."""

@@ -37,6 +37,7 @@ _PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
 _CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
 _FEW = 16  # one output in so many, and their vectors take less time than the whole table that is then cached
 _LOOKED_AT = 500  # outputs that tell whether texts were veiled
+_AT_ONCE = 100  # of them
 _CLEAR = 4.0  # standard errors
 _VERSION = 1  # of cached tables: to be raised whenever the same key would now give other vectors
 
@@ -64,15 +65,16 @@ class Basis:
             return None
         words = np.flatnonzero(self.prior)
         chances = self.prior[words]
-        logs = np.concatenate(
-            [
-                np.logaddexp.reduce(self.law.log_columns(shown[part], words, prior=chances) + np.log(chances), axis=1)
-                for part in blocks(len(shown), 100)
-            ]
-        )
-        ratio = np.log(self.prior[shown]) - logs
-        error = float(ratio.std() / math.sqrt(len(ratio)))
-        return None if abs(ratio.mean()) < _CLEAR * error else bool(ratio.mean() < 0)
+        parts = max(1, round(len(shown) / _AT_ONCE))
+        ratio = np.empty(0)
+        for part in range(parts):  # each from all over the texts; mostly the first is clear
+            some = shown[part::parts]
+            logs = self.law.log_columns(some, words, prior=chances) + np.log(chances)
+            ratio = np.concatenate([ratio, np.log(self.prior[some]) - np.logaddexp.reduce(logs, axis=1)])
+            mean, error = float(ratio.mean()), float(ratio.std() / math.sqrt(len(ratio)))
+            if abs(mean) >= _CLEAR * error:
+                return mean < 0
+        return None
 
 
 class Kind(ABC):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from types import ModuleType
@@ -154,6 +155,17 @@ class Flow:
             and veil.case in ("sentence", "lower")
             and veil.nonwords.mover is None
         )
+
+    def twin(self) -> Flow:
+        """Return another for the same veils, which knows what this one has learnt, for another thread."""
+        twin = copy(self)
+        twin._known = self._known.twin()
+        return twin
+
+    def is_compiled_for(self, size: int) -> bool:
+        """Whether compiled code does nearly all of the work for so many bytes, so that threads can share it."""
+        is_plain = compiled() is not None and self._is_plain and self._small <= size
+        return is_plain and self._veil.mechanism.draws_in_threads
 
     def rewrite(self, veil: Veil, texts: Texts, groups: Int64, scopes: Mapping[int, Hashable]) -> Rewritten:
         """Veil texts.
@@ -384,6 +396,14 @@ class _Known:
         self.empty, self.space = gap_of(""), gap_of(" ")
         self.keys: list[str] = []  # of words outside the vocabulary
         self._number_of: dict[str, int] = {}
+
+    def twin(self) -> _Known:
+        """Return what knows the same, and may learn more."""
+        twin = copy(self)
+        twin._words, twin._gaps = self._words.twin(), self._gaps.twin()
+        for name in ("_first_parts", "_parts", "_gap_flags", "keys", "_number_of"):
+            setattr(twin, name, copy(getattr(self, name)))
+        return twin
 
     @property
     def is_full(self) -> bool:

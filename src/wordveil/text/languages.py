@@ -31,7 +31,7 @@ _LISTED = 0.5  # of the function words of a language, that an embedding of it ha
 _WITHOUT = {"he"}  # whose lists agree on no word
 _NEARLY = 0.9  # of the letters of texts are in texts without a letter that English lacks
 _WORD = 16  # letters, more than most words have
-_PLAIN = regex.compile(r"[a-z]+")
+_GAPS = "".join(chr(code) if chr(code).isalpha() else " " for code in range(128))  # of English: what is no letter
 _LETTER = regex.compile(r"\p{L}")
 _LATIN = regex.compile(r"\p{Latin}")
 
@@ -106,7 +106,7 @@ def language_of(texts: Iterable[str]) -> Language:
     """
     texts = list(islice(texts, _MOST))
     plain = " ".join(text for text in texts if text.isascii())
-    words = _PLAIN.findall(plain[: _MOST * _WORD].lower())[:_MOST]
+    words = plain[: _MOST * _WORD].lower().translate(_GAPS).split(maxsplit=_MOST)[:_MOST]
     # Soon seen, of most texts, and by no more function words than below: the others have few words beside these.
     is_plain = _NEARLY * sum(map(len, texts)) <= len(plain)
     if is_plain and len(words) >= _FEWEST and (english := _share(words, stop_words())) >= _ENOUGH / _NEARLY:

@@ -1,0 +1,111 @@
+"""Many small files in one block: cut and written as each would be by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wordveil import Mechanism, Veil
+from wordveil.errors import InputError
+from wordveil.io import Destination, FileJob, Reading, Veils, make_plan
+from wordveil.io.lines import TextReader
+from wordveil.io.small import SmallFiles, read_plain, seems_plain
+from wordveil.text.flow import Texts
+
+
+def own(data: bytes, path: Path) -> tuple[list[str], bytes]:
+    """Return the lines of a file that is read alone, and the file as it is written with the same lines."""
+    path.write_bytes(data)
+    with TextReader(path, Reading()) as reader:
+        blocks = list(reader.blocks())
+        texts = [text for block in blocks for text in block.together()]
+        return texts, b"".join(block.render_together(block.together()) for block in blocks)
+
+
+@given(files=st.lists(st.text("a \r\né", min_size=1, max_size=12).map(str.encode), min_size=1, max_size=6))
+def test_files_are_cut_as_each_alone(files: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("small") / "in.txt"
+    alone = [own(data, path) for data in files]
+    block = SmallFiles(files)
+    assert list(block.together()) == [text for texts, _ in alone for text in texts]
+    assert len(block.sizes) == block.end.record == sum(len(texts) for texts, _ in alone)
+    assert [len(data) for data in files] == [len(written) for _, written in alone]
+    assert block.cuts(block.together()) == [sum(map(len, files[: many + 1])) for many in range(len(files))]
+
+
+@given(files=st.lists(st.text("ab\r\n", min_size=1, max_size=12).map(str.encode), min_size=1, max_size=6))
+def test_files_are_taken_apart_where_their_lines_have_grown(files: list[bytes]) -> None:
+    block = SmallFiles(files)
+    texts = block.together()
+    parts, at, starts, ends = [], 0, [], []
+    for start, end in zip(texts.starts.tolist(), texts.ends.tolist(), strict=True):
+        parts += [texts.data[at:start], b"new"]
+        starts.append(sum(map(len, parts)) - 3)
+        ends.append(starts[-1] + 3)
+        at = end
+    parts.append(texts.data[at:])
+    grown = Texts(b"".join(parts), texts.starts * 0 + starts, texts.ends * 0 + ends)
+    cuts = [0, *block.cuts(grown)]
+    for data, start, end in zip(files, cuts[:-1], cuts[1:], strict=True):
+        lines = SmallFiles([data]).together()
+        left = bytearray(data)
+        for one in range(len(lines) - 1, -1, -1):
+            left[lines.starts[one] : lines.ends[one]] = b"new"
+        assert grown.data[start:end] == bytes(left)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"a\0b", b"\xff\xfea\0", b"\xef\xbb\xbfa", b"\xe9", b"\x1f\x8b\x08", b"PK\x03\x04", b"%PDF-1"]
+)
+def test_what_is_not_plain_is_left_to_its_reader(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(data)
+    assert read_plain(path) is None
+    assert read_plain(tmp_path / "missing") is None
+    assert not seems_plain(tmp_path / "missing")
+    assert not seems_plain(tmp_path)
+    path.write_bytes(b"plain\n" + b"plain")
+    assert seems_plain(path)
+    assert read_plain(path) == b"plain\nplain"
+
+
+def test_a_folder_of_odd_files_comes_out_whole(tmp_path: Path, graph: Mechanism[Any]) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    odd = {
+        "a": b"\n\nthe river",
+        "b": b"the mill\r\n",
+        "c": b"the\n",
+        "d": b"\n",
+        "e": "the höhe\n".encode(),
+        "f": b"the",
+    }
+    for name, data in odd.items():
+        (source / f"{name}.txt").write_bytes(data)
+    plan = make_plan(source)
+    tally = FileJob(plan, Reading(), Destination.of(out, plan)).run(Veils(lambda seed: Veil(graph, seed=seed)))
+    written = {path.stem: path.read_bytes() for path in out.iterdir()}
+    assert sorted(written) == sorted(odd)
+    assert (tally.files, tally.records) == (6, 8)
+    for name, data in odd.items():
+        assert written[name].count(b"\n") == data.count(b"\n")
+        assert written[name].endswith(data[-1:]) or not data.endswith(b"\n")
+    assert (written["c"], written["d"], written["f"]) == (b"the\n", b"\n", b"the")
+    assert written["a"].startswith(b"\n\nthe ")
+    assert written["b"].endswith(b"\r\n")
+
+
+def test_a_file_that_is_no_text_is_named_among_many(tmp_path: Path, graph: Mechanism[Any]) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    for name in ("a", "b", "c"):
+        (source / f"{name}.txt").write_bytes(b"the river\n")
+    (source / "b.txt").write_bytes(b"the river\xe9\n")
+    plan = make_plan(source)
+    job = FileJob(plan, Reading(), Destination.of(tmp_path / "out", plan))
+    with pytest.raises(InputError, match=r"b\.txt"):
+        job.run(Veils(lambda seed: Veil(graph, seed=seed)))
