@@ -10,7 +10,8 @@ import pytest
 
 from tests.attacks.doubles import Table, random_rows, texts_of
 from tests.conftest import make_space, names
-from wordveil import Document, Entropy, InputError, OptionError, Veil
+from wordveil import Document, Entropy, InputError, OptionError, Veil, mechanism
+from wordveil._mechanisms import Effort
 from wordveil.attacks import ContextAttack, attack_context
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
@@ -57,6 +58,26 @@ def test_a_stated_probability_is_one(kind: str, stay: float) -> None:
         reach = 1.5 * (part.right.high - part.right.low)
         assert abs(part.stated - part.right.value) < max(reach, 0.02), part
         assert part.low <= part.stated <= part.high
+
+
+def test_attacks_that_are_given_one_law_learn_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = mechanism("laplace", SPACE, epsilon=3.0)
+    law, texts = made.law(Effort(column_draws=3000)), texts_of(list(SPACE.vocabulary), 30, 6, seed=3)
+    veil = Veil(made, select="all", seed=1, unproven=True)
+    release = [veil(text).text for text in texts]
+
+    def attack() -> ContextAttack:
+        return attack_context(made, texts, release, kind="table", select="all", law=law, entropy=Entropy(2))
+
+    first = attack()
+
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(type(made), "draw", refuse)  # what follows draws nothing
+    assert attack().to_dict() == first.to_dict()
+    with pytest.raises(OptionError):
+        attack_context(mechanism("laplace", SPACE, epsilon=4.0), texts, release, law=law)
 
 
 def test_a_network_may_read_as_it_comes() -> None:

@@ -17,7 +17,7 @@ import wordveil
 from tests.conftest import make_space
 from wordveil._mechanisms import MECHANISMS, attackers
 from wordveil._mechanisms.attackers import AttackCurve, Figure, attack_curve
-from wordveil.calibration import Target, calibrate, maker, meter_for, solve, span_of, strongest
+from wordveil.calibration import Effort, Target, calibrate, maker, meter_for, solve, span_of, strongest
 from wordveil.guarantee import Notion
 from wordveil.stats import Estimate
 
@@ -48,12 +48,15 @@ def made(*points: dict[str, Any]) -> AttackCurve:
 
 @pytest.fixture
 def curve_of_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A curve of `graph` on a small space, as if it had been measured."""
-    told = wordveil.mechanism("graph", SPACE, epsilon=1.0).describe()
-    own = {"options": told["options"], "checksum": told["space"]["checksum"], "words": len(SPACE)}
+    """A curve of `graph` on a small space, as if it had been measured, and the same of `laplace`."""
     points = [point(0.5, 0.05, 0.1), point(2.0, 0.1, 0.3), point(8.0, 0.6, 0.9)]
+    curves = {}
+    for name in ("graph", "laplace"):
+        told = wordveil.mechanism(name, SPACE, epsilon=1.0).describe()
+        own = {"options": told["options"], "checksum": told["space"]["checksum"], "words": len(SPACE)}
+        curves[name] = {**own, "points": points}
     path = tmp_path / "attackers.json"
-    path.write_text(json.dumps({"attackers": WHO, "curves": {"small": {"graph": {**own, "points": points}}}}))
+    path.write_text(json.dumps({"attackers": WHO, "curves": {"small": curves}}))
     monkeypatch.setattr(attackers, "CURVES", path)
     attackers._shipped.cache_clear()
     attackers.named_curve.cache_clear()
@@ -106,6 +109,17 @@ def test_the_target_is_met_by_the_strongest_attacker(curve_of_graph: None) -> No
     measured = meter.measure([found])[0]
     assert Target("attacker", 0.2).value(measured) <= 0.2
     assert measured.strongest.value == max(figure.value for figure in measured.attackers)
+
+
+@pytest.mark.parametrize("bound", [0.12, 0.2, 0.6])
+def test_a_curve_bounds_the_search_where_the_attacker_without_context_is_learnt(
+    bound: float, curve_of_graph: None
+) -> None:
+    meter = meter_for(maker("laplace", SPACE), SPACE, Effort(draws=50, adversary_draws=50))
+    span = span_of(meter)
+    assert meter.curve is not None
+    alone = solve(meter, Target("adversary-frequency", bound), span)
+    assert solve(meter, Target("attacker", bound), span) == min(alone, meter.curve.largest(bound))
 
 
 def test_texts_of_ones_own_count_where_they_give_away_more(curve_of_graph: None) -> None:

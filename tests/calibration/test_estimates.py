@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,16 @@ def test_a_guesser_need_not_learn_to_guess_the_likeliest_word() -> None:
     prior = np.exp(log_prior(SPACE, "frequency"))
     assert adversary.low >= prior.max() / prior.sum() * (1 - 1e-9)
     assert adversary.low <= adversary.high
+
+
+def test_the_search_for_an_epsilon_and_the_figures_there_rest_on_the_same_guesses(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORDVEIL_CACHE", str(tmp_path))
+        found = meter_for(maker("laplace", SPACE), SPACE, Effort(draws=20, adversary_draws=10))
+        searched = {prior: found.adversary([1.5, 3.0], prior) for prior in ("uniform", "frequency")}
+        measured = found.measure([1.5, 3.0])
+    assert searched["uniform"] == [one.uniform for one in measured]
+    assert searched["frequency"] == [one.frequency for one in measured]
 
 
 def test_counts_of_a_block() -> None:

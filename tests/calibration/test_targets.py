@@ -150,9 +150,10 @@ def test_what_cannot_be_matched_is_refused() -> None:
     steep=st.floats(0.3, 6.0),
     bound=st.floats(0.02, 0.98),
     first=st.lists(st.integers(1, 1000).map(lambda tenth: tenth / 10.0), min_size=1, max_size=10, unique=True),
+    batch=st.integers(1, 3),
 )
 def test_a_smooth_share_reaches_its_bound_where_the_search_says(
-    edge: float, steep: float, bound: float, first: list[float]
+    edge: float, steep: float, bound: float, first: list[float], batch: int
 ) -> None:
     asked: list[float] = []
 
@@ -161,24 +162,26 @@ def test_a_smooth_share_reaches_its_bound_where_the_search_says(
         return [float(1.0 / (1.0 + (edge / epsilon) ** steep)) for epsilon in epsilons]
 
     where = edge * (bound / (1.0 - bound)) ** (1.0 / steep)
-    found = crossing(shares, bound, first, tolerance=0.01)
+    found = crossing(shares, bound, first, tolerance=0.01, batch=batch)
     if found in (0.0, np.inf):
         assert not 1e-5 < where < 1e5
         return
     assert where / 1.03 < found <= where * (1 + 1e-9)
-    assert len(asked) < len(first) + 40
+    assert len(asked) < len(first) + 40 * batch
 
 
-def test_a_smooth_share_is_asked_for_little_where_the_grid_is_fine() -> None:
-    asked: list[float] = []
+@pytest.mark.parametrize(("batch", "times"), [(1, 3), (3, 2)])
+def test_a_smooth_share_is_asked_for_little_where_the_grid_is_fine(batch: int, times: int) -> None:
+    asked: list[list[float]] = []
 
     def shares(epsilons: Sequence[float]) -> list[float]:
-        asked.extend(epsilons)
+        asked.append(list(epsilons))
         return [float(1.0 / (1.0 + (7.0 / epsilon) ** 4)) for epsilon in epsilons]
 
-    found = crossing(shares, 0.1, np.geomspace(2, 20, 10).tolist(), tolerance=0.01)
+    found = crossing(shares, 0.1, np.geomspace(2, 20, 10).tolist(), tolerance=0.01, batch=batch)
     assert found == pytest.approx(7.0 * (1 / 9) ** 0.25, rel=0.01)
-    assert len(asked) <= 12
+    assert len(asked) <= times
+    assert all(len(some) <= batch for some in asked[1:])
 
 
 def test_a_smooth_search_says_when_nothing_or_everything_holds_or_epsilons_are_too_small() -> None:

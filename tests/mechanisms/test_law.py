@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from tests.conftest import make_space, names
 from wordveil._mechanisms import Effort, Law, Mechanism, mechanism
 from wordveil._mechanisms.blocking import block_ids
 from wordveil.errors import OptionError
+from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
 WORDS = 60
@@ -223,6 +226,35 @@ def test_what_makes_no_sense_is_refused() -> None:
     for wrong in ({name: value} for name, value in refused.items()):
         with pytest.raises(OptionError):
             Effort(**wrong)  # type: ignore[arg-type]
+
+
+class Counted(Blank):
+    """A mechanism that counts what is drawn of it."""
+
+    drawn = 0
+
+    def draw(self, ids: NDArray[np.integer[Any]], entropy: Entropy | None = None) -> NDArray[np.int64]:
+        self.drawn += len(ids)
+        return super().draw(ids, entropy)
+
+
+def test_what_was_drawn_under_one_prior_serves_the_others_and_all_who_ask_at_once() -> None:
+    made = Counted(SPACE)
+    law, prior = made.law(Effort(column_draws=6000)), some_prior(1)
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(lambda _: law.log_columns(EVERYONE, prior=prior), range(4))
+    once = made.drawn
+    assert 6000 <= once <= 6000 + 3 * WORDS
+    assert all(np.array_equal(first, other) for other in others)
+    law.log_columns(EVERYONE, prior=1.05 * prior + 0.05 * prior.mean())  # the same but for a few
+    law.log_columns(EVERYONE, EVERYONE[5:], prior=prior[5:])  # of fewer words
+    assert made.drawn <= 1.5 * once
+    before = made.drawn
+    law.log_columns(EVERYONE)  # and of unlikely words much more is wanted
+    assert before < made.drawn < 2.5 * once
+    again = pickle.loads(pickle.dumps(law))  # noqa: S301 - what was written here
+    assert np.array_equal(again.log_columns(EVERYONE), law.log_columns(EVERYONE))
+    assert made.drawn == again.mechanism.drawn
 
 
 @pytest.mark.parametrize("name", ["laplace", "vickrey", "elastic", "gaussian"])

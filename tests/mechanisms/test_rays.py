@@ -68,6 +68,22 @@ def test_edges_that_are_known_change_nothing(kind: str, monkeypatch: pytest.Monk
     assert np.array_equal(again.outputs, anew.outputs)
 
 
+@pytest.mark.parametrize("kind", kinds())
+def test_the_lengths_of_noise_are_followed_together_as_each_by_itself(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where two lengths end in one cell those between are not looked at, but for lengths in no order they are."""
+    monkeypatch.setenv("WORDVEIL_KERNELS", kind)
+    rays, (directions, lengths) = Rays(make_space(900, 5, seed=8).matrix), noise(60, 5, seed=9)
+    rising = np.geomspace(0.01, 3.0, 9)
+    for scales in (rising, rising[::-1], np.random.default_rng(0).permutation(rising)):
+        together = rays.follow(np.arange(8), directions, lengths, np.tile(scales, (8, 1)))
+        for place, scale in enumerate(scales):
+            alone = rays.follow(np.arange(8), directions, lengths, np.full((8, 1), scale))
+            assert np.array_equal(together.outputs[:, place], alone.outputs[:, 0])
+            assert np.array_equal(together.edges, alone.edges)
+
+
 def test_of_words_at_one_place_the_first_comes_out() -> None:
     matrix = np.array([[0, 0], [3, 0], [0, 0], [3, 0]], dtype=np.float32)
     directions, lengths = noise(50, 2, seed=5)

@@ -39,7 +39,7 @@ _FEW = 16  # one output in so many, and their vectors take less time than the wh
 _LOOKED_AT = 500  # outputs that tell whether texts were veiled
 _AT_ONCE = 100  # of them
 _CLEAR = 4.0  # standard errors
-_VERSION = 1  # of cached tables: to be raised whenever the same key would now give other vectors
+_VERSION = 2  # of cached tables: to be raised whenever the same key would now give other vectors
 
 
 @dataclass(frozen=True)
