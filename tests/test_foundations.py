@@ -165,6 +165,9 @@ def test_guarantees_speak() -> None:
     metric = Guarantee(Notion.METRIC, 2.0, "hops", "hop")
     assert "7.39" in metric.sentence()
     assert "exp(2·d" in metric.formula()
+    tiny = [Guarantee(Notion.METRIC, epsilon, "hops", "hop").sentence() for epsilon in (0.5, 0.02, 0.001, 1e-9)]
+    told = ["e^0.5 (about 1.65)", "e^0.02 (about 1.021)", "e^0.001 (about 1.0011)", "e^(1e-09) (hardly more than 1)"]
+    assert all(factor in sentence for factor, sentence in zip(told, tiny, strict=True))
     near = Guarantee(Notion.APPROXIMATE, 1.0, "distance", "unit", delta=1e-6, pairs="some words")
     assert near.loss(99) == 1.0
     assert "1e-06" in near.sentence()

@@ -33,18 +33,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wordveil._mechanisms import MECHANISMS, Mechanism, kind_named
+from wordveil._mechanisms import MECHANISMS, Law, kind_named
 from wordveil._mechanisms.attackers import ALONE, CURVES, OnProse, named_curve
+from wordveil._mechanisms.priors import log_prior
 from wordveil.attacks import Prior, attack_context, attack_repeats
-from wordveil.calibration import Effort, Maker, Meter, maker, meter_for, span_of
-from wordveil.calibration.search import smallest_accepted
+from wordveil.calibration import Effort, Maker, Meter, maker, meter_for
+from wordveil.calibration.search import largest_epsilon, smallest_accepted
 from wordveil.engines import ENGINES, check_engine, on_engine
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
 from wordveil.rounding import percent, round_up
-from wordveil.spaces import load_space
+from wordveil.spaces import Space, load_space
 from wordveil.stats import Estimate
 
 SPACES = ("glove-50k", "wordnet-poincare")
@@ -76,6 +78,7 @@ QUOTED = {("glove-50k", "graph"): (4.0, 6.0, 2.0, 8.0, 3.0, 5.0, 1.0, 10.0, 13.0
 EXAMPLES = 4.0
 DOCUMENTS = [Path(__file__).parent.parent / name for name in ("README.md", "docs/choosing-epsilon.md")]
 POINTS, SENTENCES, WORDS, NAMES, SEED = 6, 4, 10_000, 1000, 1
+LOW, HIGH, KEPT = 0.02, 0.55, 1000  # between which shares of the words stay, and of how many words that is told
 
 
 def main() -> None:
@@ -92,6 +95,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, action="append", help="at this ε; may be repeated")
     parser.add_argument("--points", type=int, default=POINTS, help="at how many ε, if none is given or quoted")
     parser.add_argument("--words", type=int, default=WORDS, help="about how many veiled words each attacker looks for")
+    parser.add_argument("--every", type=int, default=1, help="take only every so many-th passage of the texts")
     parser.add_argument("--bare", action="store_true", help="measure neither bits nor repeated draws")
     parser.add_argument("--names", type=int, default=NAMES, help="how many words are looked for that are drawn again")
     parser.add_argument("--quick", action="store_true", help="three ε and a tenth of the words, to try it out")
@@ -157,7 +161,7 @@ def measured(
 
     What was there before stays where only what is missing is measured, and but for the attackers where only these are.
     """
-    opened, texts = load_space(space), passages()[:: 10 if asked.quick else 1]
+    opened, texts = load_space(space), passages()[:: 10 if asked.quick else asked.every]
     meter = meter_for(make, opened, Effort(words=500))
     described, before = meter.probe.describe(), {point["epsilon"]: point for point in old}
     curve = {
@@ -170,20 +174,21 @@ def measured(
     elif asked.epsilon:
         grid = asked.epsilon
     elif asked.quick:
-        grid = _grid(meter, 3)
+        grid = _grid(make, meter, 3)
     else:
-        grid = list(QUOTED.get((space, meter.probe.name), ())) or _grid(meter, asked.points)
+        grid = list(QUOTED.get((space, meter.probe.name), ())) or _grid(make, meter, asked.points)
     points = dict(before) if asked.again or asked.missing else {}
     for epsilon in grid:
         known = points.get(epsilon, {})
         if known and not asked.again:
             continue
         mechanism = make(epsilon)
-        rest = {key: known[key] for key in ("stayed", "bits", "repeats") if key in known} or _apart(mechanism, asked)
+        law = mechanism.law(Effort(seed=SEED))  # what is drawn to learn it serves all attackers
+        rest = {key: known[key] for key in ("stayed", "bits", "repeats") if key in known} or _apart(law, asked)
         point = {
             "epsilon": epsilon,
             **rest,
-            **_attacked(mechanism, texts, played, asked.words, known.get("success", {})),
+            **_attacked(law, texts, played, asked.words, known.get("success", {})),
         }
         points[epsilon] = point
         told = ", ".join(f"{name} {100 * row[0]:.1f}%" for name, row in point["success"].items())
@@ -191,12 +196,37 @@ def measured(
         yield {**curve, "points": [points[one] for one in sorted(points)]}
 
 
-def _grid(meter: Meter, count: int) -> list[float]:
-    """Return the ε to try: from where hardly a word stays, and context is all there is, to where nearly all do."""
-    span = span_of(meter)
-    lowest = max(span.low / 2.0, smallest_accepted(meter.make, span.low))
-    first, *others = (float(one) for one in np.geomspace(lowest, span.high, count))
+def _grid(make: Maker, meter: Meter, count: int) -> list[float]:
+    """Return the ε to try: from where hardly a word stays, and context is all there is, to where more than half do.
+
+    No attacker who is worth the name finds less than what stayed, and few find much more. How much stays of words that
+    are drawn by their frequency is told by a thousand draws, which take a moment with any mechanism.
+    """
+    space = meter.space
+    ids = np.random.default_rng(SEED).choice(len(space), KEPT, p=_frequencies(space))
+
+    def stays_less(epsilon: float, share: float) -> bool:
+        try:
+            return float((make(epsilon).draw(ids, Entropy(SEED)) == ids).mean()) <= share
+        except WordveilError:  # too small an ε for the mechanism
+            return True
+
+    def ends_at(share: float) -> float:
+        return largest_epsilon(
+            lambda tried: [stays_less(epsilon, share) for epsilon in tried],
+            meter.probe.epsilon,
+            4.0 * meter.probe.epsilon,
+            tolerance=0.05,
+        )
+
+    lowest, highest = max(ends_at(LOW), smallest_accepted(make, meter.probe.epsilon)), ends_at(HIGH)
+    first, *others = (float(one) for one in np.geomspace(lowest, max(highest, 1.5 * lowest), count))
     return [round_up(first), *(float(f"{one:.2g}") for one in others)]
+
+
+def _frequencies(space: Space) -> NDArray[np.float64]:
+    logs = log_prior(space, "frequency")
+    return np.asarray(np.exp(logs - np.logaddexp.reduce(logs)))
 
 
 def passages() -> list[str]:
@@ -211,13 +241,14 @@ def passages() -> list[str]:
 
 
 def _attacked(
-    mechanism: Mechanism[Any], texts: list[str], played: list[str], words: int, success: dict[str, list[float]]
+    law: Law, texts: list[str], played: list[str], words: int, success: dict[str, list[float]]
 ) -> dict[str, Any]:
     """Try some attackers; what is known of others stays."""
     success = {name: row for name, row in success.items() if name != "alone"}
     stayed: dict[float, list[float]] = {}
     for name in played:
-        found = attack_context(mechanism, texts, entropy=Entropy(SEED), **{"tokens": words, **PLAYED[name]})
+        how = {"tokens": words, **PLAYED[name]}
+        found = attack_context(law.mechanism, texts, law=law, entropy=Entropy(SEED), **how)
         success["alone"] = max(success.get("alone", [0.0]), _row(found.alone))  # the one who is right most often
         if name in ATTACKERS:
             success[name] = _row(found.in_context)
@@ -228,15 +259,15 @@ def _attacked(
     return {"success": ordered, **({"stayed": stayed[best]} if is_strongest else {})}
 
 
-def _apart(mechanism: Mechanism[Any], asked: argparse.Namespace) -> dict[str, Any]:
+def _apart(law: Law, asked: argparse.Namespace) -> dict[str, Any]:
     """Measure what does not depend on the texts: bits, where the law is exact, and repeated draws."""
     if asked.bare:
         return {"bits": None, "repeats": {}}
-    law = mechanism.law()
-    bits = round(law.information(np.ones(len(mechanism.space))).value, 3) if law.exact else None
-    prior = Prior.named("frequency", mechanism.space, 2000 if asked.quick else None, select="content")
+    space = law.mechanism.space
+    bits = round(law.information(np.ones(len(space))).value, 3) if law.exact else None
+    prior = Prior.named("frequency", space, 2000 if asked.quick else None, select="content")
     tokens = asked.names // 10 if asked.quick else asked.names
-    found = attack_repeats(mechanism, None, prior, tokens=tokens, entropy=Entropy(SEED))
+    found = attack_repeats(law.mechanism, None, prior, tokens=tokens, law=law, entropy=Entropy(SEED))
     return {"bits": bits, "repeats": {str(one.times): _row(one.found) for one in found.words}}
 
 

@@ -59,6 +59,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, help="at most so many texts of each task (all; 2,000 with --quick)")
     parser.add_argument("--attacker", choices=("alone", "context"), default="alone", help="by whom levels are meant")
     parser.add_argument("--steps", type=int, default=300, help="of fitting a network to each release, with context")
+    parser.add_argument("--looked-for", type=int, help="words, about, that the attacker with context looks for (all)")
     parser.add_argument("--repeats", type=int, help="veilings that utility is measured on (2; 5 without context)")
     parser.add_argument("--workers", type=int, default=1, help="candidates that are measured at once")
     parser.add_argument("--minutes", type=float, help="begin no further candidate after so many minutes")
@@ -78,7 +79,9 @@ def main() -> None:
     repeats = chosen.repeats or (1 if chosen.quick else 2 if context else 5)
     texts = chosen.texts or (2000 if chosen.quick else 1_000_000)
     reading = Reading(readers, steps=chosen.steps, candidates=CANDIDATE_WORDS) if context else Reading(readers)
-    plan = Plan(chosen.data, chosen.wordnet, words, chosen.quick, chosen.attacker, reading, repeats, texts)
+    plan = Plan(
+        chosen.data, chosen.wordnet, words, chosen.quick, chosen.attacker, reading, repeats, texts, chosen.looked_for
+    )
     try:
         among = best_of(chosen.of, chosen.best) if chosen.of else None
         search(plan, only=chosen.only, among=among, workers=chosen.workers, minutes=chosen.minutes, file=chosen.json)
@@ -121,6 +124,7 @@ def search(
         "attacker": plan.attacker,
         "steps": plan.reading.steps,
         "texts": plan.texts,
+        "looked_for": plan.looked_for,
         "seconds": 0,
         "left_out": [],
         "compared": {},

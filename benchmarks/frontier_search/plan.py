@@ -29,6 +29,7 @@ class Plan:
     reading: Reading
     repeats: int
     texts: int  # at most, of each task
+    looked_for: int | None = None  # words, about, that the attacker with context looks for; all if not given
 
     @property
     def ground(self) -> Ground:
@@ -55,4 +56,7 @@ def _ground(words: int, wordnet: Path | None) -> Ground:
 @lru_cache(maxsize=2)
 def _comparison(plan: Plan, tasks: tuple[str, ...]) -> Comparison:
     read = [load_task(name, plan.data).limited(plan.texts) for name in tasks]
-    return Comparison(plan.ground, read, repeats=plan.repeats, attacker=plan.attacker, reading=plan.reading)
+    attacker, looked_for = plan.attacker, plan.looked_for
+    return Comparison(
+        plan.ground, read, repeats=plan.repeats, attacker=attacker, reading=plan.reading, looked_for=looked_for
+    )

@@ -5,6 +5,7 @@ Veiling, reading and attacking are those of the lab (`TaskTexts`, `at_levels`), 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -74,7 +75,7 @@ class Comparison:
     """Compares candidates on some tasks, with function words left alone.
 
     The attacker ``alone`` looks at one word at a time and knows how often each word occurs in the texts of the tasks;
-    ``context`` reads the whole release.
+    ``context`` reads the whole release, or as much of it as has about `looked_for` veiled words.
     """
 
     def __init__(
@@ -86,8 +87,9 @@ class Comparison:
         seed: int = 0,
         attacker: str = "alone",
         reading: Reading | None = None,
+        looked_for: int | None = None,
     ) -> None:
-        self.ground, self.tasks, self.attacker = ground, tasks, attacker
+        self.ground, self.tasks, self.attacker, self.looked_for = ground, tasks, attacker, looked_for
         self.repeats, self.seed, self.reading = repeats, seed, reading or Reading(("population",))
         self.texts = TaskTexts(tasks, ground.space, select="content")
         self.model = AveragedVectors(ground.space)
@@ -170,13 +172,15 @@ class Comparison:
         def make(epsilon: float) -> ChannelMechanism:
             return ChannelMechanism(self.ground.space, probabilities(candidate, epsilon), epsilon)
 
+        share = 1.0 if self.looked_for is None else min(1.0, self.looked_for / max(1, len(self.texts.clean.veiled)))
+        some = [task.limited(math.ceil(share * len(task)), self.seed) for task in self.tasks]
         attacker = ContextAttacker(
             make,
             self.ground.space,
             self.texts.chances,
             "context",
             seed=self.seed,
-            texts=self.texts,
+            texts=self.texts if share == 1.0 else TaskTexts(some, self.ground.space, select="content"),
             vectors=self.texts.table(self.model),
             reading=self.reading,
             reader=self.reading.readers[-1],

@@ -85,7 +85,8 @@ class Guarantee:
         """Say the promise in one sentence for a person."""
         if self.notion is Notion.NONE:
             return "No privacy is promised."
-        factor = f"e^{_up(self.epsilon)} (about {_in_digits(self.epsilon)})"
+        power = _up(self.epsilon)
+        factor = f"e^{f'({power})' if 'e' in power else power} ({_in_digits(self.epsilon)})"
         if self.notion is Notion.APPROXIMATE:
             return (
                 "Exchanging one candidate word for another changes the probability of any set of outputs by a factor "
@@ -139,8 +140,12 @@ def _up(value: float, digits: int = 6) -> str:
 
 
 def _in_digits(epsilon: float) -> str:
-    """Write e^ε for a person: three digits, rounded up; above a million, the next power of ten."""
+    """Write e^ε for a person: three digits, rounded up; above a million, the next power of ten; more digits near 1."""
     if epsilon > math.log(1e6):
-        return f"10^{math.ceil(epsilon / math.log(10))}" if math.isfinite(epsilon) else "infinity"
+        return f"about 10^{math.ceil(epsilon / math.log(10))}" if math.isfinite(epsilon) else "infinity"
+    if epsilon < 1e-6:
+        return "hardly more than 1"
+    if epsilon < 0.1:
+        return f"about {1.0 + round_up(math.expm1(epsilon), 2):.9g}"
     factor = round_up(math.exp(epsilon))
-    return f"{factor:g}" if factor < 1000 else f"{factor:,.0f}"
+    return f"about {factor:g}" if factor < 1000 else f"about {factor:,.0f}"

@@ -137,6 +137,9 @@ def test_choices_that_make_no_sense(once: Veil, far: Veil) -> None:
         VeilMiddleware(far)
     with pytest.raises(OptionError):
         VeilMiddleware(once, system="ignore")
+    no_veil: Any = 4
+    with pytest.raises(OptionError):
+        VeilMiddleware(no_veil)
 
 
 def test_scopes(once: Veil) -> None:

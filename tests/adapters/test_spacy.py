@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -82,3 +83,8 @@ def test_what_is_refused() -> None:
             privatize(TEXT, Veil(MADE), [span])
     with pytest.raises(OptionError):
         privatize(TEXT, Veil(MADE, select="marked"), [])
+    no_veil: Any = 4
+    with pytest.raises(OptionError):
+        privatize(TEXT, no_veil, [])
+    with pytest.raises(InputError):  # neither text nor a document
+        privatize(4, Veil(MADE))

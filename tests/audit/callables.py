@@ -109,7 +109,7 @@ def noisy(seed: int, *, stretch: NDArray[np.float64] | None = None, made_round: 
     ready: dict[str, list[str]] = {}
 
     def some(word: str) -> list[str]:
-        count = 4000 if word in PLACE else 1
+        count = 4000  # a call of numpy for each draw would take most of the time of an audit
         start = POINTS[PLACE[word]] if word in PLACE else np.zeros(2)
         angle, length = generator.uniform(0, 2 * math.pi, count), generator.gamma(shape, scale / EPSILON, count)
         noise = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -132,9 +132,10 @@ def noisy(seed: int, *, stretch: NDArray[np.float64] | None = None, made_round: 
         return [WORDS[place] for place in chosen]
 
     def draw(word: str) -> str:
-        if not ready.get(word):
-            ready[word] = some(word)
-        return ready[word].pop()
+        known = word if word in PLACE else ""  # the draws of unknown words are those of one place
+        if not ready.get(known):
+            ready[known] = some(known)
+        return ready[known].pop()
 
     return draw
 

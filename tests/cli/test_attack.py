@@ -313,3 +313,11 @@ def test_a_sentence_needs_a_reference_or_the_extra(
     code, out, err = run(capfd, folder, *asked, "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["results"][0]["order"] == 3
+
+
+def test_a_text_in_another_encoding_is_to_be_converted(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "latin.txt").write_bytes("Das Geschäft öffnet früh, sagt Frau Müller aus Köln.\n".encode("cp1252") * 20)
+    code, out, err = run(capfd, folder, "bayes", "latin.txt", *SPACE, "-e", "4")
+    assert (code, out) == (2, "")
+    assert "convert" in err
+    assert "encoding" not in err  # for which there is no option here

@@ -246,3 +246,22 @@ def test_the_command_that_is_recommended_runs(
     code, _, _ = run(capfd, *command[1:])
     assert code == 0
     assert (tmp_path / "our tickets-veiled.csv").exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "privatize"])
+def test_a_table_without_a_header_is_refused(
+    folder: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path, command: str
+) -> None:
+    table, first = tmp_path / "bare.csv", "the lawyer of my grandfather called"
+    texts = ["we met the courier at the gate", "nobody came to the old house today"]
+    table.write_text("".join(f"{n},{text}\n" for n, text in enumerate([first, *texts], 17)), encoding="utf-8")
+    more = ["-o", tmp_path / "out.csv", "-e", "4", "-q"] if command == "privatize" else ["--fast"]
+    code, out, err = run(capfd, command, table, "-c", first, "--space", folder / "small.txt", *more)
+    assert (code, out, len(err.splitlines()), (tmp_path / "out.csv").exists()) == (2, "", 1, False)
+    assert "lawyer" not in err
+    table.write_text("".join(f"{text}\n" for text in [first, *texts]), encoding="utf-8")  # which may be a question
+    if command == "privatize":
+        code, _, err = run(capfd, command, table, "-c", first, "--space", folder / "small.txt", *more)
+        assert (code, (tmp_path / "out.csv").exists()) == (0, True)
+        assert [line for line in err.splitlines() if "first line" in line]
+        assert "lawyer" not in err

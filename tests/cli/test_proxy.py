@@ -46,7 +46,7 @@ def test_a_word_goes_nowhere(tmp_path: Path) -> None:
             until(answers)
             got = proxied.say({"role": "user", "content": f"{CANARY}: {CANARY}@example.org"})
             refused = proxied.say({"role": CANARY, "content": CANARY})
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGHUP)  # as if its terminal were closed
             said = process.communicate(timeout=60)[0]
         finally:
             process.kill()

@@ -108,6 +108,19 @@ def test_settings_without_a_report(run: Run) -> None:
     assert run("read", "veiled-in.txt", "-o", "c.npz", *by_hand, "--option", "k=2", "--select", "all")[0] == 0
 
 
+def test_the_report_of_another_release_is_refused_or_warned_of(run: Run) -> None:
+    options = [*veil(run, "in.csv"), "-q"]
+    lines = Path("veiled-in.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("more.csv").write_text("".join([*lines, "4,the sea\n"]), encoding="utf-8")
+    Path("less.csv").write_text("".join(lines[:-1]), encoding="utf-8")
+    assert run("read", "veiled-in.csv", "-o", "a.npz", *options) == (0, "", "")
+    code, _, err = run("read", "more.csv", "-o", "b.npz", *options)
+    assert (code, len(err.splitlines()), Path("b.npz").exists()) == (2, 1, False)
+    for name, more in (("more.csv", ["--force"]), ("less.csv", [])):
+        code, _, err = run("read", name, "-o", f"{name}.npz", *options, *more)
+        assert (code, len(err.splitlines()), Path(f"{name}.npz").exists()) == (0, 1, True)
+
+
 def test_a_file_that_was_never_veiled_is_refused(run: Run, glove: EuclideanSpace) -> None:
     common = [word for word in glove.vocabulary.take(np.arange(200, 1200)) if word.isalpha()]
     Path("original.txt").write_text("\n".join(" ".join(common[n::40]) for n in range(40)) + "\n", encoding="utf-8")

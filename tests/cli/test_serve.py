@@ -152,10 +152,39 @@ def test_two_processes_share_jobs_and_figures_and_stop_when_told() -> None:
         with urlopen(f"{address}/metrics") as answer:  # noqa: S310 - our own server
             figures = answer.read().decode()
         assert 'wordveil_requests_total{route="/v1/privatize",status="200"} 30.0' in figures
-        server.send_signal(signal.SIGTERM)
+        server.send_signal(signal.SIGHUP)  # as if its terminal were closed
         out, _ = server.communicate(timeout=60)
+        assert server.returncode == 0
         assert "surgeon" not in out
         assert "Traceback" not in out
+
+
+_SLOW = """
+import sys, time
+import wordveil.service.state
+from wordveil.cli import main
+
+def make(*_, **__):
+    print("making", flush=True)
+    time.sleep(600)
+
+wordveil.service.state.mechanism = make
+main(["serve", "--port", sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_one_that_is_stopped_while_it_makes_a_mechanism_does_not_wait_for_it(told: signal.Signals) -> None:
+    command = [sys.executable, "-c", _SLOW, str(free_port())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline() == "making\n"
+            server.send_signal(told)
+            _, err = server.communicate(timeout=60)
+        finally:
+            server.kill()
+    assert (server.returncode, "Traceback" in err) == (0, False)
 
 
 def test_a_long_stream_takes_constant_memory_under_settings_of_the_environment() -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tests.attacks.doubles import Bare, Blank
 from tests.conftest import make_space, names
 from wordveil._mechanisms import Effort, Law, Mechanism, mechanism
+from wordveil._mechanisms.blocking import block_ids
 from wordveil.errors import OptionError
 from wordveil.spaces import EuclideanSpace, Vocabulary
 
@@ -55,6 +56,32 @@ def test_rows_columns_and_chances_are_one_table(name: str) -> None:
     assert law.stays(few).values == pytest.approx(table[few, few], rel=1e-5)
     others = np.array([[1, 2], [9, 3], [4, 4], [8, 0]])
     assert law.chances(few, others) == pytest.approx(table[few[:, None], others], rel=1e-5)
+
+
+COMPARATORS: dict[str, tuple[str, dict[str, Any]]] = {
+    "santext-plus": ("santext-plus", {}),
+    "santext-plus, none left bare": ("santext-plus", {"p": 1.0, "share": 1.0}),
+    "custext": ("custext", {"k": 7}),
+    "custext, sets of their own": ("custext", {"k": 5, "mapping": "aggressive"}),
+    "diffractor": ("diffractor", {"lists": 3}),
+    "tem-quotient": ("tem-quotient", {}),
+    "bayes-remap": ("bayes-remap", {}),
+    "bayes-remap of exponential": ("bayes-remap", {"of": "exponential"}),
+}
+
+
+@pytest.mark.parametrize("name", COMPARATORS)
+@pytest.mark.parametrize("epsilon", [0.3, 4.0])
+@pytest.mark.parametrize("blocked", [[], [3, 8]])
+def test_columns_of_comparators_are_those_of_their_rows(name: str, epsilon: float, blocked: list[int]) -> None:
+    kind, options = COMPARATORS[name]
+    made = block_ids(mechanism(kind, SPACE, epsilon=epsilon, **options), np.array(blocked, dtype=np.int64))
+    law = made.law()
+    table = law.rows(EVERYONE)
+    some, few = np.array([7, 3, 50, 7, 8]), np.array([9, 0, 31, 7, 2])
+    assert np.exp(law.log_columns(EVERYONE)) == pytest.approx(table.T, rel=1e-5)
+    assert np.exp(law.log_columns(some, few)) == pytest.approx(table[np.ix_(few, some)].T, rel=1e-5)
+    assert law.log_columns(some[:0], few).shape == (0, 5)
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -147,7 +147,7 @@ def test_what_is_learnt_is_a_law_and_the_guess_its_best_column(space: Space) -> 
     prior = prior_of("zipf")
     seen = runs(MADE, prior, 3000, Entropy(4))
     learnt = Learnt(space, seen)
-    law = learnt.columns(np.arange(WORDS))
+    law = np.exp(learnt.log_columns(np.arange(WORDS))).T
     assert law.sum(axis=1) == pytest.approx(np.ones(WORDS))
     values = prior[:, None] * law
     guesses = learnt.guesses(prior)

@@ -143,3 +143,14 @@ def test_keys_that_are_no_columns_are_refused(tmp_path: Path, veil: Veil) -> Non
     path.write_text("".join(json.dumps({f"user{n}": "some text of theirs", "id": n}) + "\n" for n in range(1200)))
     with pytest.raises(InputError):
         survey(make_plan(path), Reading(("id",)), veil)
+
+
+def test_a_record_in_place_of_the_names_is_refused_in_a_stream_too(
+    tmp_path: Path, veil: Veil, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "bare.csv"
+    table.write_text("2026-03-01,the first\n2026-03-02,the second\n", encoding="utf-8")
+    with table.open("rb") as file:
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=file))
+        with pytest.raises(InputError):
+            survey(make_plan(None, "csv"), Reading(), veil)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,18 @@ def test_long_texts_are_read_in_windows(fitted: Reader) -> None:
     long = " ".join(texts)
     assert len(fitted.posterior(long, top=1)) == 480
     assert fitted.transform([long, ""]).shape == (2, 6)
+
+
+def test_an_output_that_none_of_the_words_considered_gives_leaves_the_prior() -> None:
+    made = mechanism("custext", SPACE, epsilon=2.0, k=3)
+    alone = np.flatnonzero(made.law().rows(np.arange(WORDS))[0] == 0.0)  # outputs of other groups than that of word 0
+    reader = Reader(made, kind="context", select="all").tune(steps=0, candidates=1, fresh=True)
+    text = " ".join(NAMES[word] for word in alone)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        places = reader.fit([text]).posterior(text, top=2)
+    assert all(np.isfinite(place.probabilities).all() for place in places)
+    assert np.isfinite(reader.transform([text])).all()
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:

@@ -83,7 +83,8 @@ def test_the_posterior_is_what_bayes_says(
     with np.errstate(invalid="ignore"):
         exact = np.stack([bayes(rows, prior, output) for output in drawn])
     exact[np.isnan(exact).any(axis=1)] = prior / prior.sum()  # what no word can give says nothing
-    assert found == pytest.approx(exact, rel=1e-6, abs=1e-12)
+    # distances are in single precision, and an output's are not rounded as its words' are
+    assert found == pytest.approx(exact, rel=3e-5, abs=1e-12)
     assert reader.transform([text_of(drawn)])[0] == pytest.approx((exact @ SPACE.matrix).mean(axis=0), abs=1e-3)
 
 

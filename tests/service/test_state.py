@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from tests.service.conftest import Service, running
 from tests.serving import PATIENCE, until
+from wordveil import mechanism
 from wordveil.progress import Watch, tell
 from wordveil.service import Settings
 from wordveil.service.attacker import Attacker
@@ -19,7 +21,9 @@ from wordveil.service.kept import Kept, Progress
 from wordveil.service.keys import Keys
 from wordveil.service.preparing import Preparing
 from wordveil.service.problems import Problem
-from wordveil.service.state import State
+from wordveil.service.state import Batcher, State
+from wordveil.spaces import EuclideanSpace
+from wordveil.text import Document, Release, Veil
 
 
 def test_a_flood_of_things_to_make_is_refused_and_what_is_ready_is_not() -> None:
@@ -58,6 +62,63 @@ def test_a_service_that_is_stopped_while_it_warms_makes_no_more(tmp_path: Path, 
         return was_ready
 
     assert not asyncio.run(stopped())
+
+
+def test_a_service_that_is_stopped_while_it_makes_something_does_not_wait_for_it(
+    tmp_path: Path, toy_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*_: object, **__: object) -> None:
+        begun.set()
+        go_on.wait(PATIENCE)
+
+    monkeypatch.setattr("wordveil.service.state.mechanism", slow)
+
+    async def stopped() -> tuple[bool, bool]:
+        settings = Settings(spaces=(str(toy_file),), warm=("graph:1",))
+        state = State(settings, Keys(settings), tmp_path)
+        warming = asyncio.create_task(state.warm())
+        assert await asyncio.to_thread(begun.wait, PATIENCE)
+        state.stop()
+        await warming
+        found = state.is_ready, go_on.is_set()
+        go_on.set()
+        await state.close()
+        return found
+
+    assert asyncio.run(stopped()) == (False, False)
+
+
+def test_a_fault_of_one_request_leaves_those_that_are_drawn_with_it_alone(
+    toy: EuclideanSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, together = threading.Event(), threading.Event(), Veil.together
+    sizes: list[int] = []
+
+    def faulty(veil: Veil, texts: Sequence[Document]) -> list[Release]:
+        sizes.append(len(texts))
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        if any(one.text == "fault" for one in texts):
+            raise KeyError("a fault of ours")
+        return together(veil, texts)
+
+    monkeypatch.setattr(Veil, "together", faulty)
+
+    async def drawn() -> list[Any]:
+        with ThreadPoolExecutor(1) as executor:
+            batcher = Batcher(Veil(mechanism("graph", toy, epsilon=4.0)), executor)
+            first = asyncio.create_task(batcher([Document("first")]))
+            assert await asyncio.to_thread(begun.wait, PATIENCE)
+            asked = [asyncio.create_task(batcher([Document(text)])) for text in ("one", "fault", "two")]
+            await asyncio.sleep(0)  # they gather while the first is drawn
+            go_on.set()
+            return await asyncio.gather(first, *asked, return_exceptions=True)
+
+    answers = asyncio.run(drawn())
+    assert [isinstance(answer, KeyError) for answer in answers] == [False, False, True, False]
+    assert sizes == [1, 3, 1, 1, 1]
 
 
 def test_progress_is_told_by_what_is_done_or_by_how_long_the_last_one_took() -> None:

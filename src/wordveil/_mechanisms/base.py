@@ -9,18 +9,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Effort, Law, RadialLaw, RowLaw, SampledLaw, UnitLength
-from wordveil._mechanisms.rows import RowDraws, RowSource, WholeRows, rate_of, weights_of
+from wordveil._mechanisms.rows import LOG_FLOOR, Lazily, RowDraws, RowSource, WholeRows, rate_of, weights_of
 from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy, KeyedEntropy, directions
 from wordveil.parallel import ahead, blocks
-from wordveil.progress import Watch, ignore
+from wordveil.progress import Watch, ignore, run_watched
 from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace, PointSpace, Space
 from wordveil.spaces.space import Ids, Points, Rows
@@ -28,6 +28,7 @@ from wordveil.spaces.space import Ids, Points, Rows
 RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 # Beyond these, 32-bit floats hold neither the noise nor the weights.
 _SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
+_CELLS = 1 << 21  # probabilities that one thread works on
 _DEVICE_BLOCK = 1 << 17  # words that a device takes at once: in smaller blocks it waits for its many small steps
 
 SpaceT = TypeVar("SpaceT", bound=Space)
@@ -350,6 +351,52 @@ class ExponentialMechanism(Mechanism[SpaceT]):
         weights = weights_of(self.log_weights(ids))
         weights[:, self.blocked] = 0.0
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def log_columns(self, outputs: Ids, inputs: Ids, watch: Watch = ignore) -> NDArray[np.float64]:
+        """Return the logarithms of the exact probabilities of some outputs: a row for each, a column for each input.
+
+        Where `log_weight_columns` knows the weights behind an output, each row costs no more than its own entries, once
+        the sums of all inputs are known; elsewhere it takes a pass over the inputs' rows.
+        """
+        outputs, inputs = np.asarray(outputs), np.asarray(inputs)
+        found = np.empty((len(outputs), len(inputs)))
+        if not found.size:
+            return found
+        weigh = self.log_weight_columns
+        knows = weigh(outputs[:1], inputs[:1]) is not None
+        largest, sums = self._normalisers(inputs).T if knows else np.empty((2, 0))
+
+        def read_rows(part: slice) -> None:
+            with np.errstate(divide="ignore"):
+                found[:, part] = np.log(self.probability_rows(inputs[part])[:, outputs]).T
+
+        def read(part: slice) -> None:
+            np.subtract(cast("Rows", weigh(outputs[part], inputs)), largest, out=found[part])
+            np.maximum(found[part], LOG_FLOOR, out=found[part])  # as in `weights_of`
+            found[part] -= sums
+
+        work, parts = (read, self._parts(len(outputs))) if knows else (read_rows, self._parts(len(inputs)))
+        run_watched(work, parts, "reading probabilities", watch)
+        found[np.isin(outputs, self.blocked)] = -np.inf
+        return found
+
+    def log_weight_columns(self, outputs: Ids, inputs: Ids) -> Rows | None:  # noqa: ARG002 - for those who know
+        """Return the logarithms that `log_weights` does, a row for each output; None where a row cannot be had so."""
+        return None
+
+    @cached_property
+    def _normalisers(self) -> Lazily:
+        """The largest logarithm of each word's weights, and the logarithm of the sum of its weights scaled by that."""
+        return Lazily(len(self.space), self._add_up)
+
+    def _add_up(self, ids: Ids) -> NDArray[np.float64]:
+        logs = self.log_weights(ids)
+        weights = weights_of(logs)
+        weights[:, self.blocked] = 0.0
+        return np.stack([logs.max(axis=1).astype(np.float64), np.log(weights.sum(axis=1))], axis=1)
+
+    def _parts(self, count: int) -> list[slice]:
+        return list(blocks(count, max(1, _CELLS // len(self.space))))
 
     def row_source(self) -> RowSource:
         """Return the rows to draw from: those of `log_weights`, unless there is a quicker way to the same law."""

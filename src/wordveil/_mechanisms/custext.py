@@ -26,9 +26,12 @@ from wordveil._mechanisms.rows import drawn_closely, rate_of
 from wordveil.errors import OptionError
 from wordveil.files import cached_arrays
 from wordveil.guarantee import Guarantee, Notion
+from wordveil.parallel import blocks
+from wordveil.progress import Watch, ignore
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids, Rows, smallest
 
+_AT_ONCE = 2048  # words whose outputs are measured at once
 _MAPPINGS = ("conservative", "aggressive")
 
 
@@ -77,25 +80,54 @@ class Custext(ExponentialMechanism[EuclideanSpace]):
 
         return np.asarray(cached_arrays(f"custext-1-{k}-{self.space.checksum}", fill, "group")[0], dtype=np.int64)
 
-    def _outputs(self, ids: Ids) -> NDArray[np.bool_]:
-        """Return which words each of these words may become, a row each."""
+    @cached_property
+    def _sets(self) -> NDArray[np.int64]:
+        """The sets of outputs, a row each, filled up with -1: of every group, or of every word."""
+        words, k = len(self.space), min(self.k, len(self.space))
         if self.mapping == "conservative":
-            return self.groups[ids][:, None] == self.groups
-        chosen = np.zeros((len(ids), len(self.space)), dtype=np.bool_)
-        chosen[np.arange(len(ids)), ids] = True
-        if len(self.space) > 1 and self.k > 1:
-            near = neighbourhoods(self.space, min(self.k, len(self.space)) - 1)[0][ids]
-            np.put_along_axis(chosen, near.astype(np.int64), True, axis=1)
-        return chosen
+            order = np.argsort(self.groups, kind="stable")
+            return np.append(order, np.full(-words % k, -1)).reshape(-1, k)
+        own = np.arange(words)[:, None]
+        return own if k == 1 else np.append(own, neighbourhoods(self.space, k - 1)[0].astype(np.int64), axis=1)
+
+    def _outputs(self, ids: Ids) -> NDArray[np.int64]:
+        """Return the words that each of these words may become, a row each, filled up with -1."""
+        return np.asarray(self._sets[self.groups[ids] if self.mapping == "conservative" else ids])
+
+    def _logs(self, ids: Ids) -> NDArray[np.float64]:
+        """Return the logarithms of the unnormalised probabilities of each word's own outputs."""
+        outputs = self._outputs(ids)
+        apart = self.space.matrix[ids][:, None].astype(np.float64) - self.space.matrix[outputs]
+        inside = np.where(outputs >= 0, np.sqrt(np.einsum("wkd,wkd->wk", apart, apart)), np.nan)
+        least, most = np.nanmin(inside, axis=1, keepdims=True), np.nanmax(inside, axis=1, keepdims=True)
+        spread = np.where(most > least, most - least, 1.0)
+        return np.where(outputs >= 0, -self._rate * (inside - least) / spread, -np.inf)
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities; minus infinity outside the word's outputs."""
         ids = np.asarray(ids)
-        outputs, distances = self._outputs(ids), self.space.distances(ids).astype(np.float64)
-        inside = np.where(outputs, distances, np.nan)
-        least, most = np.nanmin(inside, axis=1, keepdims=True), np.nanmax(inside, axis=1, keepdims=True)
-        spread = np.where(most > least, most - least, 1.0)
-        return np.where(outputs, -self._rate * (distances - least) / spread, -np.inf)
+        rows = np.full((len(ids), len(self.space)), -np.inf)
+        for part in blocks(len(ids), _AT_ONCE):
+            outputs, logs = self._outputs(ids[part]), self._logs(ids[part])
+            word, place = np.nonzero(outputs >= 0)
+            rows[part][word, outputs[word, place]] = logs[word, place]
+        return rows
+
+    def log_columns(self, outputs: Ids, inputs: Ids, watch: Watch = ignore) -> NDArray[np.float64]:  # noqa: ARG002
+        """Return the logarithms of the exact probabilities of some outputs; minus infinity for the words without it."""
+        outputs, inputs = np.asarray(outputs), np.asarray(inputs)
+        found = np.full((len(outputs), len(inputs)), -np.inf)
+        order = np.argsort(outputs, kind="stable")
+        for part in blocks(len(inputs), _AT_ONCE):
+            own, logs = self._outputs(inputs[part]), self._logs(inputs[part])
+            logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+            first, last = (np.searchsorted(outputs[order], own, side=side) for side in ("left", "right"))
+            word, place = np.nonzero((last > first) & (own >= 0))
+            for number in range(int((last - first).max(initial=0))):  # an output may be asked about more than once
+                here = first[word, place] + number < last[word, place]
+                at = order[first[word[here], place[here]] + number]
+                found[at, part.start + word[here]] = logs[word[here], place[here]]
+        return found
 
     def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
         """Return the exact probabilities of every output, a row for each word; 0 outside the word's outputs."""

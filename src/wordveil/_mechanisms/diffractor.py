@@ -82,19 +82,24 @@ class Diffractor(ExponentialMechanism[EuclideanSpace]):
         """The place of every word on each list, a row each."""
         return np.argsort(self.orders, axis=1)
 
-    def _steps(self, ids: Ids, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.abs(places[ids][:, None] - places)
-
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the probabilities of every output, a row for each word."""
+        return self.log_weight_columns(np.arange(len(self.space)), ids).T
+
+    def log_weight_columns(self, outputs: Ids, inputs: Ids) -> Rows:
+        """Return the same logarithms, a row for each output."""
         fall, last = float(self._exact_rate), len(self.space) - 1
         inside = math.log(math.tanh(0.5 * fall))  # (1-a)/(1+a)
         end = -math.log1p(math.exp(-fall))  # 1/(1+a)
-        logs = np.full((len(ids), len(self.space)), -np.inf)
+        logs = np.full((len(outputs), len(inputs)), -np.inf)
         for places in self.places:
-            base = np.where((places == 0) | (places == last), end if last else 0.0, inside)
-            np.logaddexp(logs, base - fall * self._steps(ids, places), out=logs)
+            there = places[outputs][:, None]
+            base = np.where((there == 0) | (there == last), end if last else 0.0, inside)
+            np.logaddexp(logs, base - fall * np.abs(there - places[inputs]), out=logs)
         return np.asarray(logs - math.log(self.lists))
+
+    def _add_up(self, ids: Ids) -> NDArray[np.float64]:
+        return np.zeros((len(ids), 2))  # they are logarithms of probabilities as they are
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by the word some random steps away on a random list."""

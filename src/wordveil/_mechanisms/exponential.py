@@ -74,6 +74,13 @@ class Exponential(ExponentialMechanism[Space]):
         rows *= -self._rate
         return rows if self.prior == "uniform" else rows + self._log_prior
 
+    def log_weight_columns(self, outputs: Ids, inputs: Ids) -> Rows:
+        """Return the same logarithms, a row for each output: words are as far from one another either way."""
+        rows = self.space.distances(outputs)[:, inputs]
+        np.minimum(rows, self._reach, out=rows)
+        rows *= -self._rate
+        return rows if self.prior == "uniform" else rows + self._log_prior[outputs, None]
+
     def row_source(self) -> RowSource:
         """Return the rows to draw from: by sums over blocks where the distance is that of vectors."""
         flat = self.space.flat

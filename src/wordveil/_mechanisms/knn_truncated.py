@@ -11,14 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from wordveil._mechanisms.base import ExponentialMechanism
-from wordveil._mechanisms.rows import ROW_FLOOR, FallingRows, RowSource, rate_of
+from wordveil._mechanisms.rows import ROW_FLOOR, FallingRows, Lazily, RowSource, rate_of
 from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee
-from wordveil.parallel import blocks
 from wordveil.spaces import Space
 from wordveil.spaces.space import Ids, Rows
-
-_ENTRIES = 1 << 24  # of the distances that are held at once
 
 
 class KnnTruncated(ExponentialMechanism[Space]):
@@ -42,7 +39,7 @@ class KnnTruncated(ExponentialMechanism[Space]):
         self.k = int(k)
         self._rate = rate_of(self.epsilon)
         self._reach = -ROW_FLOOR / self._rate  # no weight may underflow to zero: as in `exponential`
-        self._known_cuts = np.full(len(space), np.nan)
+        self._cuts = Lazily(len(space), self._measure_cuts)
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
@@ -53,19 +50,24 @@ class KnnTruncated(ExponentialMechanism[Space]):
         k = min(self.k, len(self.space) - 1)
         return np.asarray(np.partition(rows, k, axis=1)[:, k])  # place 0 is the word itself
 
+    def _measure_cuts(self, ids: Ids) -> Rows:
+        # Of the same distances that the weights come from: a search for neighbours goes by squares that lose digits.
+        return self._cut(self.space.distances(ids))[:, None]
+
+    def _cut_of(self, ids: Ids) -> Rows:
+        return self._cuts(ids)[:, 0]
+
+    def log_weight_columns(self, outputs: Ids, inputs: Ids) -> Rows:
+        """Return the same logarithms, a row for each output: words are as far from one another either way."""
+        rows = self.space.distances(outputs)[:, inputs].astype(np.float64)
+        return np.asarray(-self._rate * np.minimum(rows, np.minimum(self._cut_of(inputs), self._reach)))
+
     def row_source(self) -> RowSource:
         """Return the rows to draw from: by sums over blocks where the distance is that of vectors."""
         flat = self.space.flat
         if flat is None:
             return super().row_source()
-        return FallingRows(flat, np.zeros(len(flat)), self._rate, self._reach, self._cuts)
-
-    def _cuts(self, ids: Ids) -> Rows:
-        unknown = np.unique(ids[np.isnan(self._known_cuts[ids])])
-        # Of the same distances that the weights come from: a search for neighbours goes by squares that lose digits.
-        for part in blocks(len(unknown), max(1, _ENTRIES // len(self.space))):
-            self._known_cuts[unknown[part]] = self._cut(self.space.distances(unknown[part]))
-        return self._known_cuts[ids]
+        return FallingRows(flat, np.zeros(len(flat)), self._rate, self._reach, self._cut_of)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import ExponentialMechanism, Mechanism
+from wordveil._mechanisms.base import Mechanism
 from wordveil._mechanisms.laws import Effort, Law, RowLaw, SampledLaw
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
+from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore
 from wordveil.spaces.space import Ids
+
+_TOGETHER = 512  # outputs of the other mechanism that are looked at at once
 
 
 def of_inner(name: str) -> Any:
@@ -49,18 +52,36 @@ class Mapped(Mechanism[Any]):
 
     def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
         """Return the exact probabilities of every output, a row for each word, where the other mechanism has them."""
-        if not isinstance(self.inner, ExponentialMechanism):
+        inner = self.inner.law()
+        if not inner.exact:
             raise OptionError(f"the mechanism {self.name} has no exact probabilities; ask its law for estimates.")
-        rows = self.inner.probability_rows(ids)
+        rows = inner.rows(ids)
         moved = np.flatnonzero(self.instead != np.arange(len(self.space)))
         taken = np.ascontiguousarray(rows[:, moved].T)
         rows[:, moved] = 0.0
         np.add.at(rows.T, self.instead[moved], taken)
         return rows
 
+    def log_columns(self, outputs: Ids, inputs: Ids, watch: Watch = ignore) -> NDArray[np.float64]:
+        """Return the logarithms of the exact probabilities of some outputs, from those of the outputs behind each."""
+        outputs = np.asarray(outputs)
+        order = np.argsort(self.instead, kind="stable")  # the outputs of the other mechanism, by what is given for them
+        starts = np.searchsorted(self.instead[order], outputs)
+        counts = np.searchsorted(self.instead[order], outputs, side="right") - starts
+        found = np.full((len(outputs), len(inputs)), -np.inf)
+        behind = order[np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
+        given = np.repeat(np.arange(len(outputs)), counts)
+        law = self.inner.law()
+        for part in blocks(len(behind), _TOGETHER):  # a popular word may stand for thousands of outputs
+            logs = law.log_columns(behind[part], inputs, watch=watch)
+            firsts = np.flatnonzero(np.diff(given[part], prepend=-1))
+            places = given[part][firsts]
+            found[places] = np.logaddexp(found[places], np.logaddexp.reduceat(logs, firsts, axis=0))
+        return found
+
     def law(self, effort: Effort | None = None, watch: Watch = ignore) -> Law:
-        """Return its probabilities: exact where those of the other mechanism are rows of weights, else from draws."""
-        kind = RowLaw if isinstance(self.inner, ExponentialMechanism) else SampledLaw
+        """Return its probabilities: exact where those of the other mechanism are, else from draws."""
+        kind = RowLaw if self.inner.law().exact else SampledLaw
         return kind(self, effort, watch)
 
     # Nothing that is promised, or stated of the noise, changes. (An exact δ does: it may only become smaller.)

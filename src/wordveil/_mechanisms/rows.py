@@ -42,6 +42,31 @@ _SWITCH = "WORDVEIL_ROW_CACHE"
 _IDLE = 60.0  # seconds after which the rows of a mechanism may go for those of another
 
 
+class Lazily:
+    """Figures of words, each computed when it is first asked for; safe to use from several threads.
+
+    `compute` returns a row of figures for each word.
+    """
+
+    def __init__(self, words: int, compute: Callable[[Ids], Rows]) -> None:
+        self._words, self._compute = words, compute
+        self._found = np.empty((0, 0))
+        self._known = np.zeros(words, dtype=np.bool_)
+
+    def __call__(self, ids: Ids) -> NDArray[np.float64]:
+        """Return the figures of these words, a row for each."""
+        words = np.unique(ids)
+        missing = words[~self._known[words]]
+        # Two threads that miss the same words compute the same figures, so neither has to wait for the other.
+        parts = list(blocks(len(missing), max(1, _ENTRIES // self._words)))
+        for part, figures in zip(parts, run(lambda part: self._compute(missing[part]), parts), strict=True):
+            if not self._found.size:
+                self._found = np.empty((self._words, figures.shape[1]))
+            self._found[missing[part]] = figures
+        self._known[missing] = True
+        return np.asarray(self._found[ids])
+
+
 class RowSource(ABC):
     """Rows of weights, known by their sums over blocks of words."""
 

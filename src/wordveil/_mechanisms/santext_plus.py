@@ -25,8 +25,11 @@ from wordveil._mechanisms.base import ExponentialMechanism, needs_vectors
 from wordveil._mechanisms.rows import drawn_closely, rate_of
 from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee
+from wordveil.progress import Watch, ignore, run_watched
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Ids, Rows
+
+_FLOOR = -700.0  # of a weight's logarithm, so that none is 0
 
 
 class SantextPlus(ExponentialMechanism[EuclideanSpace]):
@@ -64,7 +67,7 @@ class SantextPlus(ExponentialMechanism[EuclideanSpace]):
         """Return the exact probabilities of every output, a row for each word; 0 for what cannot come out."""
         ids = np.asarray(ids)
         logs = -rate_of(self.epsilon) * self.space.distances(ids)[:, self.first :].astype(np.float64)
-        weights = np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), -700.0))  # none of them 0
+        weights = np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), _FLOOR))
         rows = np.zeros((len(ids), len(self.space)))
         rows[:, self.first :] = weights / weights.sum(axis=1, keepdims=True)
         plain = ids < self.first
@@ -76,6 +79,31 @@ class SantextPlus(ExponentialMechanism[EuclideanSpace]):
         """Return the logarithms of the probabilities; minus infinity for what cannot come out."""
         with np.errstate(divide="ignore"):
             return np.log(self.probability_rows(ids))
+
+    def log_columns(self, outputs: Ids, inputs: Ids, watch: Watch = ignore) -> NDArray[np.float64]:
+        """Return the logarithms of the exact probabilities of some outputs, a row for each."""
+        outputs, inputs = np.asarray(outputs), np.asarray(inputs)
+        found = np.full((len(outputs), len(inputs)), -np.inf)
+        sensitive = np.flatnonzero(outputs >= self.first)
+        largest, sums = self._normalisers(inputs).T
+        drawn = np.where(inputs < self.first, self.p, 1.0)
+
+        def read(part: slice) -> None:
+            some = sensitive[part]
+            logs = -rate_of(self.epsilon) * self.space.distances(outputs[some])[:, inputs].astype(np.float64)
+            with np.errstate(divide="ignore"):
+                found[some] = np.maximum(logs - largest, _FLOOR) - sums + np.log(drawn)
+
+        run_watched(read, self._parts(len(sensitive)), "reading probabilities", watch)
+        with np.errstate(divide="ignore"):
+            found[(outputs[:, None] == inputs) & (inputs < self.first)] = np.log(1.0 - self.p)
+        return found
+
+    def _add_up(self, ids: Ids) -> NDArray[np.float64]:
+        logs = -rate_of(self.epsilon) * self.space.distances(ids)[:, self.first :].astype(np.float64)
+        largest = logs.max(axis=1)
+        weights = np.exp(np.maximum(logs - largest[:, None], _FLOOR))
+        return np.stack([largest, np.log(weights.sum(axis=1))], axis=1)
 
     def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
         """Return the largest log-ratio that is promised between the words of each pair; infinite where none is."""

@@ -10,10 +10,13 @@ then has weight ``|W|/(|L_w|·|W∖L_w|)·e^{-½εγ}``: two words that lie a li
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
+from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import ExponentialMechanism
-from wordveil._mechanisms.rows import RowSource
+from wordveil._mechanisms.rows import Lazily, RowSource
 from wordveil._mechanisms.truncated import Truncated
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.spaces.space import Ids, Rows
@@ -44,11 +47,25 @@ class TemQuotient(Truncated):
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
         logs = super().log_weights(ids).astype(np.float64)
-        far = self.space.distances(ids) > (np.inf if self.clip is None else self.clip)
-        beyond = far.sum(axis=1)
+        return np.where(self._is_far(ids), logs + self._factors(ids), logs)
+
+    def log_weight_columns(self, outputs: Ids, inputs: Ids) -> Rows:
+        """Return the same logarithms, a row for each output."""
+        logs = super().log_weight_columns(outputs, inputs).astype(np.float64)
+        return np.where(self._is_far(outputs)[:, inputs], logs + self._factors(inputs)[:, 0], logs)
+
+    def _is_far(self, ids: Ids) -> NDArray[np.bool_]:
+        return np.asarray(self.space.distances(ids) > (np.inf if self.clip is None else self.clip))
+
+    @cached_property
+    def _factors(self) -> Lazily:
+        """By how much more the far words of each word weigh than they should, as a logarithm."""
+        return Lazily(len(self.space), self._measure_factors)
+
+    def _measure_factors(self, ids: Ids) -> Rows:
+        beyond = self._is_far(ids).sum(axis=1, keepdims=True)
         near = len(self.space) - beyond
-        factor = np.log(len(self.space) / near) - np.log(np.maximum(beyond, 1))
-        return np.where(far, logs + factor[:, None], logs)
+        return np.asarray(np.log(len(self.space) / near) - np.log(np.maximum(beyond, 1)))
 
     def row_source(self) -> RowSource:
         """Return the rows to draw from: a word at a time, since the weights of far words depend on the word."""

@@ -1,4 +1,4 @@
-"""What the adapters of tables share: veiling the cells of a column."""
+"""What the adapters share: that they are given a veil, and veiling the cells of a column."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from typing import Any
 from wordveil.errors import InputError, OptionError
 from wordveil.text import Document, Veil
 
-__all__ = ["check_given", "check_texts", "veil_rows"]
+__all__ = ["check_given", "check_texts", "check_veil", "veil_rows"]
+
+
+def check_veil(veil: Any) -> None:
+    """Refuse what is not a veil."""
+    if not isinstance(veil, Veil):
+        raise OptionError(f"a {type(veil).__name__} is given where a veil is needed, such as wordveil.Veil(epsilon=4).")
 
 
 def check_given(veil: Any, columns: Sequence[Any]) -> None:
     """Refuse what is not a veil, and columns that are none: the originals would come back as if they were veiled."""
-    if not isinstance(veil, Veil):
-        raise OptionError("the second argument must be a veil, such as wordveil.Veil(epsilon=4).")
+    check_veil(veil)
     if not columns:
         raise OptionError("columns is empty, so nothing would be veiled: name at least one.")
 

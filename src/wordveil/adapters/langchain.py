@@ -18,6 +18,7 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Priva
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from typing_extensions import NotRequired
 
+from wordveil.adapters._cells import check_veil
 from wordveil.text import Document, Veil
 from wordveil.text.conversation import Policy, Writer
 
@@ -86,6 +87,7 @@ class VeilMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc] # li
         scope: Callable[[Any, Any], str] | None = None,
     ) -> None:
         super().__init__()
+        check_veil(veil)
         if veil.once is None or veil.once.scope != "person":
             raise OptionError("the middleware needs a veil with once='person', or a history would be drawn again.")
         self._veil, self._scope = veil, scope

@@ -12,6 +12,7 @@ needs("presidio_anonymizer", "presidio", "wordveil.adapters.presidio")
 from presidio_anonymizer.entities import OperatorConfig
 from presidio_anonymizer.operators import Operator, OperatorType
 
+from wordveil.adapters._cells import check_veil
 from wordveil.text import Veil
 
 __all__ = ["VeilOperator", "operator_config"]
@@ -43,9 +44,8 @@ class VeilOperator(Operator):  # type: ignore[misc]
 
     def validate(self, params: dict[str, Any]) -> None:
         """Check that there is a veil, and that it leaves none of the words alone."""
-        veil = params.get("veil")
-        if not isinstance(veil, Veil):
-            raise OptionError("the operator needs a wordveil.Veil as its parameter veil.")
+        veil: Veil = params.get("veil")  # type: ignore[assignment]  # checked now
+        check_veil(veil)
         if veil.selection.kind != "all":
             raise OptionError("the operator's veil must have select='all', or parts of what was found would be kept.")
         if veil.once is not None and veil.once.scope == "person":

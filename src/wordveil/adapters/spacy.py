@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
+from wordveil.adapters._cells import check_veil
 from wordveil.errors import InputError, OptionError
 from wordveil.text import Document, Release, Veil
 
@@ -59,9 +60,10 @@ def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None, *, 
     Raises
     ------
     InputError
-        If a span lies outside the text, or a plain text comes without spans.
+        If a span lies outside the text, a plain text comes without spans, or the document has no text.
     OptionError
-        If the veil has ``select="marked"``, which takes marks out of the text and so shifts the offsets given.
+        If `veil` is something else, or has ``select="marked"``, which takes marks out of the text and so shifts the
+        offsets given.
 
     Examples
     --------
@@ -72,14 +74,17 @@ def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None, *, 
     >>> veiled.text[end:], label
     (' wrote.', 'PERSON')
     """
+    check_veil(veil)
     if veil.selection.kind == "marked":
         raise OptionError("a veil with select='marked' shifts the offsets of a text; use select='spans' here.")
     is_text = isinstance(document, str)
-    text: str = document if is_text else document.text
+    text = document if is_text else getattr(document, "text", None)
     if spans is None:
         if is_text:
             raise InputError("a plain text needs its spans.")
-        spans = document.ents
+        spans = getattr(document, "ents", None)
+    if not isinstance(text, str) or spans is None:
+        raise InputError(f"a {type(document).__name__} is neither a text nor a document with text and ents.")
     given = [_plain(span) for span in spans]
     for start, end, _ in given:
         if not 0 <= start <= end <= len(text):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil._mechanisms import Effort, Mechanism
+from wordveil._mechanisms import Effort, Law, Mechanism
 from wordveil.attacks.pairs import Pair, Text, pair_texts, veil_texts
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
@@ -141,6 +141,7 @@ def attack_context(
     releases: int = 1,
     fitted: bool = True,
     draws: int = 200_000,
+    law: Law | None = None,
     once: bool = True,
     entropy: Entropy | None = None,
     watch: Watch = ignore,
@@ -168,6 +169,8 @@ def attack_context(
     fitted : bool
         Whether the network of the kind ``context`` is fitted on the release. If not, it reads as it comes with the
         package, which is weaker and takes a fraction of the time.
+    law : Law, optional
+        The law of the mechanism, where it is at hand; then it takes the place of `draws`.
     once : bool
         Whether equal words of a text are drawn once, or were, as is the default of a `Veil`.
     **options
@@ -190,8 +193,9 @@ def attack_context(
     if veiled is not None and releases != 1:
         raise OptionError("texts that are veiled already have been released once: leave out releases.")
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
-    effort = Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62)))
-    how: dict[str, Any] = {"select": select, "words": words, "prior": prior, "effort": effort, "once": once}
+    if law is None:
+        law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))))
+    how: dict[str, Any] = {"select": select, "words": words, "prior": prior, "law": law, "once": once}
     reader = Reader(mechanism, kind=kind, **how, **options)
     if not fitted:
         reader.tune(steps=0)
@@ -209,9 +213,7 @@ def attack_context(
     read = reader.likeliest(places, _TOP, watch=within(watch, 0.6, 0.9))
     weaker = reader.without_context()
     alone = read[0] if weaker.kind == kind else weaker.likeliest(places, 1, watch=within(watch, 0.9, 1.0))[0]
-    return _counted(
-        pair, chosen, places, *read, alone[:, 0], frequent=frequent, reader=kind, exact=mechanism.law(effort).exact
-    )
+    return _counted(pair, chosen, places, *read, alone[:, 0], frequent=frequent, reader=kind, exact=law.exact)
 
 
 def _counted(

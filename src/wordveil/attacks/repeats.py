@@ -98,6 +98,7 @@ def attack_repeats(
     times: Sequence[int] = TIMES,
     tokens: int = 1000,
     draws: int = 200_000,
+    law: Law | None = None,
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> RepeatAttack:
@@ -110,6 +111,8 @@ def attack_repeats(
     ----------
     times : sequence of int
         The numbers of draws to look at, from 1 to 100.
+    law : Law, optional
+        The law of the mechanism, where it is at hand; then it takes the place of `draws`.
 
     Examples
     --------
@@ -130,7 +133,8 @@ def attack_repeats(
     again = _Targets.none() if words is None else _Targets.recurring(words, tokens, choosing)
     originals = np.concatenate([once.ids, again.ids])
     outputs = mechanism.draw(np.repeat(originals, steps[-1]), veiling).reshape(-1, steps[-1])
-    law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
+    if law is None:
+        law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))), watch)
     known = np.zeros(len(mechanism.space))
     known[prior.ids] = np.exp(prior.logs)
     revealed = law.information(known, watch)

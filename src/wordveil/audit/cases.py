@@ -35,6 +35,7 @@ __all__ = [
     "measure",
     "measure_any",
     "read_off",
+    "readings_of",
     "sample",
 ]
 
@@ -249,6 +250,12 @@ def read_off(reading: str, seen: Observation, names: Sequence[str]) -> str:
     return str(facts[kind])
 
 
+def readings_of(reading: str, some: Sequence[Observation], names: Sequence[str]) -> list[str]:
+    """Return what an attacker reads off each of some observations, of which many are equal."""
+    known = {seen: read_off(reading, seen, names) for seen in set(some)}
+    return [known[seen] for seen in some]
+
+
 def _measure_pair(target: Target, case: Case, clock: Clock, _: Entropy) -> Finding:
     """Count an event of the outputs on fresh draws."""
     return measure_any(target, [case], clock)
@@ -268,7 +275,7 @@ def measure_any(target: Target, cases: Sequence[Case], clock: Clock) -> Finding:
         drawn[script] = sample(target, script, first.draws, clock, fresh=bool(first.event.get("fresh")))
     read = {
         (script, one.event["reading"]): Counter(
-            read_off(one.event["reading"], seen, one.event.get("names", ())) for seen in drawn[script]
+            readings_of(one.event["reading"], drawn[script], one.event.get("names", ()))
         )
         for one in {one.event["reading"]: one for one in cases}.values()
         for script in drawn

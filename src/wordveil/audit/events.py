@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.audit.cases import Case, Observation, read_off
+from wordveil.audit.cases import Case, Observation, read_off, readings_of
 from wordveil.audit.sampled import loss_bound
 
 __all__ = ["choose_events"]
@@ -45,7 +45,7 @@ def choose_events(
     """
     found: dict[tuple[frozenset[str], str, bool], _Choice] = {}
     for reading in readings:
-        ours, theirs = ([read_off(reading, seen, names) for seen in some] for some in drawn)
+        ours, theirs = (readings_of(reading, some, names) for some in drawn)
         for swapped in (False, True):
             sides = (theirs, ours) if swapped else (ours, theirs)
             way = {key: -much for key, much in lean.items()} if lean and swapped else lean
@@ -63,7 +63,7 @@ def _case(
     inside = 2 * len(choice.keys) <= choice.outputs
     keys = choice.keys
     if not inside:
-        keys = frozenset(read_off(choice.reading, seen, names) for some in drawn for seen in some) - keys
+        keys = frozenset(read_off(choice.reading, seen, names) for seen in {*drawn[0], *drawn[1]}) - keys
     event = {
         "reading": choice.reading,
         "keys": sorted(keys),

@@ -12,6 +12,7 @@ import math
 import os
 import select
 import shlex
+import socket
 import subprocess
 import sys
 import time
@@ -377,6 +378,7 @@ class Endpoint(Target):
     def _post(self, text: str) -> Outcome:
         try:
             self._connection.request("POST", self._path, json.dumps(_filled(self._body, text)), self._headers)
+            self._acknowledge_at_once()
             response = self._connection.getresponse()
             told = response.read(1 << 22)
         except TimeoutError:
@@ -397,6 +399,12 @@ class Endpoint(Target):
         except (ValueError, LookupError, TypeError):
             return Failure("an answer of another form")
         return found if isinstance(found, str) else Failure("an answer of another form")
+
+    def _acknowledge_at_once(self) -> None:
+        # Many small servers send the head of an answer and then its body, and hold that back until the head is
+        # acknowledged, which the system would do 40 ms later: 25 calls a second.
+        if hasattr(socket, "TCP_QUICKACK"):
+            self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
     def close(self) -> None:
         """Close the connection."""

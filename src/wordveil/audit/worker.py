@@ -6,7 +6,6 @@ Requests and answers are lines of JSON. What the function prints goes to standar
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import os
@@ -14,7 +13,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ __all__ = ["TooSlow", "call_all", "load", "quotes"]
 
 _BEAT = 0.2  # seconds between two signs of life
 _LEAST_QUOTED = 3  # letters
+_RINGS = 4  # in as long as a call may take: it is ended at most a fourth of that late
 
 
 class TooSlow(BaseException):
@@ -44,22 +44,35 @@ def load(spec: str) -> Callable[[Any], Any]:
     return found
 
 
-@contextlib.contextmanager
-def _alarms() -> Iterator[Callable[[float], None]]:
-    """Give a function that sets an alarm after so many seconds, and clears it at 0, where signals can do that."""
-    try:
-        before = signal.signal(signal.SIGALRM, _too_slow)
-    except (AttributeError, ValueError):  # no such signal here, or not the main thread
-        yield lambda _: None
-        return
-    try:
-        yield lambda seconds: (signal.setitimer(signal.ITIMER_REAL, seconds), None)[1]
-    finally:
-        signal.signal(signal.SIGALRM, before)
+class _Alarm:
+    """Rings again and again, and ends a call that has taken longer than it may; a timer for each call would cost more.
 
+    Where there are no such signals, or not in this thread, calls take what they take.
+    """
 
-def _too_slow(*_: object) -> None:
-    raise TooSlow
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self.since: float | None = None  # when the call began that is made now
+        self._before: Any = None
+
+    def __enter__(self) -> _Alarm:
+        try:
+            self._before = signal.signal(signal.SIGALRM, self._ring)
+        except (AttributeError, ValueError):
+            return self
+        signal.setitimer(signal.ITIMER_REAL, self._timeout, self._timeout / _RINGS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.since = None
+        if self._before is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, self._before)
+
+    def _ring(self, *_: object) -> None:
+        if self.since is not None and time.perf_counter() - self.since >= self._timeout:
+            self.since = None
+            raise TooSlow
 
 
 def call_all(
@@ -71,27 +84,30 @@ def call_all(
     """
     outcomes: list[Any] = []
     took: list[float] = []
-    alive = time.monotonic()
-    with _alarms() as alarm:
-        for given in [texts] if together else [[text] for text in texts]:
-            started = time.perf_counter()
+    alive = time.perf_counter()
+    with _Alarm(timeout) as alarm:
+        for given in [list(texts)] if together else texts:
+            alarm.since = started = time.perf_counter()
             try:
-                alarm(timeout)
-                got = function(list(given) if together else given[0])
-                alarm(0.0)
+                got = function(given)
+                alarm.since = None
             except TooSlow:
                 got = {"failed": "time-out", "repeats": False}
             except (KeyboardInterrupt, MemoryError):
-                alarm(0.0)
+                alarm.since = None
                 raise
             except BaseException as error:  # noqa: BLE001 - whatever it raises is an outcome, SystemExit too
-                alarm(0.0)
-                repeats = any(quotes(str(error), text) for text in given)
+                alarm.since = None
+                repeats = any(quotes(str(error), text) for text in (texts if together else [given]))
                 got = {"failed": type(error).__name__, "repeats": repeats}
-            took.append(time.perf_counter() - started)
-            outcomes += _as_outcomes(got, len(texts)) if together else [_as_outcome(got)]
-            if time.monotonic() - alive > _BEAT:
-                alive = time.monotonic()
+            ended = time.perf_counter()
+            took.append(ended - started)
+            if together:
+                outcomes += _as_outcomes(got, len(texts))
+            else:
+                outcomes.append(got if isinstance(got, str) else _as_outcome(got))
+            if ended - alive > _BEAT:
+                alive = ended
                 beat()
     return outcomes, took
 

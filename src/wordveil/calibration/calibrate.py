@@ -13,7 +13,7 @@ from wordveil._mechanisms.attackers import Figure
 from wordveil._mechanisms.laws.store import keep, kept
 from wordveil.calibration.measurement import Measurement
 from wordveil.calibration.meter import Maker, Meter, Span, span_of
-from wordveil.calibration.targets import Own, Target, solve, within_reach
+from wordveil.calibration.targets import Own, Target, known_reach, solve, within_reach
 from wordveil.calibration.wording import advice, meaning
 from wordveil.errors import InputError
 from wordveil.noise import Entropy
@@ -163,7 +163,8 @@ def calibrate(
 
 def _solved(meter: Meter, target: Target, span: Span, own: Own | None, first: Sequence[float]) -> float:
     if target.kind == "attacker":  # curves may change with the version, and one's own texts are kept nowhere
-        alone = _solved(meter, Target("adversary-frequency", target.bound), span, None, first)
+        asked = Target("adversary-frequency", target.bound)
+        alone = known_reach(meter, asked, first) or _solved(meter, asked, span, None, first)
         return within_reach(meter, target.bound, alone, own)
     key = {"what": "answer", **meter.identity, "target": [target.kind, target.bound, target.share]}
     found = kept(key)

@@ -128,8 +128,10 @@ class Meter:
 
     def adversary(self, epsilons: Sequence[float], prior: str) -> list[Estimate]:
         """Return at each ε how often the best guess of an attacker who looks at one word at a time is right."""
-        told = [self._prior(prior)]
-        return [law.guesses(self.suspects, told, self.watch)[0].success for law in self.laws(epsilons)]
+        # Where guesses are learnt from draws, both attackers are asked about together, as `measure` does: they share draws.
+        names = (prior,) if self.exact else _PRIORS
+        told, place = [self._prior(name) for name in names], names.index(prior)
+        return [law.guesses(self.suspects, told, self.watch)[place].success for law in self.laws(epsilons)]
 
     def measure(self, epsilons: Sequence[float]) -> list[Measurement]:
         """Measure everything at these ε; what was measured before comes from the cache."""

@@ -97,13 +97,14 @@ def _first_look(asker: _Asker, low: float, high: float, batch: int) -> tuple[flo
     return tried[max(bad - 1, 0)], tried[min(max(bad, 1), len(tried) - 1)]
 
 
-def crossing(measure: Measure, bound: float, first: Sequence[float], *, tolerance: float) -> float:
+def crossing(measure: Measure, bound: float, first: Sequence[float], *, tolerance: float, batch: int = 1) -> float:
     """Return the largest ε, of three digits, at which a rising share is at most `bound`; 0 if none, infinity if all do.
 
     It is for shares that are costly to measure and rise smoothly: `measure` is asked about the `first` ε at once, and
-    then about one at a time, where a curve through all that is known reaches the bound. The answer is an ε that was
-    asked about, and near the next at which the share is larger, or at which the curve says so: to within the relative
-    `tolerance` and the third digit. Where `measure` raises WordveilError, an ε is too small for the mechanism.
+    then about one at a time, where a curve through all that is known reaches the bound, or about `batch` around there.
+    The answer is an ε that was asked about, and near the next at which the share is larger, or at which the curve says
+    so: to within the relative `tolerance` and the third digit. Where `measure` raises WordveilError, an ε is too small
+    for the mechanism.
 
     Examples
     --------
@@ -117,24 +118,27 @@ def crossing(measure: Measure, bound: float, first: Sequence[float], *, toleranc
         tried = sorted(known)
         bad = next((place for place, epsilon in enumerate(tried) if known[epsilon] > bound), len(tried))
         if bad == 0:
-            asked = [tried[0] / 4.0]
-            if asked[0] < _SMALLEST:
+            if tried[0] / 4.0 < _SMALLEST:
                 return 0.0
+            asked = [tried[0] / 4.0 ** (step / batch) for step in range(batch, 0, -1)]
             continue
         if bad == len(tried):
-            asked = [tried[-1] * 4.0]
-            if asked[0] > _LARGEST:
+            if tried[-1] * 4.0 > _LARGEST:
                 return np.inf
+            asked = [tried[-1] * 4.0 ** (step / batch) for step in range(1, batch + 1)]
             continue
         low, high = tried[bad - 1], tried[bad]
         middle = _reached(known, bound, low, high)
         unit = 10.0 ** (np.floor(np.log10(middle)) - (_DIGITS - 1))
-        near = round_down(max(middle * (1.0 - tolerance / 3.0), low + 1.001 * unit), _DIGITS)
+        around = middle * (1.0 + tolerance * (np.arange(batch) - batch // 2 - 1.0 / 3.0))
+        least = low + 1.001 * unit
+        near = sorted({round_down(max(float(one), least), _DIGITS) for one in around})
+        near = [epsilon for epsilon in near if low < epsilon < high]
         is_near = high <= low * (1.0 + tolerance) or (low in followed and middle <= low * (1.0 + tolerance))
-        if is_near or not low < near < high:
+        if is_near or not near:
             return round_down(low, _DIGITS) if np.isfinite(known[low]) else 0.0
-        asked = [near]
-        followed.add(near)
+        asked = near
+        followed.update(near)
 
 
 def _measured(measure: Measure, epsilons: list[float]) -> list[float]:

@@ -20,6 +20,7 @@ from wordveil.rounding import round_down
 #: What an attacker gets out of texts of one's own at an ε.
 Own: TypeAlias = Callable[[float], Figure]
 
+_AROUND = 3  # ε that are looked at together where they share most of the work
 _OWN = 0.05  # how finely an ε is looked for where each takes an attack on texts: no finer than the attack is sure
 
 
@@ -125,11 +126,13 @@ def solve(
         The ε at which an attacker is tried first where that must be estimated: those that are measured all the same.
     """
     if target.kind == "attacker":
-        alone = solve(meter, Target("adversary-frequency", target.bound), span, sure=sure, first=first)
+        asked = Target("adversary-frequency", target.bound)
+        alone = known_reach(meter, asked, first) or solve(meter, asked, span, sure=sure, first=first)
         return within_reach(meter, target.bound, alone, own)
     if target.kind.startswith("adversary") and not meter.exact:
-        tried = first or span.grid(meter.law.batch)
-        return crossing(_values(meter, target, sure), target.bound, tried, tolerance=meter.law.tolerance)
+        tried, values = first or span.grid(meter.law.batch), _values(meter, target, sure)
+        at_once = min(_AROUND, meter.law.batch)
+        return crossing(values, target.bound, tried, tolerance=meter.law.tolerance, batch=at_once)
     holds, narrowed = _at_once(meter, target, sure), None
     if target.kind in ("stays", "alternatives"):
         words = _WordByWord(meter, target, sure)
@@ -139,6 +142,19 @@ def solve(
             holds, span.low, span.high, batch=meter.law.batch, tolerance=meter.law.tolerance, narrowed=narrowed
         )
     )
+
+
+def known_reach(meter: Meter, target: Target, first: Sequence[float]) -> float:
+    """Return an ε beyond which nobody need look for the attacker without context; 0 if there is none.
+
+    It is where attackers with context reach the bound, by what was measured of them in advance, if the one without has
+    not reached it there. Where that must be estimated, it is looked at with the `first` ε, which are measured all the same.
+    """
+    limit = 0.0 if meter.exact or meter.curve is None else meter.curve.largest(target.bound)
+    if not limit:
+        return 0.0
+    *_, there = _values(meter, target, 0.0)([*first, limit])
+    return limit if there <= target.bound else 0.0
 
 
 def within_reach(meter: Meter, bound: float, alone: float, own: Own | None = None) -> float:

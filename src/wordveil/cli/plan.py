@@ -163,6 +163,7 @@ def plan(
         missing=missing, sheet=sheet,
     )  # fmt: skip
     check_fits(pieces, reading)
+    check_headers(pieces, reading)
     if protect is not None and chosen:
         raise OptionError("give --epsilon or --protect, not both.")
     opened, make = options.Made(mechanism, space, normalise, option).maker()
@@ -198,6 +199,22 @@ def plan(
         _show(found, verdicts, command)
     if not all(one.is_met for one in verdicts):
         raise typer.Exit(NOT_MET)
+
+
+def check_headers(pieces: Plan, reading: Reading) -> None:
+    """Refuse a table whose first line is a record, and warn of one whose first line may be."""
+    if not any(piece.format.has_columns for piece in pieces.pieces):
+        return
+    from wordveil.plan.headers import Header, check_header, headers
+
+    for source, found in headers(pieces, reading):
+        check_header(source, found)
+        if found is Header.DOUBTFUL:
+            typer.echo(
+                f"wordveil: warning: the first line of {source} is taken for the names of its columns and released as "
+                "it is; if it is a record, put a line with names before it.",
+                err=True,
+            )
 
 
 def scope_of(once: str) -> str | None:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
-from wordveil.cli.files import check_no_input, check_writable
+from wordveil.cli.files import check_no_input
 from wordveil.cli.given import refuse_given
 from wordveil.cli.jobs import STREAM, check_report, open_job, run_job, summarise, warn, write_report
 from wordveil.cli.languages import language_and_check
 from wordveil.cli.options import build_mechanism, check_epsilon, never_drawing, parse_options, words_in
-from wordveil.cli.plan import Missing, Once, Protect, Require, check_before, gates_of, scope_of
-from wordveil.cli.progress import ProgressBar
-from wordveil.errors import FileError, OptionError, UnprovenError
+from wordveil.cli.plan import Missing, Once, Protect, Require, check_before, check_headers, gates_of, scope_of
+from wordveil.cli.rare import common_options, learn_rare_words
+from wordveil.cli.spark import on_spark
+from wordveil.errors import OptionError, UnprovenError
 
 if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
-    from wordveil.io import FileJob, Plan, StreamJob
     from wordveil.plan import Gate
-    from wordveil.text import RareWords, Veil
+    from wordveil.text import Veil
 
 
 _BATCH = 1 << 18  # words
@@ -238,7 +237,7 @@ def privatize(
     _check_effects(select, language, stop_words, numbers, once)
     _check_replaces({output, report} - {None, STREAM}, resume=resume, overwrite=overwrite)
     scope = _scope(once, person)
-    common = _common_options(select, rare_below, tree_epsilon, tree_height, tree_words)
+    common = common_options(select, rare_below, tree_epsilon, tree_height, tree_words)
     inputs = _inputs(source)
     crew = _workers(workers, alone=index != "exact" or engine != "local")
     _check_engine(engine, index, crew)
@@ -252,7 +251,7 @@ def privatize(
         for name, is_given in refused.items():
             if is_given:
                 raise OptionError(f"{name} cannot be used with --engine spark.")
-        _on_spark(
+        on_spark(
             inputs[0], output, column, format_name, report, quiet=quiet, epsilon=check_epsilon(epsilon),
             mechanism=mechanism, space=space, normalise=normalise, options=parse_options(option), select=select,
             oov=oov, case=case, once=scope, person=person, unproven=unproven, identifiers=identifiers,
@@ -284,6 +283,7 @@ def privatize(
             plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite), unveiled=unproven
         )
         job.check()
+        check_headers(plan, reading)
         check_report(report, plan, output, replace=resume or overwrite)
         if protect is not None or gates:  # before anything is written
             opened, make = options.Made(mechanism, space, normalise, option).maker()
@@ -295,7 +295,7 @@ def privatize(
         made = never_drawing(made, words_in(block))
         if not unproven:
             _check_protects(made)
-        rare = None if common is None else _learn_rare_words(job, plan, made, common, seed, quiet=quiet)
+        rare = None if common is None else learn_rare_words(job, plan, made, common, seed, quiet=quiet)
 
         spoken, job.look = language_and_check(made, language, is_list_used=select == "content" and left_alone is None)
 
@@ -388,48 +388,6 @@ def _check_engine(engine: str, index: str, workers: int) -> None:
         check_engine(engine)
 
 
-def _on_spark(
-    source: str,
-    output: str | None,
-    columns: list[str] | None,
-    format_name: str | None,
-    report: str | None,
-    *,
-    quiet: bool,
-    **how: Any,
-) -> None:
-    if source == STREAM or output in (None, STREAM):
-        raise OptionError("--engine spark reads a file or folder and writes a folder; give INPUT and -o FOLDER.")
-    from wordveil.io import Tally, format_named, format_of
-    from wordveil.spark import privatize_files
-    from wordveil.text import Counts
-
-    form = format_named(format_name) if format_name else format_of(Path(source))
-    if form is None:
-        raise OptionError("--format is required with --engine spark unless INPUT is a file with a known extension.")
-    if report not in (None, STREAM):
-        check_writable(Path(report), inputs=[Path(source)], overwrite=how["resume"])
-    told: list[dict[str, Any]] = []
-    warned: list[str] = []
-
-    def tell(sentence: str) -> None:
-        warned.append(sentence)
-        warn(sentence)
-
-    privatize_files(source, str(output), columns or [], form.name, tell=tell, report=told.append, **how)
-    if not told:
-        if report is not None:
-            raise FileError(f"{output} was complete, so nothing was drawn; its report is that of the first run.")
-        typer.echo(f"wordveil: {output} was complete, so nothing was drawn.", err=True)
-        return
-    if report is not None:
-        write_report(told[0], report)
-    if not quiet:
-        counts, job = Counts(**told[0]["counts"]), told[0]["job"]
-        tally = Tally(counts, records=job["records"], seconds=job["seconds"])
-        summarise(told[0], tally, warned=bool(warned), report=report)
-
-
 def _selection(select: str | None, spans: str | None) -> str:
     if spans is not None and select not in (None, "spans"):
         raise OptionError("--spans can only be used with --select spans.")
@@ -465,47 +423,3 @@ def _scope(once: str, person: str | None) -> str | None:
             "--once person needs --person COLUMN, which says who each record belongs to, and the other way round."
         )
     return scope
-
-
-class _Common(NamedTuple):
-    """How to learn which words are common, and below which likelihood a word is rare."""
-
-    epsilon: float
-    longest: int
-    words: int
-    below: float
-
-
-def _common_options(
-    select: str, below: float | None, epsilon: float | None, height: int | None, words: int | None
-) -> _Common | None:
-    """Return the options of ``--select rare``, or None for another selection, with which none of them may be given."""
-    if select != "rare":
-        given = {"--rare-below": below, "--tree-epsilon": epsilon, "--tree-height": height, "--tree-words": words}
-        for name, value in given.items():
-            if value is not None:
-                raise OptionError(f"{name} can only be used with --select rare.")
-        return None
-    common = _Common(1.0 if epsilon is None else epsilon, height or 3, words or 20, 0.01 if below is None else below)
-    if not (common.epsilon > 0.0 and math.isfinite(common.epsilon)):
-        raise OptionError("--tree-epsilon must be a finite number above 0.")
-    if not 0.0 < common.below <= 1.0:
-        raise OptionError("--rare-below must be above 0 and at most 1.")
-    return common
-
-
-def _learn_rare_words(
-    job: FileJob | StreamJob, plan: Plan, made: Mechanism[Any], common: _Common, seed: int | None, *, quiet: bool
-) -> RareWords:
-    """Learn from the whole input of a job which words are common, and return what finds the others."""
-    from wordveil.io import learn_common_words
-    from wordveil.noise import Entropy
-    from wordveil.text import NgramTree, RareWords
-
-    if any(piece.is_stream for piece in plan.pieces):
-        raise OptionError(
-            "--select rare reads its input twice, first to learn which words are common; give a file, not a stream."
-        )
-    tree = NgramTree(made.space.vocabulary, epsilon=common.epsilon, longest=common.longest, words=common.words)
-    with ProgressBar("learning", plan.size, quiet=quiet) as bar:
-        return RareWords(learn_common_words(job, tree, Entropy(seed), bar.move), below=common.below)

@@ -58,6 +58,7 @@ def proxy(
     from wordveil.proxy.settings import is_loopback
     from wordveil.service import Settings as Service
     from wordveil.service.connections import Connection, Limits
+    from wordveil.service.processes import hangup_as_sigterm
     from wordveil.text import Veil
     from wordveil.text.conversation import Policy
 
@@ -77,8 +78,9 @@ def proxy(
             "wordveil: other machines can reach it, and callers' keys travel without TLS: put a TLS server before it.",
             err=True,
         )
-    uvicorn.run(
-        app, host=host, port=port, http=Connection, ws="none", proxy_headers=False, access_log=False,
-        log_level="info" if access_log else "warning", log_config=log_config(), server_header=False, date_header=False,
-        timeout_graceful_shutdown=10,
-    )  # fmt: skip
+    with hangup_as_sigterm():
+        uvicorn.run(
+            app, host=host, port=port, http=Connection, ws="none", proxy_headers=False, access_log=False,
+            log_level="info" if access_log else "warning", log_config=log_config(), server_header=False,
+            date_header=False, timeout_graceful_shutdown=10,
+        )  # fmt: skip

@@ -160,6 +160,7 @@ def read(
             raise OptionError("a vector is made of one text: give one --column, or --text.")
         piece.format.open_reader(piece.source, reading).close()  # to find wrong columns before any work is done
         _check_columns(report, columns)
+        doubt = _check_records(report, piece, reading, name, force=force)
         made = _reader(
             report, mechanism, epsilon, space, normalise, option, select, words_in(block), kind=reader, prior=prior
         )
@@ -171,8 +172,9 @@ def read(
         write = _write_vectors if vectors else _write_text
         facts = {**write(made, piece, reading, output, progress), "reader": made.kind, **made.mechanism.describe()}
     facts["looks_veiled"] = looks_veiled
-    if looks_veiled is False:  # said whatever else is
-        typer.echo(f"wordveil: warning: {name} {_NOT_VEILED}.", err=True)
+    for sentence in (doubt, f"{name} {_NOT_VEILED}." if looks_veiled is False else ""):
+        if sentence:  # said whatever else is
+            typer.echo(f"wordveil: warning: {sentence}", err=True)
     if as_json:
         print_facts({**facts, "select": made.select, "guess": not vectors})
     if not quiet:
@@ -234,6 +236,28 @@ def _check_columns(report: Path | None, columns: tuple[str, ...]) -> None:
     known = veiled.get("columns") if isinstance(veiled, dict) else None
     if known and not set(columns) <= set(known):
         raise OptionError(f"by its report only these columns were veiled: {', '.join(map(str, known))}.")
+
+
+def _check_records(report: Path | None, piece: Piece, reading: Reading, name: object, *, force: bool) -> str:
+    """Refuse more records than the report's release had; return what to say of fewer, which may be another's."""
+    from wordveil.reading.released import read_report
+
+    job = {} if report is None else read_report(report).get("job")
+    told = job.get("records") if isinstance(job, dict) and job.get("files") == 1 else None
+    if not isinstance(told, int):
+        return ""
+    there = sum(len(block.records) for block in _blocks(piece, reading))
+    if there > told and not force:
+        raise InputError(
+            f"{name} has {there:,} records, and the release of this report only {told:,}: give the report of this "
+            "release, or add --force to read it all the same."
+        )
+    if there == told:
+        return ""
+    return (
+        f"{name} has {there:,} records, and the release of this report {told:,}: what is read by the report of another "
+        "release means nothing."
+    )
 
 
 def _reader(

@@ -64,7 +64,8 @@ def reproduce(
         float | None, Option(min=0.0, help="Begin no further part of a long experiment after so many minutes.")
     ] = None,
     parts: Annotated[
-        Path | None, Option(metavar="FILE", help="Keep every part of `reading` here, and go on from those it has.")
+        Path | None,
+        Option(metavar="FILE", help="Keep the parts of a long experiment here, and go on from those it has."),
     ] = None,
     page: Annotated[
         Path | None, Option(metavar="FILE", help="Write a Markdown page of all results in the folder --output.")
@@ -141,10 +142,10 @@ def _check_effects(names: list[str], *, is_named: bool, everything: bool, output
         raise OptionError("name tables and figures or use --all, not both.")
     if not names:
         refuse_given("is for tables and figures to run, and none is named", *_RUN)
-    if "reading" not in names:
-        refuse_given("is for the experiment reading", "parts")
     if not {"reading", *AT_LEVELS} & set(names):
-        refuse_given("is for reading and the comparisons of mechanisms", "minutes")
+        refuse_given("is for reading and the comparisons of mechanisms", "minutes", "parts")
+    elif len({"reading", *AT_LEVELS} & set(names)) > 1:
+        refuse_given("is for one experiment", "parts")
     if output is None:
         refuse_given("is about results in --output, which is not given", "replace")
 

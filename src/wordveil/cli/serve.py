@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -67,7 +68,7 @@ def serve(
         return
     told = {f"{PREFIX}{name.upper()}": str(value) for name, value in chosen.items() if value is not None}
     named = config or os.environ.get(f"{PREFIX}CONFIG")
-    with tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
+    with _waiting_for_no_maker(), tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
         if named:  # the processes read the settings, also those that are started later: as they are now
             told[f"{PREFIX}CONFIG"] = str(shutil.copyfile(named, Path(folder) / "settings.toml"))
         _run(settings, folder, told)
@@ -148,6 +149,28 @@ def _environment(told: dict[str, str]) -> Iterator[None]:
 
 
 @contextmanager
+def _waiting_for_no_maker() -> Iterator[None]:
+    """Leave the process at the end of the block if a thread still makes a mechanism, which may take it minutes.
+
+    Nobody asks for that mechanism any more, but Python would wait for the thread.
+    """
+    before, code = threading.enumerate(), 0
+
+    def is_making() -> bool:
+        return any(one.name.startswith("wordveil-") for one in threading.enumerate() if one not in before)
+
+    try:
+        yield
+    except SystemExit as left:
+        if not is_making():
+            raise
+        code = left.code if isinstance(left.code, int) else 0
+    if is_making():
+        sys.stderr.flush()
+        os._exit(code)
+
+
+@contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
     """Unwind at SIGTERM: the server, when it has stopped, sends itself the signal again."""
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -188,6 +211,7 @@ def _run(settings: Settings, folder: str, told: dict[str, str]) -> None:
             "timeout_graceful_shutdown": max(1, round(settings.shutdown)),  # from the end of the drain on
         }
         typer.echo(f"wordveil: http://{settings.host}:{settings.port}/ (stop with Ctrl-C)", err=True)
+        stack.enter_context(processes.hangup_as_sigterm())
         if settings.workers > 1:
             processes.serve(options, settings.workers)
         else:

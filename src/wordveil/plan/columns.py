@@ -14,7 +14,7 @@ from wordveil.text.languages import language_of, stop_words
 from wordveil.text.lookup import Lookup
 from wordveil.text.tokens import Tokens, is_number, tokenise
 
-__all__ = ["PERSONAL", "Column", "ColumnWatch"]
+__all__ = ["PERSONAL", "Column", "ColumnWatch", "form_of"]
 
 #: Kinds of columns that name a person or a thing, so that they are to be dropped or replaced before a release.
 PERSONAL = ("id", "name-like", "e-mail", "phone", "address")
@@ -88,6 +88,20 @@ class Column:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return asdict(self)
+
+
+def form_of(value: str) -> str:
+    """Return the form of a value that is a number, a date, an address or a code with digits; "" of any other."""
+    if _NUMBER.fullmatch(value):
+        return "number"
+    if _DATE.fullmatch(value):
+        return "date"
+    found = find_identifiers(value)
+    if len(found) == 1 and found[0].kind in _ADDRESSES and found[0].end - found[0].start == len(value):
+        return found[0].kind
+    if not _CODE.fullmatch(value):
+        return ""
+    return "code " + "".join("0" if sign.isdigit() else "a" if sign.isalpha() else sign for sign in value)
 
 
 class ColumnWatch:

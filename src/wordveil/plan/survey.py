@@ -11,6 +11,7 @@ from wordveil.errors import InputError
 from wordveil.io import Plan, Reading
 from wordveil.io.formats import almost
 from wordveil.plan.columns import PERSONAL, Column, ColumnWatch
+from wordveil.plan.headers import TABLES, check_header, header_of
 from wordveil.plan.records import People, PeopleWatch, Records, RecordWatch
 from wordveil.plan.sketches import Hasher, Reservoir
 from wordveil.progress import Watch, ignore
@@ -176,6 +177,8 @@ def survey(
     if not first:
         raise InputError("the input has no records.")
     names = list(dict.fromkeys(name for fields in first for name in fields))
+    if plan.pieces[0].format.name in TABLES:
+        check_header(plan.pieces[0].name or plan.pieces[0].source or "standard input", header_of(names, first))
     check_columns(names, [*reading.columns, *(one for one in (person, label) if one is not None)])
 
     def look(fields: Fields) -> None:

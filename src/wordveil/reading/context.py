@@ -24,11 +24,11 @@ from wordveil._mechanisms import Mechanism
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
 from wordveil.noise import Entropy
-from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading.kinds import Basis, Floats, Ids, Means, Population, Vectors
 from wordveil.reading.network import PADDING, Size, bundled_weights, make_network
 from wordveil.reading.places import LEFT_ALONE, VEILED, Places
+from wordveil.reading.seen import Seen
 from wordveil.reading.windows import Windows, runs
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["Context", "Schedule", "as_released"]
 
 _READ_WORDS = 2048  # that are read at once
-_COLUMN_BYTES = 1 << 30  # of the law, that are kept
-_LOG_FLOOR = -80.0  # below the largest: a word that cannot have given an output is as good as impossible
 # Of so many windows one is kept aside, which tells when the fit has begun to learn the release by heart: of many
 # windows, of some, and of too few to tell anything by.
 _ASIDE = ((200, 10), (50, 5))
@@ -178,12 +176,12 @@ class Context(Population):
             self._torch.manual_seed(0)
             self._network = make_network(self.size, self.basis.points.shape[1]).to(self._device)
 
-    def descend(self, seen: Sequence[_Seen], watch: Watch = ignore, schedule: Schedule | None = None) -> float:
+    def descend(self, seen: Sequence[Seen], watch: Watch = ignore, schedule: Schedule | None = None) -> float:
         """Fit the network, keep the weights that serve texts kept aside best, and return how far to trust it.
 
         Parameters
         ----------
-        seen : sequence of _Seen
+        seen : sequence of Seen
             The texts, under one mechanism or several.
         watch : callable
             Told how far it is.
@@ -249,7 +247,7 @@ class Context(Population):
         watch("fitting the network", 1.0)
         return min(_TRUSTS, key=lambda trust: self._loss_aside(seen, aside, trust)) if aside else 1.0
 
-    def _loss(self, seen: _Seen, windows: Windows, trust: float) -> torch.Tensor:
+    def _loss(self, seen: Seen, windows: Windows, trust: float) -> torch.Tensor:
         """Return for each veiled place how surprising its output is, or its original where that is known."""
         torch = self._torch
         with self._halved():
@@ -267,7 +265,7 @@ class Context(Population):
         fast = self._device != "cpu" or torch.cpu._is_avx512_bf16_supported()
         return torch.autocast(self._device.partition(":")[0], dtype=torch.bfloat16, enabled=fast)
 
-    def _loss_aside(self, seen: Sequence[_Seen], parts: Sequence[_Part], trust: float = 1.0) -> float:
+    def _loss_aside(self, seen: Sequence[Seen], parts: Sequence[_Part], trust: float = 1.0) -> float:
         self._network.eval()
         total, count = 0.0, 0
         with self._torch.no_grad():
@@ -280,11 +278,17 @@ class Context(Population):
 
     def means(self, places: Places, watch: Watch = ignore) -> Vectors:
         """Return the mean vector of the word behind each veiled place."""
+        return self.read(places, watch)[0]
+
+    def read(self, places: Places, watch: Watch = ignore) -> tuple[Vectors, Ids]:
+        """Return the mean vectors and the likeliest words, for which the network reads only once."""
         own = self._torch.as_tensor(self.basis.vectors, device=self._device)
-        found = np.empty((len(places.veiled), own.shape[1]), dtype=np.float32)
+        count = len(places.veiled)
+        found, best = np.empty((count, own.shape[1]), dtype=np.float32), np.empty(count, dtype=np.int64)
         for ranks, candidates, chances in self._read(places, watch):
             found[ranks] = (chances @ own[candidates]).cpu().numpy()
-        return found
+            best[ranks] = candidates[chances.topk(1, dim=1)[1][:, 0]].cpu().numpy()
+        return found, best
 
     def posterior(self, places: Places, top: int, watch: Watch = ignore) -> tuple[Ids, Floats]:
         """Return the likeliest words behind each veiled place and their probabilities."""
@@ -338,7 +342,7 @@ class Context(Population):
         *,
         count: int | None = None,
         watch: Watch = ignore,
-    ) -> _Seen:
+    ) -> Seen:
         """Put texts into the form that the network reads.
 
         Parameters
@@ -352,7 +356,15 @@ class Context(Population):
         watch : callable
             Told how far it is.
         """
-        return _Seen(self, places, truth, count or self.schedule.candidates, watch)
+        return Seen(
+            self.basis,
+            places,
+            self.prior,
+            count or self.schedule.candidates,
+            means=lambda outputs: self.known_means(outputs, watch),
+            truth=truth,
+            device=self._device,
+        )
 
     def known_means(self, outputs: NDArray[np.int64], watch: Watch = ignore) -> Vectors:
         """Return the mean vector, as the network knows words, behind each row of outputs."""
@@ -362,7 +374,7 @@ class Context(Population):
             self._points = Means(replace(self.basis, vectors=self.basis.points), self.prior, cached=False)
         return self._points.of(outputs[:, 0], watch)
 
-    def _answers(self, seen: _Seen, windows: Windows) -> tuple[torch.Tensor, torch.Tensor]:
+    def _answers(self, seen: Seen, windows: Windows) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the network's answer for each veiled place of some windows, and which places these are."""
         torch, device = self._torch, self._device
         longest = int((windows.stops - windows.starts).max())
@@ -414,90 +426,3 @@ def as_released(mechanism: Mechanism[Any], places: Places, possible: NDArray[np.
     drawn[places.veiled] = mechanism.draw(places.ids[places.veiled], Entropy())
     looks_alone = (places.kinds == VEILED) & ~possible[drawn]
     return replace(places, ids=drawn, kinds=np.where(looks_alone, LEFT_ALONE, places.kinds).astype(np.uint8))
-
-
-class _Seen:
-    """Texts as the network is shown them, with what the law says of their outputs."""
-
-    def __init__(
-        self, kind: Context, places: Places, truth: NDArray[np.int64] | None, count: int, watch: Watch
-    ) -> None:
-        torch, device = kind._torch, kind._device
-        self.windows = Windows.of(places)
-        points = kind.basis.points
-        scale = float(1.0 / points.std())
-        prior = kind.prior
-        likeliest = np.argsort(-prior, kind="stable")[:count]
-        chosen = np.sort(likeliest[prior[likeliest] > 0])
-        self.candidates = torch.as_tensor(chosen, device=device)
-        self.log_prior = torch.as_tensor(np.log(prior[chosen]), dtype=torch.float32, device=device)
-        table = torch.as_tensor(points * scale, device=device)
-        self.words = table[self.candidates]
-        self.kinds = torch.as_tensor(places.kinds.astype(np.int64), device=device)
-        self.gaps = torch.as_tensor(places.gaps.astype(np.int64), device=device)
-        outputs, veiled = places.outputs, places.veiled
-        distinct, which = np.unique(outputs, axis=0, return_inverse=True)
-        means = kind.known_means(distinct, watch) * scale if len(distinct) else np.empty((0, points.shape[1]))
-        nothing = torch.zeros((1, points.shape[1]), device=device)
-        self._vectors = torch.cat([table, nothing])
-        self._means = torch.cat([torch.as_tensor(means, dtype=torch.float32, device=device), self._vectors])
-        unknown = len(table)
-        ids = np.where((places.ids < 0) | (places.kinds > VEILED), unknown, places.ids)
-        rows = ids + len(distinct)
-        rows[veiled] = which.ravel()
-        self._ids, self._rows = torch.as_tensor(ids, device=device), torch.as_tensor(rows, device=device)
-        self.truth = None
-        self._outputs = distinct
-        if truth is not None:
-            place_of = np.full(len(prior) + 1, -1)
-            place_of[chosen] = np.arange(len(chosen))
-            self.truth = torch.as_tensor(place_of[truth], device=device)
-        self._columns = _Columns(kind, chosen, prior)
-
-    def features(self, index: torch.Tensor) -> torch.Tensor:
-        """Return the vector of the word at each place, and the mean vector of the word behind it."""
-        import torch  # noqa: PLC0415
-
-        return torch.cat([self._vectors[self._ids[index]], self._means[self._rows[index]]], dim=-1)
-
-    def evidence(self, places: torch.Tensor) -> torch.Tensor:
-        """Return ``ln Pr[M(w)=y]`` of the candidates for each of some veiled places, summed over the draws of each."""
-        return self._columns.of(self._outputs[self._rows[places].cpu().numpy()])
-
-
-class _Columns:
-    """The law's columns of some candidates, kept for the outputs that were asked for."""
-
-    def __init__(self, kind: Context, candidates: NDArray[np.int64], prior: Floats) -> None:
-        self._kind, self._candidates, self._prior = kind, candidates, prior[candidates]
-        self._most = _COLUMN_BYTES // (4 * max(1, len(candidates)))
-        self._place = np.full(len(prior), -1)
-        self._kept = kind._torch.empty((0, len(candidates)), dtype=kind._torch.float32, device=kind._device)
-        self._count = 0
-
-    def of(self, outputs: NDArray[np.int64]) -> torch.Tensor:
-        """Return a row for each place, given the outputs of its draws."""
-        torch, device = self._kind._torch, self._kind._device
-        new = np.unique(outputs[self._place[outputs] < 0])
-        if len(new) and self._count + len(new) > self._most:
-            self._place[:], self._count = -1, 0
-            new = np.unique(outputs)
-        for part in blocks(len(new), 1024):
-            logs = self._kind.basis.law.log_columns(new[part], self._candidates, prior=self._prior)
-            logs = np.maximum(logs - logs.max(axis=1, keepdims=True), _LOG_FLOOR)
-            self._keep(new[part], torch.as_tensor(logs, dtype=torch.float32, device=device))
-        rows = torch.as_tensor(self._place[outputs], device=device)
-        found = self._kept[rows[:, 0]]
-        for draw in range(1, rows.shape[1]):
-            found = found + self._kept[rows[:, draw]]
-        return found
-
-    def _keep(self, outputs: NDArray[np.int64], logs: torch.Tensor) -> None:
-        stop = self._count + len(outputs)
-        if stop > len(self._kept):  # at least twice as large, so that few are copied often
-            grown = logs.new_empty((min(max(stop, 2 * len(self._kept)), max(stop, self._most)), logs.shape[1]))
-            grown[: self._count] = self._kept[: self._count]
-            self._kept = grown
-        self._kept[self._count : stop] = logs
-        self._place[outputs] = np.arange(self._count, stop)
-        self._count = stop

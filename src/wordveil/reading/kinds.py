@@ -8,6 +8,7 @@ behind each veiled place, and for the likeliest words there. Those here look at 
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,11 +31,14 @@ Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]
 
-_FEW = 4  # of so many words fewer than one came out: then a guess for every word takes longer than it saves
+_FEW_GUESSED = 4  # of so many words fewer than one came out: then a guess for every word takes longer than it saves
 _ROUNDS = 15  # of estimating word frequencies from a release, at most
 _PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
 _CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
 _FEW = 16  # one output in so many, and their vectors take less time than the whole table that is then cached
+_LOOKED_AT = 500  # outputs that tell whether texts were veiled
+_AT_ONCE = 100  # of them
+_CLEAR = 4.0  # standard errors
 _VERSION = 1  # of cached tables: to be raised whenever the same key would now give other vectors
 
 
@@ -48,6 +52,29 @@ class Basis:
     points: Vectors  # those of the space itself, by which a network knows words; the same if the space has none
     is_public: bool  # whether the prior says nothing of any text, so that what follows from it may be cached
     once: bool = True  # whether equal words of a text were drawn once, so that equal outputs of it are one draw
+
+    def looks_drawn(self, outputs: Ids) -> bool | None:
+        """Tell whether outputs were drawn by the law: likely, hardly, or None for who knows.
+
+        They are spread over the neighbours of the words that people use: ``Σπ(w)·Pr[M(w)=y]``. Text that was never
+        veiled has the words themselves, by ``π(y)``. Some are compared under both.
+        """
+        shown = outputs[self.prior[outputs] > 0]
+        shown = shown[:: max(1, len(shown) // _LOOKED_AT)]
+        if len(shown) < _LOOKED_AT // 10:
+            return None
+        words = np.flatnonzero(self.prior)
+        chances = self.prior[words]
+        parts = max(1, round(len(shown) / _AT_ONCE))
+        ratio = np.empty(0)
+        for part in range(parts):  # each from all over the texts; mostly the first is clear
+            some = shown[part::parts]
+            logs = self.law.log_columns(some, words, prior=chances) + np.log(chances)
+            ratio = np.concatenate([ratio, np.log(self.prior[some]) - np.logaddexp.reduce(logs, axis=1)])
+            mean, error = float(ratio.mean()), float(ratio.std() / math.sqrt(len(ratio)))
+            if abs(mean) >= _CLEAR * error:
+                return mean < 0
+        return None
 
 
 class Kind(ABC):
@@ -75,6 +102,10 @@ class Kind(ABC):
     def best(self, places: Places, watch: Watch = ignore) -> Ids:
         """Return the likeliest word behind each veiled place."""
         return self.posterior(places, 1, watch)[0][:, 0]
+
+    def read(self, places: Places, watch: Watch = ignore) -> tuple[Vectors, Ids]:
+        """Return what `means` and `best` do."""
+        return self.means(places, within(watch, 0.0, 0.5)), self.best(places, within(watch, 0.5, 1.0))
 
     def without_context(self) -> Kind:
         """Return the kind that looks each output up by itself, knowing as much of word frequencies."""
@@ -150,7 +181,7 @@ class Table(Kind):
         if not self.basis.law.exact or outputs.shape[1] > 1:
             return super().best(places, watch)
         distinct, which = np.unique(outputs[:, 0], return_inverse=True)
-        if self._guesses is not None or len(distinct) * _FEW > len(self.prior):
+        if self._guesses is not None or len(distinct) * _FEW_GUESSED > len(self.prior):
             return self._guessed(watch)[outputs[:, 0]]
         return self._guess_of(distinct, watch)[which]
 

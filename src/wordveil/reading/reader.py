@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism, block_ids
-from wordveil._mechanisms.laws import Effort
+from wordveil._mechanisms.laws import Effort, Law
 from wordveil.errors import FileError, InputError, OptionError, SpaceError
-from wordveil.files import whole_file
-from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore
 from wordveil.reading.context import Context
 from wordveil.reading.kinds import Basis, Kind, Population, Table
@@ -26,6 +21,7 @@ from wordveil.reading.language import Language
 from wordveil.reading.places import LEFT_ALONE, VEILED, Cutter, Places, check_case
 from wordveil.reading.priors import NAMED, PriorLike, make_prior
 from wordveil.reading.released import mechanism_of, read_report
+from wordveil.reading.saved import read_saved, write_saved
 from wordveil.spaces import PointSpace, Space
 from wordveil.spaces.space import HopSpace
 from wordveil.text import Document, Release, function_words, languages
@@ -37,10 +33,6 @@ Text = str | Document
 
 _KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population, Context, Language)}
 _BATCH = 1 << 19  # characters that are read at once
-_LAYOUT = 4  # of a saved reader
-_LOOKED_AT = 500  # draws that tell whether texts were veiled
-_CLEAR = 4.0  # standard errors
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, BadZipFile)
 
 
 class Place(NamedTuple):
@@ -99,6 +91,9 @@ class Reader:
         A vector for every word; those of the space if not given.
     effort : Effort, optional
         How much to draw for a mechanism whose probabilities are not known exactly.
+    law : Law, optional
+        The law of the mechanism, from ``mechanism.law(effort)``, where it is at hand: what was drawn for it is not
+        drawn again.
     once : bool
         Whether equal words of a text were drawn once, as a `Veil` does unless it is told otherwise: equal outputs of a
         text are then taken for one draw of one word, and what is around them is put together.
@@ -141,6 +136,7 @@ class Reader:
         case: str = "sentence",
         vectors: NDArray[np.floating[Any]] | None = None,
         effort: Effort | None = None,
+        law: Law | None = None,
         once: bool = True,
         **options: Any,
     ) -> None:
@@ -148,6 +144,8 @@ class Reader:
             raise OptionError(
                 "a reader needs the mechanism of the release, from wordveil.mechanism or from its report."
             )
+        if law is not None and (effort is not None or law.mechanism is not mechanism):
+            raise OptionError("the law must be that of the mechanism, and its effort is its own.")
         chosen = _kind(kind)
         self.mechanism, self._words, self._stop_words = mechanism, words, stop_words
         self._cutter = Cutter(mechanism.space.vocabulary, select, words, stop_words)
@@ -157,7 +155,7 @@ class Reader:
         own = None if vectors is None else _checked(vectors, len(mechanism.space))
         points = _vectors_of(mechanism.space, own)
         self._basis = Basis(
-            mechanism.law(effort),
+            mechanism.law(effort) if law is None else law,
             make_prior(prior, mechanism.space, self._cutter),
             vectors=points if own is None else own,
             points=points,
@@ -281,39 +279,23 @@ class Reader:
     def looks_veiled(self, texts: Iterable[Text]) -> bool | None:
         """Tell by their words whether texts were veiled by this mechanism: likely, hardly, or None for who knows.
 
-        Outputs are spread over the neighbours of the words that people use: ``Σπ(w)·Pr[M(w)=y]``. Text that was never
-        veiled has the words themselves, by ``π(y)``. Some draws are compared under both.
-
         Parameters
         ----------
         texts : iterable of str or Document
             What is said to be a release, or a part of it.
         """
-        places, prior = self._cutter.cut(_texts(texts)), self._basis.prior
-        shown = places.outputs[np.unique(places.draws, return_index=True)[1], 0]
-        shown = shown[prior[shown] > 0][:: max(1, len(shown) // _LOOKED_AT)]
-        if len(shown) < _LOOKED_AT // 10:
-            return None
-        words = np.flatnonzero(prior)
-        logs = np.log(prior[words])
-        drawn = np.concatenate(
-            [
-                np.logaddexp.reduce(self._basis.law.log_columns(shown[part], words, prior=prior[words]) + logs, axis=1)
-                for part in blocks(len(shown), 100)
-            ]
-        )
-        ratio = np.log(prior[shown]) - drawn
-        error = float(ratio.std() / math.sqrt(len(ratio)))
-        return None if abs(ratio.mean()) < _CLEAR * error else bool(ratio.mean() < 0)
+        places = self._cutter.cut(_texts(texts))
+        return self._basis.looks_drawn(places.outputs[np.unique(places.draws, return_index=True)[1], 0])
 
     def fit_places(self, places: Places, *, watch: Watch = ignore) -> Reader:
         """Learn from veiled texts that are cut already; see `fit`."""
         self._kind.fit(places, watch)
         return self
 
-    def vectors(self, places: Places, *, watch: Watch = ignore) -> Vectors:
-        """Return what `transform` does for texts that are cut already."""
-        return self._document_vectors(places, watch)
+    def read(self, places: Places, *, watch: Watch = ignore) -> tuple[Vectors, NDArray[np.int64]]:
+        """Return what `transform` and `guesses` do for texts that are cut already, in one reading."""
+        means, guesses = self._kind.read(places, watch)
+        return self._documents(places, means), guesses
 
     def guesses(self, places: Places, *, watch: Watch = ignore) -> NDArray[np.int64]:
         """Return the likeliest word behind each veiled place of texts that are cut already."""
@@ -337,8 +319,8 @@ class Reader:
                 raise InputError("others needs a list of further draws for each text; an empty one will do.")
             places = (self._cut([text], rest) for text, rest in zip(given, others, strict=True))
         else:
-            places = (self._cutter.cut(part, keep=self._keeps_text) for part in _batches(given))
-        parts = [self._document_vectors(some, watch) for some in places]
+            places = (self._cutter.cut(part, keep=self._kind.needs_text) for part in _batches(given))
+        parts = [self._documents(some, self._kind.means(some, watch)) for some in places]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), dtype=np.float32)
 
     def fit_transform(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Vectors:
@@ -382,7 +364,7 @@ class Reader:
         """Return the words of veiled texts as this reader sees them, for `likeliest`; each has as many `others`."""
         given = _texts(texts)
         if others is None:
-            return self._cutter.cut(given, keep=self._keeps_text)
+            return self._cutter.cut(given, keep=self._kind.needs_text)
         if len(others) != len(given):
             raise InputError("others needs a list of further draws for each text.")
         return Places.joined([self._cut([text], rest) for text, rest in zip(given, others, strict=True)])
@@ -414,7 +396,6 @@ class Reader:
         where one was given.
         """
         header = {
-            "layout": _LAYOUT,
             "kind": self.kind,
             "release": self.mechanism.describe(),
             "select": self.select,
@@ -425,42 +406,26 @@ class Reader:
             "prior": self._prior,
             "effort": self._basis.law.effort.to_dict(),
         }
-        arrays = {f"state_{name}": array for name, array in self._kind.state().items()}
-        if not self._has_own_vectors:
-            arrays["vectors"] = self._basis.vectors
-        if len(self.mechanism.blocked):
-            arrays["blocked"] = self.mechanism.blocked
-        if self._prior is None:
-            arrays["prior"] = self._basis.prior
-        told = np.frombuffer(json.dumps(header).encode("utf-8", "surrogatepass"), dtype=np.uint8)
-        with whole_file(Path(path)) as file:
-            np.savez(file, reader=told, **arrays)  # type: ignore[arg-type]
+        arrays = {
+            "vectors": None if self._has_own_vectors else self._basis.vectors,
+            "blocked": self.mechanism.blocked if len(self.mechanism.blocked) else None,
+            "prior": None if self._prior is not None else self._basis.prior,
+        }
+        write_saved(
+            Path(path), header, {name: one for name, one in arrays.items() if one is not None}, self._kind.state()
+        )
 
     @classmethod
     def load(cls, path: str | Path, *, space: Space | str | Path | None = None) -> Reader:
         """Read a reader that `save` wrote."""
+        saved = read_saved(Path(path))
+        made = mechanism_of({**saved.release, "blocked_words": 0}, space)
+        if saved.blocked is not None:
+            made = block_ids(made, saved.blocked)
+        # of the kind table, which is quickly made; what was saved is made from its state, and not twice
+        reader = cls(made, prior=saved.prior, vectors=saved.vectors, effort=saved.effort, **saved.options)
         try:
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as found:
-                arrays = dict(found)
-            header = json.loads(arrays["reader"].tobytes().decode("utf-8", "surrogatepass"))
-            if header["layout"] != _LAYOUT:
-                raise KeyError("layout")
-            options = {name: header[name] for name in ("kind", "select", "words", "stop_words", "case", "once")}
-            effort, release = Effort(**header["effort"]), header["release"]
-            prior = header["prior"] or arrays["prior"]
-        except FileNotFoundError:
-            raise FileError(f"there is no file {path}.") from None
-        except _DAMAGE:
-            raise FileError(
-                f"{path} is not a reader that this version of wordveil has saved, or it is damaged."
-            ) from None
-        made = mechanism_of({**release, "blocked_words": 0}, space)
-        made = block_ids(made, arrays["blocked"]) if "blocked" in arrays else made
-        kind = options.pop("kind")  # made from its state, and not twice
-        reader = cls(made, prior=prior, vectors=arrays.get("vectors"), effort=effort, **options)
-        state = {name.removeprefix("state_"): array for name, array in arrays.items() if name.startswith("state_")}
-        try:
-            reader._kind = _kind(kind).from_state(reader._basis, state)
+            reader._kind = _kind(saved.kind).from_state(reader._basis, saved.state)
         except (KeyError, ValueError, TypeError) as error:
             if isinstance(error, FileError):
                 raise
@@ -470,21 +435,18 @@ class Reader:
     def _cut(self, texts: Sequence[Text], others: Sequence[Text], *, keep: bool = False) -> Places:
         if isinstance(others, (str, Document)):
             raise InputError("others must be a list of texts: further draws of the same one.")
-        keep = keep or self._keeps_text
+        keep = keep or self._kind.needs_text
         return self._cutter.cut_draws([*texts, *others]) if others else self._cutter.cut(texts, keep=keep)
-
-    @property
-    def _keeps_text(self) -> bool:
-        return self._kind.needs_text
 
     def _written(self, places: Places, watch: Watch) -> list[Release]:
         words = self.mechanism.space.vocabulary.take(self._kind.best(places, watch))
         return places.write(words, self.mechanism.guarantee, self._case)
 
-    def _document_vectors(self, places: Places, watch: Watch) -> Vectors:
+    def _documents(self, places: Places, means: Vectors) -> Vectors:
+        """Return the mean vector of each text, of which these are the mean vectors of the veiled places."""
         left_alone = (places.kinds == LEFT_ALONE) & (places.ids >= 0)
         veiled = places.kinds == VEILED
-        sums = _sums(places, veiled, None, self._kind.means(places, watch))
+        sums = _sums(places, veiled, None, means)
         sums += _sums(places, left_alone, places.ids, self._basis.vectors)
         counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | veiled)])[places.starts])
         return sums / np.maximum(counts, 1).astype(np.float32)[:, None]

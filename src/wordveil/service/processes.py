@@ -14,7 +14,8 @@ import socket
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -24,7 +25,7 @@ from prometheus_client.multiprocess import mark_process_dead
 
 from wordveil.errors import WordveilError
 
-__all__ = ["end_with_parent", "is_running", "serve"]
+__all__ = ["end_with_parent", "hangup_as_sigterm", "is_running", "serve"]
 
 _BEAT, _SILENT = 5.0, 60.0  # seconds between signs of life, and without one until a process is taken to hang
 _BETWEEN = 1.0  # seconds, at least, between two starts of a process
@@ -57,6 +58,20 @@ def end_with_parent(number: int) -> None:
             os.kill(os.getpid(), number)
 
         threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def hangup_as_sigterm() -> Iterator[None]:
+    """Have the end of the terminal (SIGHUP) stop a service as SIGTERM does, unless it is to be ignored (``nohup``)."""
+    hangup = getattr(signal, "SIGHUP", None)  # there is none on Windows
+    if hangup is None or signal.getsignal(hangup) is signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(hangup, before)
 
 
 def serve(options: dict[str, Any], workers: int) -> None:
@@ -191,7 +206,7 @@ def _answer(options: dict[str, Any], listening: socket.socket, life: Connection)
     end_with_parent(signal.SIGTERM)
     server = uvicorn.Server(uvicorn.Config(**options))
     threading.Thread(target=_beat, args=(server, life), daemon=True).start()
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), hangup_as_sigterm():
         server.run(sockets=[listening])
     if not server.started:
         sys.exit(1)

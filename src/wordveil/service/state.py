@@ -135,9 +135,8 @@ class Batcher:
         except Exception as error:  # noqa: BLE001 - given to the request it belongs to
             if len(requests) == 1:
                 return [error]
-            if isinstance(error, WordveilError):  # of one of them: the others must not suffer
-                return [outcome for documents in requests for outcome in self._together([documents])]
-            return [error] * len(requests)
+            # Whatever it is, it is most likely of one of them, and the others must not suffer.
+            return [outcome for documents in requests for outcome in self._together([documents])]
         return [[next(releases) for _ in documents] for documents in requests]
 
 
@@ -314,8 +313,14 @@ class State:
         for name, epsilon, space in asked:
             if self.stopping.done():
                 return
+            making = asyncio.ensure_future(self.batcher(Way(mechanism=name, epsilon=epsilon, space=space)))
+            either: set[asyncio.Future[Any]] = {making, self.stopping}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not making.done():  # it may take minutes, and nobody will ask for it
+                making.cancel()
+                return
             try:
-                batcher = await self.batcher(Way(mechanism=name, epsilon=epsilon, space=space))
+                batcher = making.result()
             except (Problem, WordveilError) as error:  # requests for it will be told the same
                 _LOG.warning("%s:%g was not made before the start: %s", name, epsilon, error)
                 continue

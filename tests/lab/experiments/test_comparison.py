@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import wordveil
 from wordveil._mechanisms import MECHANISMS
 from wordveil.calibration import maker
 from wordveil.lab.experiments.comparison import Contender, compare, entrant, everyone
+from wordveil.lab.experiments.run import Parts
 from wordveil.lab.tasks import AveragedVectors, load_task
 from wordveil.spaces import EuclideanSpace, GraphSpace
 
@@ -52,6 +54,29 @@ def test_the_figures_do_not_depend_on_how_many_processes(data: Path, topics: Euc
     assert told[0] == told[1]
     assert [point.label for point in found[1].points] == ["laplace", "graph", "ring"]
     assert kept == [1, 2, 3, 1, 2, 3]
+
+
+def test_a_comparison_goes_on_from_its_parts(data: Path, topics: EuclideanSpace, tmp_path: Path) -> None:
+    contenders = [entrant(name, name, {}, topics) for name in ("graph", "exponential")]
+    tasks, model, file = [load_task("trec6", data)], AveragedVectors(topics), tmp_path / "parts.jsonl"
+
+    def measured(some: list[Contender], parts: Parts, level: float = 0.2) -> tuple[dict[str, Any], list[int]]:
+        kept: list[int] = []
+        keep = lambda so_far: kept.append(len(so_far.points))  # noqa: E731
+        found = compare(some, tasks, model, [level, 0.9999], repeats=1, keep=keep, parts=parts)
+        return found.to_dict(), kept
+
+    first, kept = measured(contenders[:1], Parts(file))
+    assert kept == [2]
+    both, kept = measured(contenders, Parts(file))
+    assert kept == [4]  # only the second was measured
+    assert both["points"][:2] == first["points"]  # with the very same speed
+    assert measured(contenders, Parts(file)) == (both, [])
+    afresh, _ = measured(contenders, Parts())
+    for point in chain(both["points"], afresh["points"]):
+        point.pop("words_per_second")
+    assert both == afresh
+    assert measured(contenders[:1], Parts(file), 0.3)[1] == [2]  # another level is another comparison
 
 
 def test_compare_ranks_a_useful_mechanism_above_a_useless_one(data: Path, topics: EuclideanSpace) -> None:

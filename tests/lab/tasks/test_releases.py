@@ -50,14 +50,17 @@ def test_a_drawn_function_word_passes_for_one_left_alone(glove: EuclideanSpace) 
     assert released.ids[number] < 0 <= released.ids[unheard]
 
 
-def test_what_is_read_is_what_a_reader_reads(glove: EuclideanSpace) -> None:
+@pytest.mark.parametrize("name", ["population", "shipped"])
+def test_what_is_read_is_what_a_reader_reads(glove: EuclideanSpace, name: str) -> None:
     space = glove.restrict(np.arange(2000))
     graph = wordveil.mechanism("graph", space, epsilon=5.0)
     texts = ["two people met the president", "a company in the city", "three years of war"] * 20
     veiled = [one.text for one in wordveil.Veil(graph, seed=3).many(texts)]
     table = TaskTexts([made(veiled)], space, select="content")
-    reader = Reading().reader("population", graph, "content", space.matrix)
-    assert np.allclose(reader.fit_places(table.clean).vectors(table.clean), reader.fit(veiled).transform(veiled))
+    reader = Reading().reader(name, graph, "content", space.matrix)
+    vectors, guesses = reader.fit_places(table.clean).read(table.clean)
+    assert np.allclose(vectors, reader.fit(veiled).transform(veiled), atol=1e-5)
+    assert (guesses == reader.guesses(table.clean)).all()
 
 
 def test_reading_keeps_more_than_the_drawn_words(data: Path, topics: EuclideanSpace) -> None:

@@ -158,14 +158,7 @@ class RowLaw(ExactLaw):
         return self.mechanism.probability_rows(ids)
 
     def _log_columns(self, outputs: Ids, words: Ids, watch: Watch) -> Floats:
-        found = np.empty((len(outputs), len(words)))
-
-        def read(part: slice) -> None:
-            with np.errstate(divide="ignore"):
-                found[:, part] = np.log(self.rows(words[part])[:, outputs]).T
-
-        run_watched(read, self._parts(len(words)), "reading probabilities", watch)
-        return found
+        return self.mechanism.log_columns(outputs, words, watch)
 
     def posterior_mean(
         self, vectors: NDArray[np.floating[Any]], prior: Floats, outputs: Ids | None = None, watch: Watch = ignore

@@ -44,6 +44,7 @@ _LEAST = 1e-12  # of a sum over all other words, where there are none
 _UNSEEN = 0.01  # draws that an output is thought to have had before any was made
 _PSEUDO = np.geomspace(0.1, 1e5, 19)
 _TESTED = 1 << 16
+_NEWTON, _RIDGE = 12, 1.0  # steps of a regression, and by how much it prefers that nothing matters
 _LIKELIEST = 10  # words that are worth a guess though they never gave the output
 
 
@@ -83,9 +84,7 @@ class Falloff:
     def __init__(self, space: Space, seen: Sightings, seed: int = 0) -> None:
         self._suspects = seen.suspects
         self._space: PointSpace | None = space if isinstance(space, PointSpace) and len(space) > 2 else None
-        stays, total = seen.stays, seen.count.sum()
-        moved = ~stays
-        self._stay = float((seen.count[stays].sum() + 0.5) / (total + 1.0))
+        moved = ~seen.stays
         #: For each output how many draws of other words it had.
         self.reached = np.bincount(seen.output[moved], weights=seen.count[moved], minlength=len(space)) + _UNSEEN
         self._background = self.reached / self.reached.sum()
@@ -93,6 +92,28 @@ class Falloff:
         if self._space is not None:
             row, output, count = seen.row[moved], seen.output[moved], seen.count[moved]
             self._learn_distances(self._space, row, output, count, np.random.default_rng(seed))
+        self._stay = self._learn_stays(seen)
+
+    def _learn_stays(self, seen: Sightings) -> Floats:
+        """Return how likely each suspect is to stay: the less, the more words near it are often drawn.
+
+        It is a logistic regression on two logarithms: the sum over all other words by which `pairs` divides, and how
+        often the word itself comes out of others. A word has too few draws to be judged by its own.
+        """
+        stays, drawn = seen.stays, seen.drawn
+        stayed = np.bincount(seen.row[stays], weights=seen.count[stays], minlength=len(drawn))
+        known = np.log(np.stack([self._sums, self._background[self._suspects]], axis=1))
+        told = np.column_stack([np.ones(len(drawn)), known - known.mean(axis=0)])
+        # Half a draw that stayed and half a one that did not, of a word like the mean, keep all from being certain.
+        told, stayed, drawn = (np.concatenate(pair) for pair in ((told, np.eye(1, 3)), (stayed, [0.5]), (drawn, [1.0])))
+        share = stayed.sum() / drawn.sum()
+        weights = np.array([np.log(share) - np.log1p(-share), 0.0, 0.0])
+        for _ in range(_NEWTON):
+            chances = scipy.special.expit(told @ weights)
+            slope = told.T @ (stayed - drawn * chances) - _RIDGE * weights * [0.0, 1.0, 1.0]
+            curve = (told.T * (drawn * chances * (1.0 - chances))) @ told + np.diag([1e-12, _RIDGE, _RIDGE])
+            weights += np.clip(np.linalg.solve(curve, slope), -1.0, 1.0)
+        return np.clip(scipy.special.expit(told[:-1] @ weights), _LEAST, 1.0 - _LEAST)
 
     def _learn_distances(
         self, space: PointSpace, row: Places, output: Places, count: Floats, generator: np.random.Generator
@@ -128,15 +149,22 @@ class Falloff:
     @cached_property
     def _table(self) -> NDArray[np.float32]:
         """The factors at evenly spaced distances between those of the first and the last bin."""
+        return np.exp(self._log_table)
+
+    @cached_property
+    def _log_table(self) -> NDArray[np.float32]:
         grid = np.linspace(self._middles[0], self._middles[-1], _TABLE)
-        return np.exp(np.interp(grid, self._middles, self._factors)).astype(np.float32)
+        return np.interp(grid, self._middles, self._factors).astype(np.float32)
 
     def _factor(self, distances: NDArray[np.floating]) -> NDArray[np.float32]:
+        return self._table[self._places(distances)]
+
+    def _places(self, distances: NDArray[np.floating]) -> NDArray[np.int32]:
         low, high = self._middles[0], self._middles[-1]
         per_unit = (_TABLE - 1) / (high - low) if high > low else 0.0
         places = (distances - low) * per_unit
         np.clip(places, 0, _TABLE - 1, out=places)
-        return self._table[places.astype(np.int32)]
+        return np.asarray(places.astype(np.int32))
 
     def pairs(self, row: Places, output: Places) -> Floats:
         """Return the probability of each output for the suspect at the same place of the other array."""
@@ -145,27 +173,34 @@ class Falloff:
 
     def _pairs(self, row: Places, output: Places) -> Floats:
         words = self._suspects[row]
-        others = (1.0 - self._stay) * self._background[output] / self._sums[row]
+        others = (1.0 - self._stay[row]) * self._background[output] / self._sums[row]
         if self._space is not None:
             others *= self._factor(self._space.apart(self._space.points(words), output))
-        return np.where(words == output, self._stay, others)
+        return np.where(words == output, self._stay[row], others)
 
     def rows(self, row: Places) -> Floats:
         """Return the probabilities of every word of the vocabulary as an output, for some suspects, a row each."""
         words = self._suspects[row]
-        others = ((1.0 - self._stay) / self._sums[row])[:, None] * self._background
+        others = ((1.0 - self._stay[row]) / self._sums[row])[:, None] * self._background
         if self._space is not None:
             others *= self._factor(self._space.distances(words))
-        others[np.arange(len(words)), words] = self._stay
+        others[np.arange(len(words)), words] = self._stay[row]
         return others
 
-    def columns(self, outputs: Places) -> Floats:
-        """Return the probabilities of some outputs (columns) for every suspect (row)."""
-        others = ((1.0 - self._stay) / self._sums)[:, None] * self._background[outputs]
+    def log_columns(self, outputs: Places) -> Floats:
+        """Return the logarithms of the probabilities of some outputs, a row for each, for every suspect."""
+        others = np.log1p(-self._stay) - np.log(self._sums)
+        found = np.log(self._background[outputs])[:, None] + others
         if self._space is not None:
+            is_all = np.array_equal(self._suspects, np.arange(len(self._space)))
             for part in blocks(len(outputs), max(1, _CELLS // len(self._space))):
-                others[:, part] *= self._factor(self._space.distances(outputs[part])[:, self._suspects]).T
-        return np.where(self._suspects[:, None] == outputs, self._stay, others)
+                distances = self._space.distances(outputs[part])
+                found[part] += self._log_table[self._places(distances if is_all else distances[:, self._suspects])]
+        where = np.argsort(self._suspects)
+        place = where[np.searchsorted(self._suspects, outputs, sorter=where).clip(max=len(where) - 1)]
+        row = np.flatnonzero(self._suspects[place] == outputs)
+        found[row, place[row]] = np.log(self._stay[place[row]])
+        return found
 
 
 class Learnt:
@@ -206,12 +241,15 @@ class Learnt:
         pairs = self._seen.row, self._seen.output
         return scipy.sparse.csc_array((self._kept, pairs), shape=(len(self._seen.suspects), self._words))
 
-    def columns(self, outputs: Places) -> Floats:
-        """Return the probabilities of some outputs (columns) for every suspect (row)."""
-        found = self._falloff.columns(outputs)
-        found *= (self._pseudo + self._lost)[:, None]
-        found += self._kept_table[:, outputs].toarray()
-        found /= (self._seen.drawn + self._pseudo)[:, None]
+    def log_columns(self, outputs: Places) -> Floats:
+        """Return the logarithms of the probabilities of some outputs, a row for each, for every suspect."""
+        drawn = self._seen.drawn + self._pseudo
+        found = self._falloff.log_columns(outputs)
+        found += np.log(self._pseudo + self._lost) - np.log(drawn)
+        seen = self._kept_table[:, outputs].tocoo()  # a few pairs: all others were expected alone
+        with np.errstate(divide="ignore"):  # nothing is left of what was seen once and discounted
+            more = np.log(seen.data / drawn[seen.row])
+        found[seen.col, seen.row] = np.logaddexp(found[seen.col, seen.row], more)
         return found
 
     def guesses(self, prior: Floats) -> Places:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, Outputs, PerWord, Question, Spread
 from wordveil._mechanisms.laws.law import Ids, Law, support
 from wordveil._mechanisms.laws.learner import Learnt, Sightings, success_of
+from wordveil._mechanisms.laws.pool import Pool
 from wordveil._mechanisms.laws.store import hash_of
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
@@ -27,6 +28,9 @@ from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore
 from wordveil.spaces import Space
 from wordveil.stats import Estimate
+
+if TYPE_CHECKING:
+    from wordveil._mechanisms.base import Mechanism
 
 Floats = NDArray[np.float64]
 Drawn = NDArray[np.integer[Any]]
@@ -52,7 +56,9 @@ class SampledLaw(Law):
     loss_words = 500
     loss_is_bound = True
 
-    _learnt: tuple[Any, Learnt] | None = None
+    def __init__(self, mechanism: Mechanism[Any], effort: Effort | None = None, watch: Watch = ignore) -> None:
+        super().__init__(mechanism, effort, watch)
+        self._pool = Pool(mechanism.space, self._sight, self.effort.column_draws)
 
     @property
     def block(self) -> int:
@@ -91,19 +97,17 @@ class SampledLaw(Law):
     ) -> Floats:
         """Return ``ln Pr[M(w)=y]`` as learnt from draws, a row for each output and a column for each input."""
         words = np.arange(len(self)) if inputs is None else np.asarray(inputs, dtype=np.int64)
-        shares = np.full(len(words), 1.0 / len(words)) if prior is None else prior / prior.sum()
-        key = (words.tobytes(), shares.tobytes())
-        if self._learnt is None or self._learnt[0] != key:
-            drawn = np.maximum(2, np.ceil(self.effort.column_draws * shares)).astype(np.int64)
-            row = np.repeat(np.arange(len(words)), drawn)
-            output = np.empty(len(row), dtype=np.int64)
-            entropy = Entropy(seed_of(self.effort, _COLUMNS))
-            for part in blocks(len(row), _TOLD):
-                output[part] = self.mechanism.draw(words[row[part]], entropy)
-                watch("running the mechanism", part.stop / len(row))
-            self._learnt = key, Learnt(self.mechanism.space, Sightings.of(words, row, output))
-        found = self._learnt[1].columns(np.asarray(outputs, dtype=np.int64)).T
-        return np.log(found, out=found)
+        return self._pool.learnt(words, prior, watch).log_columns(np.asarray(outputs, dtype=np.int64))
+
+    def _sight(self, words: Ids, times: Ids, number: int, watch: Watch) -> tuple[Ids, Ids, Floats]:
+        """Draw each word so often, for the columns, and count what came: for each pair the place of its word first."""
+        row = np.repeat(np.arange(len(words)), times)
+        output, entropy = np.empty(len(row), dtype=np.int64), Entropy(seed_of(self.effort, _COLUMNS, number))
+        for part in blocks(len(row), _TOLD):
+            output[part] = self.mechanism.draw(words[row[part]], entropy)
+            watch("running the mechanism", part.stop / len(row))
+        pairs, count = np.unique(row * len(self) + output, return_counts=True)
+        return pairs // len(self), pairs % len(self), count.astype(np.float64)
 
     def information(self, prior: Floats, watch: Watch = ignore) -> Estimate:
         """Return how many bits about its word an output gives to an attacker who learnt the mechanism from draws.

@@ -238,12 +238,23 @@ def read_corpus(path: Path, column: str, author_column: str, format_name: str | 
 
 
 def _records(path: Path, columns: tuple[str, ...], format_name: str | None = None) -> Iterator[list[str]]:
-    from wordveil.io import Reading, make_plan
+    from wordveil.io import Reading, detect_encoding, make_plan
 
     for piece in make_plan(path, format_name).pieces:
-        with piece.format.open_reader(piece.source, Reading(columns)) as reader:
-            for block in reader.blocks():
-                yield from ([str(text) for text in record] for record in block.records)
+        try:
+            with piece.format.open_reader(piece.source, Reading(columns)) as reader:
+                for block in reader.blocks():
+                    yield from ([str(text) for text in record] for record in block.records)
+        except InputError:  # which may advise what only some commands take
+            likely = ""
+            if piece.format.is_encoded and piece.source is not None and not piece.is_stream:
+                likely, _ = detect_encoding(piece.source)
+            if likely == "utf-8":
+                raise
+        else:
+            continue
+        probably = f", but probably {likely}" if likely else ""
+        raise InputError(f"{piece.source} is not UTF-8{probably}: convert it to UTF-8 first.")
 
 
 def check_select(select: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +19,7 @@ from wordveil.calibration import Maker, Meter, maker
 from wordveil.engines import on_engine
 from wordveil.errors import WordveilError
 from wordveil.extras import new_figure
+from wordveil.files import digest_of
 from wordveil.lab.experiments.attacker import (
     PRIORS,
     Attacker,
@@ -26,7 +28,7 @@ from wordveil.lab.experiments.attacker import (
     TokenAttacker,
     at_levels,
 )
-from wordveil.lab.experiments.run import Cell, Table, shown
+from wordveil.lab.experiments.run import Cell, Parts, Table, shown
 from wordveil.lab.experiments.workers import done_in_turn
 from wordveil.lab.tasks import (
     AS_IT_STANDS,
@@ -153,6 +155,33 @@ class Point:
             "read": {reader: plain(found) for reader, found in self.read.items()},
         }
 
+    def packed(self) -> dict[str, Any]:
+        """Return all of it, the answers to the tasks as well, as values that JSON can hold."""
+        return dataclasses.asdict(self) | {
+            "outcomes": {name: outcome.answers.tolist() for name, outcome in self.outcomes.items()}
+        }
+
+    @classmethod
+    def unpacked(cls, values: dict[str, Any], tasks: Sequence[Task]) -> Point:
+        """Return what `packed` wrote of a point on these tasks."""
+        estimates = {name: _estimates(values[name]) for name in ("scores", "shares", "guessed")}
+        known = {task.name: task for task in tasks}
+        return cls(
+            **values
+            | estimates
+            | {
+                "attacker": None if values["attacker"] is None else Estimate(**values["attacker"]),
+                "read": {reader: _estimates(found) for reader, found in values["read"].items()},
+                "outcomes": {
+                    name: Outcome(known[name], np.array(answers)) for name, answers in values["outcomes"].items()
+                },
+            }
+        )
+
+
+def _estimates(values: dict[str, Any]) -> dict[str, Estimate]:
+    return {name: Estimate(**one) for name, one in values.items()}
+
 
 @dataclass(frozen=True)
 class Frontier:
@@ -197,6 +226,7 @@ def compare(
     minutes: float | None = None,
     watch: Watch = ignore,
     keep: Callable[[Frontier], None] | None = None,
+    parts: Parts = Parts(),  # noqa: B008 - it is frozen
 ) -> Frontier:
     """Measure mechanisms at matched success of the attacker.
 
@@ -207,7 +237,8 @@ def compare(
     the readers of `reading`; `share` makes of an outcome, and of those of random words and of clean text, how far it is
     on the way, with its interval. The figures do not depend on `workers`, which is how many mechanisms are measured at
     once; after so many `minutes` no further one is begun. `keep` is given what was found so far after each mechanism,
-    so that little is lost if a long run is stopped.
+    so that little is lost if a long run is stopped; `parts` is a file that keeps all of that, from which the same
+    comparison takes what it has.
     """
     watch("clean text and random words", 0.0)
     random, clean = TaskTexts(tasks, model.space, select=select).ends(model, repeats=repeats, seed=seed)
@@ -219,7 +250,14 @@ def compare(
         tasks, model, clean, random, levels, attackers, reading, repeats, draws, seed, select, tolerance, looked_for,
         share,
     )  # fmt: skip
-    measured: dict[int, _Measured] = {}
+    earlier = parts.known()
+    keys = [race.key(contender) for contender in contenders]
+    measured = {
+        number: _unpacked(known[-1], tasks)
+        for number, key in enumerate(keys)
+        if (known := [part for part in earlier if part["of"] == key])
+    }
+    left = [number for number in range(len(contenders)) if number not in measured]
 
     def so_far() -> Frontier:
         """Return what was found, in the order of the contenders, whichever was done first."""
@@ -234,13 +272,19 @@ def compare(
         part = within(watch, number / len(contenders), (number + 1) / len(contenders))
         return race.run(contenders[number], part)
 
-    jobs: list[tuple[Any, ...]] = [(one if workers > 1 else number,) for number, one in enumerate(contenders)]
-    for number, found in done_in_turn(race.run if workers > 1 else run, jobs, workers, minutes):
+    jobs: list[tuple[Any, ...]] = [(contenders[number] if workers > 1 else number,) for number in left]
+    for place, found in done_in_turn(race.run if workers > 1 else run, jobs, workers, minutes):
+        number = left[place]
         measured[number] = found
+        parts.add({"of": keys[number], "points": [point.packed() for point in found[0]], "floors": found[1]})
         watch(contenders[number].label, len(measured) / len(contenders))
         if keep is not None:
             keep(so_far())
     return so_far()
+
+
+def _unpacked(part: dict[str, Any], tasks: Sequence[Task]) -> _Measured:
+    return [Point.unpacked(point, tasks) for point in part["points"]], part["floors"]
 
 
 @dataclass(frozen=True)
@@ -261,6 +305,21 @@ class _Race:
     tolerance: float
     looked_for: int
     share: Callable[[Outcome, Outcome, Outcome], Estimate]
+
+    def key(self, contender: Contender) -> dict[str, Any]:
+        """Return all that the points of a contender follow from, as plain values."""
+        how = self.reading
+        return {
+            "mechanism": contender.label,
+            "space": contender.space.checksum,
+            "vectors": self.model.space.checksum,
+            "tasks": [[task.name, digest_of([str(task.folds), *task.texts])] for task in self.tasks],
+            "levels": list(self.levels),
+            "attackers": list(self.attackers),
+            "reading": [list(how.readers), how.steps, how.candidates],
+            "share": self.share.__name__,
+            **{name: getattr(self, name) for name in ("repeats", "draws", "seed", "select", "tolerance", "looked_for")},
+        }
 
     def run(self, contender: Contender, watch: Watch = ignore) -> _Measured:
         """Return the points of one contender, and for each attacker the success of always guessing one word."""

@@ -81,7 +81,7 @@ def _compared(
     """Compare mechanisms at the levels of a full run, or at one level, with function words left alone."""
     repeats = repeats or run.pick(3, 1, 1)
     how |= {"repeats": repeats, "seed": run.seed, "workers": run.workers, "watch": run.watch, "select": "content"}
-    how |= {"minutes": run.minutes, "tolerance": run.pick(0.0, 0.0, 0.2)}
+    how |= {"minutes": run.minutes, "parts": run.parts, "tolerance": run.pick(0.0, 0.0, 0.2)}
     how["reading"] = replace(run.reading, steps=run.reading.steps or _STEPS, candidates=_CANDIDATE_WORDS)
     if run.attacker == "context":
         # the network that comes with the package needs no fit, and few words tell how often it is right

@@ -75,7 +75,7 @@ class Run:
     levels: tuple[float, ...] | None = None  # the successes at which mechanisms are compared; an experiment's own ones
     only: tuple[str, ...] | None = None  # which mechanisms `mechanisms` compares, by their labels; all of them
     minutes: float | None = None  # after how long nothing new is begun, where an experiment has many parts
-    parts: Parts = Parts()  # where `reading` keeps each of these
+    parts: Parts = Parts()  # where each of these is kept
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:

@@ -209,7 +209,7 @@ class TaskTexts:
         if name == AS_IT_STANDS:
             return self._documents(released, table), released.ids[released.veiled]
         reader = reading.reader(name, mechanism, self.select, table).fit_places(released)
-        return reader.vectors(released), reader.guesses(released)
+        return reader.read(released)
 
     def table(self, model: AveragedVectors) -> Vectors:
         """Return the vector that the analyst has for each word of the mechanism; 0 for a word that they do not know."""

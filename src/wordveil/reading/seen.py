@@ -1,0 +1,140 @@
+"""Texts in the form in which a network reads them, with what the law of the mechanism says of their outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.parallel import blocks
+from wordveil.reading.kinds import Basis, Floats, Vectors
+from wordveil.reading.places import VEILED, Places
+from wordveil.reading.windows import Windows
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Seen"]
+
+_COLUMN_BYTES = 1 << 30  # of the law, that are kept
+_LOG_FLOOR = -80.0  # below the largest: a word that cannot have given an output is as good as impossible
+
+
+class Seen:
+    """Texts as the network is shown them, with what the law says of their outputs.
+
+    Parameters
+    ----------
+    basis : Basis
+        What is known without the texts.
+    places : Places
+        The veiled texts.
+    prior : array of float
+        How likely every word is at a veiled place.
+    count : int
+        How many words, the likeliest ones, the originals are looked for among.
+    means : callable
+        Returns the mean vector of the word behind each row of outputs.
+    truth : array of int or None
+        The originals, where they are known.
+    device : str
+        Where PyTorch runs.
+    """
+
+    def __init__(
+        self,
+        basis: Basis,
+        places: Places,
+        prior: Floats,
+        count: int,
+        *,
+        means: Callable[[NDArray[np.int64]], Vectors],
+        truth: NDArray[np.int64] | None,
+        device: str,
+    ) -> None:
+        import torch  # noqa: PLC0415 - an extra, and slow to import
+
+        self.windows = Windows.of(places)
+        points = basis.points
+        scale = float(1.0 / points.std())
+        likeliest = np.argsort(-prior, kind="stable")[:count]
+        chosen = np.sort(likeliest[prior[likeliest] > 0])
+        self.candidates = torch.as_tensor(chosen, device=device)
+        self.log_prior = torch.as_tensor(np.log(prior[chosen]), dtype=torch.float32, device=device)
+        table = torch.as_tensor(points * scale, device=device)
+        self.words = table[self.candidates]
+        self.kinds = torch.as_tensor(places.kinds.astype(np.int64), device=device)
+        self.gaps = torch.as_tensor(places.gaps.astype(np.int64), device=device)
+        outputs, veiled = places.outputs, places.veiled
+        distinct, which = np.unique(outputs, axis=0, return_inverse=True)
+        known = means(distinct) * scale if len(distinct) else np.empty((0, points.shape[1]))
+        nothing = torch.zeros((1, points.shape[1]), device=device)
+        self._vectors = torch.cat([table, nothing])
+        self._means = torch.cat([torch.as_tensor(known, dtype=torch.float32, device=device), self._vectors])
+        unknown = len(table)
+        ids = np.where((places.ids < 0) | (places.kinds > VEILED), unknown, places.ids)
+        rows = ids + len(distinct)
+        rows[veiled] = which.ravel()
+        self._ids, self._rows = torch.as_tensor(ids, device=device), torch.as_tensor(rows, device=device)
+        self.truth = None
+        self._outputs = distinct
+        if truth is not None:
+            place_of = np.full(len(prior) + 1, -1)
+            place_of[chosen] = np.arange(len(chosen))
+            self.truth = torch.as_tensor(place_of[truth], device=device)
+        self._columns = _Columns(basis, chosen, prior, device)
+
+    def features(self, index: torch.Tensor) -> torch.Tensor:
+        """Return the vector of the word at each place, and the mean vector of the word behind it."""
+        import torch  # noqa: PLC0415
+
+        return torch.cat([self._vectors[self._ids[index]], self._means[self._rows[index]]], dim=-1)
+
+    def evidence(self, places: torch.Tensor) -> torch.Tensor:
+        """Return ``ln Pr[M(w)=y]`` of the candidates for each of some veiled places, summed over the draws of each."""
+        return self._columns.of(self._outputs[self._rows[places].cpu().numpy()])
+
+
+class _Columns:
+    """The law's columns of some candidates, kept for the outputs that were asked for."""
+
+    def __init__(self, basis: Basis, candidates: NDArray[np.int64], prior: Floats, device: str) -> None:
+        import torch  # noqa: PLC0415
+
+        self._law, self._candidates, self._prior, self._device = basis.law, candidates, prior[candidates], device
+        self._most = _COLUMN_BYTES // (4 * max(1, len(candidates)))
+        self._place = np.full(len(prior), -1)
+        self._kept = torch.empty((0, len(candidates)), dtype=torch.float32, device=device)
+        self._count = 0
+
+    def of(self, outputs: NDArray[np.int64]) -> torch.Tensor:
+        """Return a row for each place, given the outputs of its draws."""
+        import torch  # noqa: PLC0415
+
+        new = np.unique(outputs[self._place[outputs] < 0])
+        if len(new) and self._count + len(new) > self._most:
+            self._place[:], self._count = -1, 0
+            new = np.unique(outputs)
+        for part in blocks(len(new), 1024):
+            logs = self._law.log_columns(new[part], self._candidates, prior=self._prior)
+            largest = logs.max(axis=1, keepdims=True)
+            # an output that no candidate gives is equally unlikely for all of them, and says nothing
+            logs = np.maximum(logs - np.where(np.isfinite(largest), largest, 0.0), _LOG_FLOOR)
+            self._keep(new[part], torch.as_tensor(logs, dtype=torch.float32, device=self._device))
+        rows = torch.as_tensor(self._place[outputs], device=self._device)
+        found = self._kept[rows[:, 0]]
+        for draw in range(1, rows.shape[1]):
+            found = found + self._kept[rows[:, draw]]
+        return found
+
+    def _keep(self, outputs: NDArray[np.int64], logs: torch.Tensor) -> None:
+        stop = self._count + len(outputs)
+        if stop > len(self._kept):  # at least twice as large, so that few are copied often
+            grown = logs.new_empty((min(max(stop, 2 * len(self._kept)), max(stop, self._most)), logs.shape[1]))
+            grown[: self._count] = self._kept[: self._count]
+            self._kept = grown
+        self._kept[self._count : stop] = logs
+        self._place[outputs] = np.arange(self._count, stop)
+        self._count = stop
