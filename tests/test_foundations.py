@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from wordveil.files import cached_folder, home
@@ -33,12 +34,15 @@ def test_a_thread_may_be_told_how_many_cores_are_its_own() -> None:
 
 @pytest.mark.parametrize("own", [1, 4])
 def test_shares_are_all_rows_and_none_is_small(own: int) -> None:
+    def cut(starts: NDArray[np.int64]) -> list[slice]:
+        return list(shares(starts, 500))
+
     generator = np.random.default_rng(3)
     for rows in (0, 1, 7, 300):
         held = generator.integers(0, 50, rows)
         starts = np.concatenate([[0], np.cumsum(held)])
         with ThreadPoolExecutor(1, initializer=use_here, initargs=(own,)) as pool:
-            found = pool.submit(lambda starts=starts: list(shares(starts, 500))).result()
+            found = pool.submit(cut, starts).result()
         assert [row for part in found for row in range(part.start, part.stop)] == list(range(rows))
         assert len(found) <= (1 if own == 1 else max(1, starts[-1] // 500))
     assert len(found) > 1 or own == 1

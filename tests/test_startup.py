@@ -75,3 +75,19 @@ def test_a_sentence_needs_no_more_than_numpy_and_regex() -> None:
 
 def test_a_slow_part_would_be_seen() -> None:
     assert "scipy.special" in slow_parts(loaded_by("import scipy\nscipy.special.gammainc(1.0, 1.0)\n"))
+
+
+@pytest.mark.parametrize("chosen", ["", "20"])
+def test_idle_threads_of_blas_sleep_unless_told_otherwise(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT", raising=False)
+    if chosen:
+        monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", chosen)
+    watch = (
+        "import os, sys\n"
+        "def watch(event, args):\n"
+        "    if event == 'import' and args[0] == 'numpy':\n"
+        "        print(os.environ.get('OPENBLAS_THREAD_TIMEOUT'), file=sys.stderr)\n"
+        "sys.addaudithook(watch)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", watch + PRIVATIZE], capture_output=True, text=True, check=True)
+    assert set(done.stderr.split()) == {chosen or "16"}

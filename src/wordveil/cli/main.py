@@ -29,6 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
     interrupts = _watch_for_interrupts()
     try:
         _dump_no_core()
+        _have_idle_threads_sleep()
         _print_what_can_be_printed()
         code = _run([part for part in arguments if part != "--debug"])
     except SystemExit as left:
@@ -55,6 +56,15 @@ def _watch_for_interrupts() -> list[int]:
         with suppress(ValueError):  # not the main thread
             signal.signal(signal.SIGINT, interrupt)
     return seen
+
+
+def _have_idle_threads_sleep() -> None:
+    """Have the threads of numpy's BLAS, one for each core, wait asleep from the start.
+
+    They would first run idle for some 2^26 cycles, which for a sentence is an eighth of the work on two cores, and more
+    on every further one. It is read when numpy is loaded, and a choice of the user's stands.
+    """
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # the logarithm of the cycles
 
 
 def _run(arguments: list[str]) -> int:

@@ -182,9 +182,7 @@ def privatize(
     ] = _BATCH,
     workers: Annotated[
         str,
-        Option(
-            "--workers", "-j", help="How many processes to use, or auto for one per core; records keep their order."
-        ),
+        Option("--workers", "-j", help="How many workers veil, or auto for one per core; records keep their order."),
     ] = "1",
     engine: Annotated[
         str,
