@@ -86,10 +86,10 @@ def call_all(
     took: list[float] = []
     alive = time.perf_counter()
     with _Alarm(timeout) as alarm:
-        for given in [list(texts)] if together else texts:
+        for some in [texts] if together else zip(texts):  # the second: each text by itself
             alarm.since = started = time.perf_counter()
             try:
-                got = function(given)
+                got = function(list(some) if together else some[0])
                 alarm.since = None
             except TooSlow:
                 got = {"failed": "time-out", "repeats": False}
@@ -98,7 +98,7 @@ def call_all(
                 raise
             except BaseException as error:  # noqa: BLE001 - whatever it raises is an outcome, SystemExit too
                 alarm.since = None
-                repeats = any(quotes(str(error), text) for text in (texts if together else [given]))
+                repeats = any(quotes(str(error), text) for text in some)
                 got = {"failed": type(error).__name__, "repeats": repeats}
             ended = time.perf_counter()
             took.append(ended - started)

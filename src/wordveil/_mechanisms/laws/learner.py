@@ -124,8 +124,12 @@ class Falloff:
             self._space = None
             return
         chosen, others = (generator.choice(len(count), draws, p=count / count.sum()) for _ in range(2))
-        points = space.points(self._suspects[row[chosen]])
-        real, chance = (space.apart(points, output[places]) for places in (chosen, others))
+
+        def apart(part: slice) -> tuple[Floats, Floats]:
+            points = space.points(self._suspects[row[chosen[part]]])
+            return space.apart(points, output[chosen[part]]), space.apart(points, output[others[part]])
+
+        real, chance = (np.concatenate(some) for some in zip(*run(apart, blocks(draws, _ROWS)), strict=True))
         edges = np.unique(np.quantile(np.concatenate([real, chance]), np.linspace(0, 1, _BINS + 1)))
         if len(edges) < 2:  # all at one distance, which then tells nothing
             self._space = None

@@ -48,7 +48,8 @@ class Pool:
     def __init__(self, space: Space, draw: Draw, total: int) -> None:
         self._space, self._draw, self._total = space, draw, total
         self._drawn = np.zeros(len(space), dtype=np.int64)
-        self._keys, self._counts = np.empty(0, dtype=np.int64), np.empty(0)  # of the pairs, in order
+        self._keys: Ids = np.empty(0, dtype=np.int64)  # of the pairs, in order
+        self._counts: Floats = np.empty(0)
         self._learnt: dict[tuple[bytes, bytes], Learnt] = {}
         self._rounds = 0
         self.after_fork()
@@ -93,7 +94,7 @@ class Pool:
         self._rounds += 1
         keys = np.concatenate([self._keys, words[some][places] * len(self._space) + output])
         self._keys, place = np.unique(keys, return_inverse=True)
-        self._counts = np.bincount(place, weights=np.concatenate([self._counts, count]))
+        self._counts = np.asarray(np.bincount(place, weights=np.concatenate([self._counts, count])), dtype=np.float64)
         self._drawn[words[some]] += missing[some]
 
     def _sightings(self, words: Ids) -> Sightings:

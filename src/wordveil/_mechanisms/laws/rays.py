@@ -109,7 +109,8 @@ class Rays:
         return Landing(edges, self._ids[outputs].astype(np.int32))
 
     def _squared_distances(self, places: NDArray[np.int64]) -> Matrix:
-        rows = np.maximum(squared_distances(self._points, self._squares, places), np.finfo(np.float32).tiny)
+        rows = squared_distances(self._points, self._squares, places)
+        np.maximum(rows, np.finfo(np.float32).tiny, out=rows)
         rows[np.arange(len(places)), places] = np.inf  # the word itself is compared with, not listed
         return rows
 

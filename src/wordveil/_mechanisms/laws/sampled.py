@@ -99,7 +99,9 @@ class SampledLaw(Law):
         words = np.arange(len(self)) if inputs is None else np.asarray(inputs, dtype=np.int64)
         return self._pool.learnt(words, prior, watch).log_columns(np.asarray(outputs, dtype=np.int64))
 
-    def _sight(self, words: Ids, times: Ids, number: int, watch: Watch) -> tuple[Ids, Ids, Floats]:
+    def _sight(
+        self, words: NDArray[np.int64], times: NDArray[np.int64], number: int, watch: Watch
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Draw each word so often, for the columns, and count what came: for each pair the place of its word first."""
         row = np.repeat(np.arange(len(words)), times)
         output, entropy = np.empty(len(row), dtype=np.int64), Entropy(seed_of(self.effort, _COLUMNS, number))
