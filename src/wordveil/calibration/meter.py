@@ -128,7 +128,7 @@ class Meter:
 
     def adversary(self, epsilons: Sequence[float], prior: str) -> list[Estimate]:
         """Return at each ε how often the best guess of an attacker who looks at one word at a time is right."""
-        # Where guesses are learnt from draws, both attackers are asked about together, as `measure` does: they share draws.
+        # Guesses learnt from draws are asked for both attackers together, as `measure` does: they share the draws.
         names = (prior,) if self.exact else _PRIORS
         told, place = [self._prior(name) for name in names], names.index(prior)
         return [law.guesses(self.suspects, told, self.watch)[place].success for law in self.laws(epsilons)]

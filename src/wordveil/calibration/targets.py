@@ -148,7 +148,8 @@ def known_reach(meter: Meter, target: Target, first: Sequence[float]) -> float:
     """Return an ε beyond which nobody need look for the attacker without context; 0 if there is none.
 
     It is where attackers with context reach the bound, by what was measured of them in advance, if the one without has
-    not reached it there. Where that must be estimated, it is looked at with the `first` ε, which are measured all the same.
+    not reached it there. Where that must be estimated, it is looked at with the `first` ε, which are measured all
+    the same.
     """
     limit = 0.0 if meter.exact or meter.curve is None else meter.curve.largest(target.bound)
     if not limit:
