@@ -81,6 +81,10 @@ def test_what_is_refused() -> None:
     for span in ((-1, 2), (3, 2), (0, 99)):
         with pytest.raises(InputError):
             privatize(TEXT, Veil(MADE), [span])
+    wrong: Any
+    for wrong in (4, [None], [(0,)], [(0, "a")], [(float("nan"), 1)], [(0, float("inf"))]):
+        with pytest.raises(InputError):
+            privatize(TEXT, Veil(MADE), wrong)
     with pytest.raises(OptionError):
         privatize(TEXT, Veil(MADE, select="marked"), [])
     no_veil: Any = 4

@@ -55,6 +55,18 @@ def test_what_is_no_option(wrong: dict[str, Any]) -> None:
         Veil(epsilon=2, space=SPACE, **wrong)
 
 
+@pytest.mark.parametrize("wrong", [5, float("nan"), ["graph"], {"graph": 1}])
+def test_what_is_no_name(wrong: Any) -> None:
+    for make in (
+        lambda: mechanism(wrong, SPACE, epsilon=2.0),
+        lambda: Veil(epsilon=2.0, space=SPACE, language=wrong),
+        lambda: Reader(GRAPH, kind=wrong),
+        lambda: Reader.load(wrong),
+    ):
+        with pytest.raises(OptionError):
+            make()
+
+
 @pytest.mark.parametrize("wrong", [None, 5, b"x", ["glove-50k"], ""])
 def test_what_is_no_space_or_report(wrong: Any) -> None:
     for read in (load_space, Reader.of_report):

@@ -85,13 +85,22 @@ def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None, *, 
         spans = getattr(document, "ents", None)
     if not isinstance(text, str) or spans is None:
         raise InputError(f"a {type(document).__name__} is neither a text nor a document with text and ents.")
-    given = [_plain(span) for span in spans]
+    given = _all_plain(spans)
     for start, end, _ in given:
         if not 0 <= start <= end <= len(text):
             raise InputError("a span must have 0 <= start <= end <= the length of its text.")
     places = tuple((start, end) for start, end, _ in given) if veil.selection.kind == "spans" else None
     release = veil.together([Document(text, places, scope)])[0]
     return Annotated(release.text, _moved(given, release), release)
+
+
+def _all_plain(spans: Iterable[Any]) -> list[LabelledSpan]:
+    try:
+        return [_plain(span) for span in spans]
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        pass
+    # Outside of the handler, so that the error does not drag along what was given as its context.
+    raise InputError("the spans must be a list of (start, end), of (start, end, label) or of spans of spaCy.")
 
 
 def _plain(span: Any) -> LabelledSpan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -418,6 +419,8 @@ class Reader:
     @classmethod
     def load(cls, path: str | Path, *, space: Space | str | Path | None = None) -> Reader:
         """Read a reader that `save` wrote."""
+        if not isinstance(path, (str, PathLike)):
+            raise OptionError(f"a {type(path).__name__} is given where the file of a saved reader is needed.")
         saved = read_saved(Path(path))
         made = mechanism_of({**saved.release, "blocked_words": 0}, space)
         if saved.blocked is not None:
@@ -453,7 +456,7 @@ class Reader:
 
 
 def _kind(name: str) -> type[Kind]:
-    if name not in _KINDS:
+    if not isinstance(name, str) or name not in _KINDS:
         raise OptionError(f"unknown reader {name!r}; choose one of {', '.join(_KINDS)}.")
     return _KINDS[name]
 

@@ -160,6 +160,8 @@ class Veil:
         seed: int | None = None,
         unproven: bool = False,
     ) -> None:
+        if not isinstance(language, str):  # a list could not even be looked up
+            raise OptionError(f"a {type(language).__name__} is given where the code of a language is needed.")
         self.language = language if stop_words is None else None
         is_english = language == "en" or select != "content"
         left_alone = function_words(language) if stop_words is None and not is_english else stop_words
