@@ -345,7 +345,7 @@ class Endpoint(Target):
         if takes.endswith("s"):
             raise OptionError("an address takes one word or one text a call.")
         address = urllib.parse.urlsplit(url)
-        super().__init__(f"{address.scheme}://{address.hostname}{address.path}", takes, timeout)
+        super().__init__(f"{address.scheme}://{address.netloc.rpartition('@')[2]}{address.path}", takes, timeout)
         if address.scheme not in ("http", "https") or not address.hostname:
             raise OptionError("the address must begin with http:// or https://.")
         try:

@@ -190,6 +190,7 @@ class Table(Kind):
         logs, found = np.log(self.prior[self._possible]), np.empty(len(outputs), dtype=np.int64)
         for part in self._parts(len(outputs)):
             columns = self.basis.law.log_columns(outputs[part], self._possible, prior=self.prior[self._possible])
+            columns[np.isneginf(columns).all(axis=1)] = 0.0  # what no word gives says nothing
             found[part] = self._possible[(columns + logs).argmax(axis=1)]
             watch("guessing", part.stop / len(outputs))
         return found
