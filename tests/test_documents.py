@@ -60,7 +60,6 @@ NOT_RUN = {
 }
 #: What a page needs beside the package; without it its snippets are not run.
 NEEDS = {
-    "README.md": ("fastapi", "uvicorn"),
     "docs/service.md": ("fastapi", "uvicorn"),
     "docs/spark.md": ("pyspark", "pandas"),
     "docs/csv-column.md": ("pandas",),
