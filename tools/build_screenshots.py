@@ -1,4 +1,4 @@
-"""Takes the pictures of the service's page that the documents show, in a real Chromium: ``python tools/build_screenshots.py``.
+"""Takes the pictures of the service's page in a real Chromium: ``python tools/build_screenshots.py``.
 
 Names of pictures may follow, to take only these.
 """
