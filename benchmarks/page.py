@@ -24,44 +24,48 @@ _FILES = "speed-files.json"
 
 _HEAD = """# Speed
 
-Printed by `make bench`, all in one run on one machine: our figure, the peers' on the same work, and what the hardware
-allows as measured in that run. Absolute figures move from machine to machine; look at the ratios. Every job runs in a
-process of its own, whose peak memory the table gives. The test suite checks that all paths give the same law, and
-never times.
+`make bench` prints these tables, in one run on one machine. They show our figure, the peers' figure on the same work,
+and what the hardware allowed in that run. Absolute figures differ from machine to machine, so look at the ratios.
+Every job runs in a process of its own, whose peak memory the table gives. The test suite checks that all paths give
+the same law; it never times anything.
 """
 
 _FOOT = """
-The peers run in environments of their own, through the interface their users have: mldp-text 0.1.2 one word a call,
-pypantera 1.0.2 a text of four words a call, numpy one word a call as the papers' own code does it. Where several are
-named, `ours/peer` compares with the fastest. No peer has `graph`, so it stands beside the fastest mechanism of
-mldp-text. The limit of a mechanism that searches nearest words is the rate at which numpy's own float32 matrix product
-could compare every word with every vector; the limit of two workers is twice the rate of one.
+The peers run in environments of their own, through the interface that their users call: mldp-text 0.1.2 with one word
+a call, pypantera 1.0.2 with a text of four words a call, numpy with one word a call as in the papers' own code. If
+several are named, `ours/peer` compares with the fastest. No peer has `graph`, so the table compares it with the
+fastest mechanism of mldp-text. For a mechanism that searches nearest words, the limit is the rate at which numpy's
+own float32 matrix product could compare every word with every vector. For two workers it is twice the rate of one.
 
-With `--workers 2` two workers veil, and the process that was started reads the input, veils the first block, from which
-the others take over what it learnt, hands out blocks, and writes what comes back in order. Where compiled code does
-nearly all of the work, which is `graph` on text, workers are threads of that process, else processes of their own
+With `--workers 2`, two workers veil. The process that was started reads the input, veils the first block (the others
+take over what it learnt), hands out blocks, and writes what comes back in order. If compiled code does nearly all of
+the work, as for `graph` on text, workers are threads of that process; otherwise they are processes of their own
 (`src/wordveil/io/workers.py`).
 """
 
 _FILES_TEXT = """
 ## From file to file
 
-The whole command with `graph`, in CPU seconds, so that other work on the machine counts for little; printed by
-`python -m benchmarks.files --json docs/speed-files.json`, which takes `--against FOLDER` for the sources of another
-version. Two workers can be judged by the clock only where two cores are free, so what they cost stands beside it.
+These figures are for the whole command with `graph`, in CPU seconds, so other work on the machine hardly counts.
+`python -m benchmarks.files --json docs/speed-files.json` prints them; `--against FOLDER` adds the sources of another
+version. The clock says something about two workers only if two cores are free, so the table also shows what they cost.
 """
 
 _FILES_FOOT = """
-What was aimed at, and is not met: a third of the rate of the program in C, which does nothing but split at white space
-and write back; two workers at 1.8 times the rate of one; at ε = 1 no more than 1.5 times the CPU seconds of ε = 10; and
-for many small files no more than twice those of one. About half of what is left of a job on text are the draws, each
-of which looks at memory in several places. Words of a small ε are far, and a far word is guessed until one lies right,
-at a search for each guess; what was listed around words is kept for their next draws, in at most 160 MiB. Workers that
-veil text are threads of one process: they share what is listed around words, and each learns spellings for itself;
-those that veil other formats are processes. Numbers, amounts and dates that
-stand plainly between words are found by compiled code, and a text with anything else that may be more than words goes
-through regular expressions in Python; how a spelling is treated is asked there once. Rows of CSV are read and written
-in Python. Small files are each opened twice and made, which is the system's time, and looked at for their language.
+Four aims are not met: a third of the rate of the program in C, which only splits at white space and writes back; two
+workers at 1.8 times the rate of one; at ε = 1 no more than 1.5 times the CPU seconds of ε = 10; and for many small files
+no more than twice those of one.
+
+This is where the time goes:
+
+- **Draws** take about half of what is left of a job on text, because each looks at memory in several places. At a small
+  ε words go far. A far word is found by guessing until a guess is right, with a search for each guess. What was listed
+  around words is kept for their next draws, in at most 160 MiB. Workers that veil text are threads of one process: they
+  share what is listed around words, and each learns spellings for itself. Those that veil other formats are processes.
+- **Finding what is not a word.** Compiled code finds numbers, amounts and dates that stand plainly between words. A text
+  with anything else that may not be a word goes through regular expressions in Python, once for each spelling.
+- **CSV.** Python reads and writes the rows.
+- **Small files.** Each is opened twice and created, which is the system's time, and its language is checked.
 """
 
 _GPU_TEXT = """
@@ -72,36 +76,36 @@ wordveil privatize letters.txt -o veiled.txt --mechanism laplace --epsilon 12 --
 wordveil calibrate --mechanism laplace --engine gpu
 ```
 
-Without a CUDA device it says so and stops; nothing ever runs elsewhere instead.
+Without a CUDA device the command says so and stops. It never falls back to the processor.
 
-**The search is exact.** All products are computed in bfloat16 by one kernel that keeps only the largest of every 128
-words. A product of operands rounded to 8 bits is off by at most ‖q̃‖·‖δx‖ + ‖δq‖·‖x‖ (Cauchy and Schwarz) and the
-rounding of a float32 sum; groups within twice that bound of the best are scored again in double precision. The answer
-is that of a search in double precision, of equals the first word.
+**The search is exact.** One kernel computes all products in bfloat16 and keeps only the largest of every 128 words. A
+product of operands rounded to 8 bits is off by at most ‖q̃‖·‖δx‖ + ‖δq‖·‖x‖ (Cauchy and Schwarz) and the rounding of a
+float32 sum. Groups within twice that bound of the best are scored again in double precision. The answer is that of a
+search in double precision; among equals it is the first word.
 
 **The noise is as secure as on the processor.** Lengths are drawn on the host by the host's own samplers. Directions
 are made on the device from ChaCha20 (RFC 8439; tested against its vectors, and against an independent
 implementation) under a key of 256 bits that the host's cryptographic stream draws anew for every block of words. A key
 is used for one block only, with a counter from 0, so no part of a stream is ever used twice and the device keeps no
-state; whoever does not know the key cannot tell the stream from random bits, unless they break ChaCha20.
+state. Without the key nobody can tell the stream from random bits, unless they break ChaCha20.
 
 **The law is tested.** For each mechanism a χ² test compares draws on the card with draws on the processor, 20,000 for
 each of ten words. The suite calls two laws different below a p-value of 10⁻⁴ in one test. The last line of the table
-corrects the smallest p-value for the number of tests: so often at most does a smallest value come up that is as small,
-by chance, where no law differs.
+corrects the smallest p-value for the number of tests: if no law differs, a smallest value as small as this comes up by
+chance at most this often.
 
-These figures were printed by `python -m benchmarks.gpu` on a machine with the card; the limit is the card's own
-bfloat16 matrix product in the same run:
+`python -m benchmarks.gpu` printed these figures on a machine with the card. The limit is the card's own bfloat16 matrix
+product in the same run:
 """
 
 _APPROXIMATE_TEXT = """
 ## Approximate search
 
-`--index approximate` (`pip install '.[faiss]'`) searches in an index of FAISS. It is used only on request, and
-only if, on noisy points of this mechanism at this ε, it finds the nearest word with a probability of at least 0.99 (a
-lower bound at 99% confidence, on a sample that had no part in choosing the index); otherwise the command says so and
-stops. The report and the guarantee name the index and its recall. The promise is the same either way: the index is made
-of the vocabulary alone and sees the noisy point alone, so whatever it returns is post-processing.
+`--index approximate` (`pip install '.[faiss]'`) searches in a FAISS index. It is used only if you ask for it, and only
+if it finds the nearest word of noisy points, of this mechanism at this ε, with a probability of at least 0.99. That is
+a lower bound at 99% confidence, on a sample that had no part in choosing the index. Otherwise the command says so and
+stops. The report and the guarantee name the index and its recall. The promise is the same either way: the index is
+made only from the vocabulary and sees only the noisy point, so whatever it returns is post-processing.
 """
 
 
@@ -158,10 +162,10 @@ def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:
 def _growth_text(curves: list[dict[str, Any]]) -> str:
     count = len({curve["mechanism"] for curve in curves})
     return (
-        f"Processor time and peak memory of one draw of many words, for {count} kinds of work. An exponent is the\n"
+                f"The processor time and peak memory of one draw of many words, for {count} kinds of work. An exponent is the\n"
         "slope of the last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its\n"
-        "next point would take too long, or, for `graph` and `ring`, where the graph or tour would. Each point has\n"
-        "its own process, whose memory holds the program and the space, too."
+        "next point would take too long or, for `graph` and `ring`, where making the graph or tour would. Each point\n"
+        "has its own process, whose memory also holds the program and the space."
     )
 
 
