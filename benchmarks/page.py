@@ -53,8 +53,8 @@ version. The clock says something about two workers only if two cores are free, 
 
 _FILES_FOOT = """
 Four aims are not met: a third of the rate of the program in C, which only splits at white space and writes back; two
-workers at 1.8 times the rate of one; at ε = 1 no more than 1.5 times the CPU seconds of ε = 10; and for many small files
-no more than twice those of one.
+workers at 1.8 times the rate of one; at ε = 1 no more than 1.5 times the CPU seconds of ε = 10; and for many small
+files no more than twice those of one.
 
 This is where the time goes:
 
@@ -62,8 +62,8 @@ This is where the time goes:
   ε words go far. A far word is found by guessing until a guess is right, with a search for each guess. What was listed
   around words is kept for their next draws, in at most 160 MiB. Workers that veil text are threads of one process: they
   share what is listed around words, and each learns spellings for itself. Those that veil other formats are processes.
-- **Finding what is not a word.** Compiled code finds numbers, amounts and dates that stand plainly between words. A text
-  with anything else that may not be a word goes through regular expressions in Python, once for each spelling.
+- **Finding what is not a word.** Compiled code finds numbers, amounts and dates that stand plainly between words. A
+  text with anything else that may not be a word goes through regular expressions in Python, once for each spelling.
 - **CSV.** Python reads and writes the rows.
 - **Small files.** Each is opened twice and created, which is the system's time, and its language is checked.
 """
@@ -162,8 +162,8 @@ def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:
 def _growth_text(curves: list[dict[str, Any]]) -> str:
     count = len({curve["mechanism"] for curve in curves})
     return (
-                f"The processor time and peak memory of one draw of many words, for {count} kinds of work. An exponent is the\n"
-        "slope of the last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its\n"
+        f"The processor time and peak memory of one draw of many words, for {count} kinds of work. An exponent is\n"
+        "the slope of the last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its\n"
         "next point would take too long or, for `graph` and `ring`, where making the graph or tour would. Each point\n"
         "has its own process, whose memory also holds the program and the space."
     )
