@@ -1,7 +1,7 @@
 """A survey whose answers nobody ever sees: 100,000 made-up one-word answers, veiled, shuffled and counted.
 
-Run it with ``python examples/survey.py``; it takes a few seconds. The answers are made up, so that the noisy and the
-recovered counts can be compared with the truth.
+Run it with ``python examples/survey.py``; it takes a few seconds. Because the answers are made up, you can compare the
+noisy and the recovered counts with the truth.
 """
 
 from __future__ import annotations

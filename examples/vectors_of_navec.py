@@ -14,7 +14,7 @@ WORDS = 20_000
 
 
 def main(folder: str, target: str) -> None:
-    """Write the vectors that lie in this folder, however deep, in word2vec's text form, frequent words first."""
+    """Write the vectors found in this folder or below it in word2vec's text form, frequent words first."""
     packed = next(iter(sorted(Path(folder).rglob("navec*.tar"))), None)
     if packed is None:
         sys.exit(f"{folder} holds no embedding of Navec: unpack the package natasha there.")

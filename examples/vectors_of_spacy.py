@@ -2,8 +2,8 @@
 
     python examples/vectors_of_spacy.py model francais.vec
 
-Only the vocabulary is read, and none of the model's code is run. Models prune their vectors, so that rare words share
-the vector of a frequent one; of those that share one, the first, which is the most frequent, is written.
+Only the vocabulary is read, and none of the model's code is run. Models prune their vectors, so rare words share the
+vector of a frequent one. Of the words that share a vector only the first, the most frequent, is written.
 """
 
 from __future__ import annotations

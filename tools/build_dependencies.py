@@ -36,10 +36,10 @@ _ROW = re.compile(r"^\| (?:\*\*)?(?P<name>[\w.-]+)(?:\*\*)? \| (?P<version>\S+) 
 
 _HEAD = """# Dependencies and licences
 
-What an install brings with it, and under which licence, in the words of each package's own metadata.
-`make dependencies` writes this page from what is installed; it was last written on {where}.
-Other versions, Pythons and platforms may bring others. **Bold** names are asked for by wordveil itself, the others by
-those. A package is listed once, in the first table that brings it.
+This page lists what an install brings with it, and under which licence, as each package's own metadata says.
+`make dependencies` writes it from what is installed. It was last written on {where}.
+Other versions, Pythons and platforms may bring other packages. wordveil itself requires the packages in **bold**, and
+those require the others. A package is listed once, in the first table that brings it.
 
 {count} packages, of which {core} come with every install. By their metadata none is under the GPL, AGPL or LGPL,
 but {strong}. Under
@@ -54,8 +54,8 @@ GCC (GPL with an exception that allows it). Their own licence files say which.
 {data}
 | State of the Union addresses of 1863, 1941 and 1962 | public domain | `data/sotu/LICENSE` |
 
-Everything else in the package, the list of function words too, is wordveil's own, under Apache-2.0. The notices travel
-with the wheel and with the sdist. A space of your own has a licence of its own; so has what you train on it.
+Everything else in the package, including the list of function words, is wordveil's own, under Apache-2.0. The wheel and
+the sdist contain the notices. A space of your own has a licence of its own, and so has what you train on it.
 """
 
 _ABOUT = {

@@ -16,12 +16,12 @@ from wordveil.stats import Estimate
 
 #: Whose success a match is by.
 ATTACKER = (
-    "The attacker knows the mechanism and looks at one word at a time. Context and repetition would help them; "
+    "The attacker knows the mechanism and looks at one word at a time. Context and repetition help an attacker; "
     "`wordveil attack context` and `wordveil attack repeats` measure by how much."
 )
 _NO_CONTEXT = (
-    "No attacker with context was measured here in advance. Context raises this figure, most of all where texts are "
-    "alike; `wordveil attack context` measures it on texts of yours."
+    "No attacker with context was measured in advance for these settings. Context raises this figure, most of all if "
+    "texts resemble each other; `wordveil attack context` measures it on your own texts."
 )
 
 
@@ -71,10 +71,10 @@ def caption(measured: Sequence[Measurement]) -> str:
     if context is not None:
         said.append(f"In context: {context.attacker}, tried on {context.on}.")
     if own is not None:
-        said.append("Your texts: the same on the texts you gave.")
+        said.append("Your texts: in context, on the texts you gave.")
     if context is None and own is None:
         said.append("Context raises these figures; `wordveil attack context` measures by how much.")
-    return " ".join([*said, "Texts that are alike, and repeated words, give away more."])
+    return " ".join([*said, "Repeated words, and texts that resemble each other, give away more."])
 
 
 def success(attacker: Estimate) -> str:
@@ -117,7 +117,7 @@ def advice(
             for target in impossible
         ]
     if measured is None:
-        return ["Every ε that was tried meets the targets, so they rule nothing out."]
+        return ["Every ε that was tried meets the targets."]
     said = [f"Choose ε = {measured.epsilon:g}."]
     for target, epsilon in answers:
         when = f"ε = {epsilon:g} is the largest at which" if np.isfinite(epsilon) else "At every ε that was tried,"

@@ -21,8 +21,8 @@ def headline(plan: ReleasePlan) -> str:
     attack = trial.strongest
     told = (
         f"Release at ε = {epsilon:g}. The strongest attacker that was tried ({attack.attacker}) guesses "
-        f"{_share(attack.right)} of the veiled words, and {attack.floor:.1%} without the draws; these give away "
-        f"{_share(trial.gain)} of the others."
+        f"{_share(attack.right)} of the veiled words, and {attack.floor:.1%} without the draws. Of the other words, "
+        f"the draws give away {_share(trial.gain)}."
     )
     if trial.utility is not None:
         told += f" A reader keeps {max(0.0, trial.utility.value):.0%} of the way from no words to clean text"
@@ -33,16 +33,16 @@ def headline(plan: ReleasePlan) -> str:
 def attackers(plan: ReleasePlan) -> str:
     """Say who the attackers are, and what limits them."""
     told = (
-        f"All attackers know the mechanism. Of the sampled records, {plan.known:,} serve as what attackers may know in "
-        f"clear (a leak, the macros of a help desk), and {plan.attacked:,} are attacked. "
-        "“Gained” is about the words that they cannot guess without the draws, and “utility” about how near the texts, "
-        "as an analyst reads them, are to clean ones: 0 as if no word were there, 1 for clean text."
+        f"All attackers know the mechanism. Of the sampled records, {plan.known:,} are those that attackers may know "
+        f"in clear (from a leak, or the macros of a help desk), and {plan.attacked:,} are attacked. "
+        "“Gained” is the share they guess of the words that they cannot guess without the draws. “Utility” is how near "
+        "the texts, as an analyst reads them, are to clean ones: 0 is as if no word were there, 1 is clean text."
     )
     if plan.is_fast:
         return f"{told} The network was left out."
     if not any(attack.attacker == CONTEXT for trial in plan.trials for attack in trial.attacks):
-        return f"{told} No ε was left to fit the network at: the other attackers find too much already."
-    return f"{told} The network is fitted on the release alone, at the ε to choose from only."
+        return f"{told} The network was fitted at no ε, because the other attackers already find too much."
+    return f"{told} The network is fitted on the release alone, and only at the ε to choose from."
 
 
 def _share(figure: Estimate) -> str:

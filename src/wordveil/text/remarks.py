@@ -59,8 +59,8 @@ def told_before(veil: Veil) -> list[str]:
     if veil.selection.is_narrow:
         raw = "" if veil.nonwords.identifiers != "selected" else "identifiers (e-mail addresses, cards, phones), "
         said.append(
-            f"What is not selected ({veil.selection.kind}) is released as it is, names, {raw}numbers and dates among "
-            "it."
+            f"Everything that is not selected ({veil.selection.kind}) is released as it is, including names, "
+            f"{raw}numbers and dates."
         )
     if kept > _KEEPS_MANY:
         said.append(
@@ -72,7 +72,7 @@ def told_before(veil: Veil) -> list[str]:
         said.append(
             f"At ε = {veil.mechanism.epsilon:g} about {frequent:.0%} of the frequent words, those that make up half of "
             f"ordinary text, come out as they went in, and {kept:.0%} of all veiled words: an attacker who takes words "
-            "as they stand is told most of the frequent ones. Choose a smaller ε, or another prior."
+            "as they stand gets most of the frequent ones. Choose a smaller ε, or another prior."
         )
     return said
 
@@ -96,7 +96,7 @@ def remarks(veil: Veil, counts: Counts) -> list[str]:
     if coverage is not None and coverage < _KNOWS_FEW:
         much = "most" if coverage < _KNOWS_FEWER else "many"
         said.append(
-            f"The space knows only {coverage:.0%} of the words to veil, so {much} of them were not drawn near their "
-            "meaning: check the column, its language and the space."
+            f"The space knows only {coverage:.0%} of the words to veil, so {much} of them were replaced by words "
+            "unrelated to them: check the column, its language and the space."
         )
     return said
