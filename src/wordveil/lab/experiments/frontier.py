@@ -126,10 +126,10 @@ def challenges(run: Run) -> Result:
     wide = "With so few examples the intervals are too wide to rank by utility. " if run.quick else ""
     return Result(
         [points_table("At equal attacker success", "proposal", found.points, [task.name for task in loaded])],
-        "The paper makes proposals and measures nothing. A share is how far utility is on the way from random words to "
-        "clean text. The near loss of the mechanisms with noise is what they promise, an upper bound; for the others "
-        f"it is computed. {wide}None of the proposals that draw from distances in the embedding keeps similar words as "
-        "close together as the default does.",
+        "The paper makes proposals and reports no measurements. A share is how far utility is on the way from "
+        "random words to clean text. The near loss of the mechanisms with noise is what they promise, an upper "
+        f"bound; for the others it is computed. {wide}None of the proposals that draw from distances in the "
+        "embedding keeps similar words as close together as the default does.",
         changed=f"The paper reports no experiment.{left_out}",
         facts=found.to_dict(),
         figures={} if run.size == "quick" else drawn("challenges", found.to_dict()),
@@ -158,7 +158,7 @@ def _leaders(found: Frontier) -> str:
             best = sorted(here, key=lambda one: -(one.mean_share or 0.0))[:_NAMED]
             named = (f"{one.label} ({one.mean_share:.2f}, near loss {one.near_loss_text or 'unknown'})" for one in best)
             parts += [f"at {level:.0%} {', '.join(named)}"] if best else []
-        told += [f" Most is kept, where the attacker {_KNOWS[who]}, by: {'; '.join(parts)}."] if parts else []
+        told += [f" These keep most if the attacker {_KNOWS[who]}: {'; '.join(parts)}."] if parts else []
     return "".join(told)
 
 
@@ -186,19 +186,19 @@ def mechanisms(run: Run) -> Result:
             points_table(_title(found, one), "mechanism", [two for two in found.points if two.prior == one], names)
             for one in found.floors
         ],
-        "A share is how far utility is on the way from random words to clean text; guess right is the success that the "
-        "attacker reached. The near loss is the median over words of the largest log-ratio between a word and one of "
-        "its ten most similar words: computed where probabilities are known, else what is promised (≤), or nothing. "
-        "A near loss of 600 is where weights are clipped: it is that or more. "
-        "A row without figures: no ε was found at which the guess is right that often, because the likeliest word "
-        "alone is guessed right more often, because the mechanism accepts no ε so small (hyperbolic), because it "
-        "leaves words as they are at every ε (nadp those without neighbours, santext-plus the frequent ones; remapped "
-        "brings words back), or because every output tells a small group of words (custext). Mechanisms "
-        "on the ball know only nouns and verbs: all other words are replaced by words that do not depend on them, "
-        "which costs most of the utility, and the attacker guesses at nouns and verbs. Compare their rows only with "
-        "each other. Where a mechanism's probabilities are not known, the attacker learns from "
-        f"{draws:,} draws and falls short of the best one by a few percent of their success, so those rows are a "
-        f"little flattered.{'' if run.quick else _leaders(found)}",
+        "A share is how far utility is on the way from random words to clean text; guess right is the success that "
+        "the attacker reached. The near loss is the median over words of the largest log-ratio between a word and "
+        "one of its ten most similar words. It is computed if probabilities are known; otherwise it is what is "
+        "promised (≤), or nothing. Weights are clipped at a near loss of 600, so 600 means 600 or more. A row "
+        "without figures means that no ε was found at which the guess is right that often, because the likeliest "
+        "word alone is guessed right more often, because the mechanism accepts no ε so small (hyperbolic), because "
+        "it leaves words as they are at every ε (nadp those without neighbours, santext-plus the frequent ones; "
+        "remapped brings words back), or because every output narrows the word down to a small group (custext). "
+        "Mechanisms on the ball know only nouns and verbs: all other words are replaced by words that do not depend "
+        "on them, which costs most of the utility, and the attacker guesses at nouns and verbs. Compare their rows "
+        f"only with each other. Where a mechanism's probabilities are not known, the attacker learns from {draws:,} "
+        "draws and falls short of the best one by a few percent of their success, so those rows look a little "
+        f"better than they are.{'' if run.quick else _leaders(found)}",
         changed="None of the papers compares mechanisms at equal success of an attacker. Those on vectors know the "
         f"{len(glove):,} most frequent words (in the experiments frontier and challenges: 20,000).{told}",
         facts=found.to_dict(),
@@ -397,12 +397,12 @@ def _reading(held_out: Frontier, *, quick: bool) -> str:
     who = next(iter(held_out.floors), "text")
     small = " With so few examples the intervals are too wide to rank by utility." if quick else ""
     return (
-        f"Function words are left alone, texts are veiled in training and in testing, and the attacker {_KNOWS[who]}. "
-        "A share is how far utility is on the way from random words to clean text, read by the strongest reader of the "
-        "columns; the mean is over the tasks. "
-        "The first mechanism is the former default. A default had to keep as much of the text on tasks that were not "
-        "used to choose it, at no larger near loss. A near loss of 600.0, as ring has it, is the floor below which no "
-        "weight may fall (see the guarantees, Numbers): read it as ≥ 600. On those tasks the present default's mean "
-        f"share is above the former one's by {', '.join(gains) or 'an unknown amount'}.{small} docs/search.md lists "
-        "many other spaces and priors that were tried."
+        "Function words are left alone, texts are veiled in training and in testing, and the attacker "
+        f"{_KNOWS[who]}. A share is how far utility is on the way from random words to clean text, read by the "
+        "strongest reader of the columns; the mean is over the tasks. The first mechanism is the former default. A "
+        "new default had to keep as much of the text on tasks that were not used to choose it, without a larger "
+        "near loss. A near loss of 600.0, as for ring, is where weights are clipped (see the guarantees, Numbers): "
+        "read it as ≥ 600. On those tasks the present default's mean share is above the former one's by "
+        f"{', '.join(gains) or 'an unknown amount'}.{small} docs/search.md lists many other spaces and priors that "
+        "were tried."
     )

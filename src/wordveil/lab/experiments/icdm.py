@@ -94,8 +94,8 @@ def fig4(run: Run) -> Result:
         [table],
         "As in the paper's picture, general words lie towards the centre and their instances towards the rim. The "
         "share says how often that holds for a single step, which a picture of a few words cannot show.",
-        changed="WordNet's nouns and verbs stand for WebIsADb. The space has three dimensions; the picture shows the "
-        "words laid out anew in two, keeping their distances as well as two dimensions allow.",
+        changed="WordNet's nouns and verbs stand for WebIsADb. The space has three dimensions; the picture lays the "
+        "words out again in two, and keeps their distances as well as two dimensions allow.",
         facts={"steps": len(is_a), "upper_nearer": nearer, "words": words},
         figures={"": draw_disk(in_two_dimensions(space, ids))},
     )
@@ -184,13 +184,13 @@ def table3(run: Run) -> Result:
     return Result(
         [paper, ours],
         "On short e-mail the static attacker, who knows clean texts, does about as well as naming the most frequent "
-        "author every time. So does the adaptive attacker, who veils their own copies of the known texts, under "
-        "hyperbolic-icdm19; under graph they find clearly more. On long reviews veiling hides authors much less, and "
+        "author every time. Under hyperbolic-icdm19 so does the adaptive attacker, who veils their own copies of "
+        "the known texts; under graph they find clearly more. On long reviews veiling hides authors much less, and "
         "the adaptive attacker finds more than the static one: the function words that are left alone add up over a "
         f"long text.{longest} The paper tests only the static one, and prints counts without the number of texts for "
         "each; only shares can be compared.",
-        changed="Pang & Lee's reviews and the State of the Union addresses stand for PAN12; a tenth of PAN11 large "
-        "is set aside as its test, which the data lacks. WordNet's nouns and verbs in a 3-d ball stand for WebIsADb "
+        changed="Pang & Lee's reviews and the State of the Union addresses stand for PAN12; PAN11 large has no test "
+        "set in the data, so a tenth of it is set aside. WordNet's nouns and verbs in a 3-d ball stand for WebIsADb "
         f"in 100-d. Words outside that vocabulary are replaced by draws that do not depend on them.{left_out}",
         facts={"rows": facts},
     )
@@ -290,13 +290,14 @@ def table4(run: Run) -> Result:
     left_out = " The quick run leaves out the ball in 100 dimensions." if run.quick else ""
     return Result(
         [paper, ours],
-        "The hyperbolic mean lies below the Euclidean one at the same worst case where the worst word is a lonely one: "
-        "in a ball the general words near the centre have room around them and stay often, while most words, crowded "
-        "at the rim, hardly ever do. That is a fact about spread, not a promise: the paper's mechanism keeps none (see "
-        "the guarantees), and a low mean goes with replacements that are far away. The exact mechanism, which keeps "
-        "its promise at an ε just above its dimension less one and moves its points inward, shows the opposite: where "
-        "it hides words well, its mean lies above the Euclidean one at the same worst case. The worst is that of the "
-        "words measured, counted in 1,000 draws of each: the largest of many counts, so a little too large.",
+        "If the worst word is a lonely one, the hyperbolic mean lies below the Euclidean one at the same worst "
+        "case: in a ball the general words near the centre have room around them and stay often, while most words, "
+        "crowded at the rim, hardly ever do. This is about the spread of the figures, not about a promise: the "
+        "paper's mechanism keeps none (see the guarantees), and where the mean is low, replacements are far away. "
+        "The exact mechanism, which keeps its promise at an ε just above its dimension less one and moves its "
+        "points inward, shows the opposite: where it hides words well, its mean lies above the Euclidean one at the "
+        "same worst case. The worst is the largest of many counts, in 1,000 draws of each word that was measured, "
+        "so it is a little too large.",
         changed=f"Hearst's patterns in a {HEARST_DIMENSION}-d ball stand for WebIsADb, beside WordNet's nouns and "
         "verbs in a 3-d ball; the same words of GloVe 100-d, and its "
         f"{_FLAT} main directions, stand for GloVe in 100, 200 and 300 dimensions.{left_out}",
@@ -391,11 +392,12 @@ def table6(run: Run) -> Result:
     columns = ("task", "random words", *(f"ε = {epsilon:g}" for epsilon in _TASK_EPSILONS), "clean")
     return Result(
         [Table("Accuracy in %; STS14: Pearson's r × 100", columns, rows)],
-        "The paper's utility mostly rises with ε. Ours lies little above random words at every ε, because in our ball "
-        "even ε = 8 changes nearly every word (icdm-fig5: one draw in a hundred stays, where the paper's Table IV has "
-        "one in seven). The paper does not say what it calls rare. In several rows its veiled text scores above its "
-        "own clean text read as averaged fastText vectors, so a stronger encoder must have read the veiled text. Where "
-        "random words score well, the task is decided by the words that are not veiled.",
+        "The paper's utility mostly rises with ε. Ours is only a little above that of random words at every ε, "
+        "because in our ball even ε = 8 changes nearly every word (icdm-fig5: one draw in a hundred stays, where "
+        "the paper's Table IV has one in seven). The paper does not say which words it calls rare. In several rows "
+        "its veiled text scores above its own clean text read as averaged fastText vectors, so a stronger encoder "
+        "must have read the veiled text. Where random words score well, the task is decided by the words that are "
+        "not veiled.",
         changed="Words of low transition probability are found as in the paper, by a private tree of word sequences "
         f"(ε = {_TREE:g} for a text, probability below {_BELOW:g}; the paper does not say which). WordNet's nouns and "
         "verbs in a 3-d ball stand for WebIsADb in 100-d, and words outside it stay as they are. Texts are read as "

@@ -183,11 +183,12 @@ def fig3(run: Run) -> Result:
             Table("Skewness; lower is better by the paper's reading", headings, skews),
             Table("How often the nearest word to a released vector is the original", headings, rates),
         ],
-        "The paper reads a skewness near or below 0 as protection of most words. It is not: the skewness is also low "
-        "where most words are found, since then the exceptions are on the other side. The second table shows it. Where "
-        "NADP's skewness is lowest (τ = 0.5), the word nearest to a released vector is the original for more than half "
-        "of the words at every ε, because words that stand alone in its graph get no noise. With lone words joined to "
-        "a neighbour, or τ = 0.1, which joins them too, that goes away, and so does the low skewness.",
+        "The paper takes a skewness near or below 0 as a sign that most words are protected. It is not: the "
+        "skewness is also low if most words are found, since the exceptions are then on the other side, as the "
+        "second table shows. Where NADP's skewness is lowest (τ = 0.5), the word nearest to a released vector is "
+        "the original for more than half of the words at every ε, because words that stand alone in its graph get "
+        "no noise. With lone words joined to a neighbour, or τ = 0.1, which joins them too, that goes away, and so "
+        "does the low skewness.",
         changed=f"{_GLOVE} The paper prints a figure without numbers. The overlap is of the ten nearest words; the "
         "paper gives no number for it.",
         facts={"epsilons": list(epsilons), "rows": facts},

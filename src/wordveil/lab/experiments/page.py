@@ -14,17 +14,17 @@ from wordveil.lab.experiments.run import ATTACKERS, USUAL_ATTACKER, Result, Tabl
 
 _HEAD = """# Results
 
-The measured tables and figures of the [four papers](references.md#the-four-papers), reproduced. `wordveil reproduce
---page` writes this page from the results of the experiments; each section names the command that gives its figures. A
-changed task is called changed. A quick run uses fewer words, examples and repetitions than a full one.
+This page reproduces the measured tables and figures of the [four papers](references.md#the-four-papers). `wordveil
+reproduce --page` writes it from the results of the experiments, and each section names the command that prints its
+figures. *Changed* says how a task differs from the paper's. A quick run uses fewer words, examples and repetitions
+than a full one.
 
-Not on this page are the ICDM paper's Table I, which is in
-[hyperbolic space](hyperbolic.md#generalising-not-only-swapping), its Figs. 1 and 2, the NADP paper's Fig. 1 and the
-challenges paper's Fig. 1, which are drawings, and the ICDM paper's Tables II and V, which list properties of geometries
-and names of tasks.
+The ICDM paper's Table I is in [hyperbolic space](hyperbolic.md#generalising-not-only-swapping). Its Tables II and V,
+which list properties of geometries and names of tasks, are not reproduced, and neither are the drawings: its Figs. 1
+and 2, the NADP paper's Fig. 1 and the challenges paper's Fig. 1.
 
-The data sets are not part of the project. `--data` is a folder with one folder in it for each collection:
-[data sets](data.md) lists them and what is in them.
+The data sets are not part of the project. `--data` names a folder that holds one folder for each collection;
+[data sets](data.md) lists them and their files.
 
 **Terms**
 
@@ -34,16 +34,17 @@ The data sets are not part of the project. `--data` is a folder with one folder 
   their ε cannot be compared. The attacker looks at one word at a time, or reads the whole release in context; each
   table says which.
 - *Share*: how far a score is on the way from random words (0) to clean text (1).
-- *As it stands*: learnt from the drawn words. *Table*, *population*, *release* and *context*: learnt from what a
-  [reader](reading.md) of this kind makes of them, which costs no privacy.
-- *Near loss*: how well a word can be told from its most similar words, ten if no number is given: the largest log-ratio
-  over all outputs, as the median over a sample of words. With ≤ it is what the mechanism promises and was not measured.
+- *As it stands*: learnt from the drawn words. *Table*, *population*, *release* and *context*: learnt through a
+  [reader](reading.md) of this kind, which costs no privacy.
+- *Near loss*: how well a word can be told from its most similar words, ten if no number is given. It is the largest
+  log-ratio over all outputs, as the median over a sample of words. With ≤ it is what the mechanism promises, and was
+  not measured.
 - *Static* attacker: knows clean texts. *Adaptive* attacker: veils the texts they know in the same way before learning
-  from them. *Asked about released* texts: they are shown what was released; *original*: what was written.
+  from them. *Asked about released* texts: they see what was released. *Original*: they see what was written.
 - Figures in brackets are 95% intervals, and ± is a standard error unless the section says otherwise. The interval of a
-  task covers the choice of examples; of the noise of veiling it knows only the runs that were made, one to three.
-  Where training or test alone is veiled (tasks, wsdm-fig5), another run may well lie outside. Intervals of authorship
-  hold for texts of these authors: for others they would be wider."""
+  task covers the choice of examples. It covers the noise of veiling only as far as the runs show it, one to three of
+  them. If only training or only test is veiled (tasks, wsdm-fig5), another run may well lie outside. Intervals of
+  authorship hold for texts of these authors: for others they would be wider."""
 
 
 class ResultFolder:

@@ -60,14 +60,14 @@ def reading(run: Run) -> Result:
         tables,
         "A share is how far the score is on the way from random words (0) to clean text (1), by logistic regression "
         "on averaged vectors of 100 dimensions, three folds, with text veiled in training and in testing by the "
-        "default mechanism and function words left alone. At each level ε is that at which an attacker who looks at "
-        "one word at a time, and knows how often each occurs in these very texts, is right for so many of the veiled "
-        "words of TREC-6, MR and CR; it is the same for all data sets. The readers know no such thing: they have the "
-        "release and what is public. In the lower tables is how often each reader's "
-        "likeliest word is the original; a drawn function word, which passes for one left alone, counts as not found. "
-        f"Intervals are Student's over {veilings} veilings; those of the means take data sets for independent.{cut}",
-        changed="None of the papers reads a release through the mechanism's law. Of Pang & Lee's reviews, which are "
-        f"long, {_LONG['pang-lee']:,} are taken.{few}",
+        "default mechanism and function words left alone. Each level is the share of the veiled words of TREC-6, MR "
+        "and CR that an attacker guesses who looks at one word at a time and knows how often each word occurs in "
+        "these very texts. Its ε is the same for all data sets. The readers do not know these frequencies: they "
+        "have only the release and what is public. The lower tables show how often each reader's likeliest word is "
+        "the original. A drawn function word, which passes for one left alone, counts as not found. Intervals are "
+        f"Student's over {veilings} veilings; those of the means treat data sets as independent.{cut}",
+        changed="None of the papers reads a release through the mechanism's law. Pang & Lee's reviews are long, "
+        f"so only {_LONG['pang-lee']:,} are used.{few}",
         facts={
             "rows": [one.to_dict() for one in found],
             "readers": [AS_IT_STANDS, *how.readers],

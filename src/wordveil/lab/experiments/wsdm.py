@@ -81,9 +81,9 @@ def fig1(run: Run) -> Result:
     return Result(
         tables,
         "As in the paper, GloVe's distances hardly grow with k: the thousandth neighbour is less than twice as far "
-        "away as the first. That is why noise large enough to leave a word lands on an unrelated one. Scaled to length "
-        "1, words differ less in how far away their neighbours are from k = 5 on, and the less the larger k is; in the "
-        "distance of the nearest word they differ as much.",
+        "away as the first. That is why noise large enough to leave a word lands on an unrelated one. If vectors "
+        "are scaled to length 1, words differ less in how far away their k-th neighbour is from k = 5 on, and less "
+        "so the larger k is. In the distance of the nearest word they differ as much.",
         changed="The 50,000 most frequent words of GloVe 6B in 100 dimensions stand for 319,000 words. fastText is "
         "not in the data; GloVe scaled to length 1 takes its place as the second embedding. The paper prints a "
         "figure without numbers, so there is nothing to put beside ours.",
@@ -113,8 +113,8 @@ def fig2(run: Run) -> Result:
     agrees = at.distinct.worst >= 300 and 1000 * at.stays.worst <= 500
     return Result(
         [beside, statistics_table(f"laplace, {words:,} words", found)],
-        "The worst words are those that stand alone, far from any other; they limit what an ε promises, and the mean "
-        "hides them. "
+        "The worst words are those that stand alone, far from any other. They limit what an ε promises, and the "
+        "mean hides them. "
         + (
             "The paper's bounds hold for ours as well."
             if agrees
@@ -333,16 +333,16 @@ def table2(run: Run) -> Result:
             Table("The paper: scores measure privacy loss", ("model", *_COLUMNS), _TABLE2),
             Table("Ours", ("model", "attacker", "asked about", *_COLUMNS), rows),
         ],
-        "The paper says that the auditor is right about queries used to train the system, and injects scrambled ones: "
-        "it asks about what was released. Asked that, our adaptive auditor recognises a model's members whatever was "
-        "done to their texts, laplace included, because a model knows what it was trained on; that is no failure of a "
-        "scrambler. So does the static one, except behind Versatile's random words. Asked about the original texts, "
-        "which are what a person wants hidden, the full run bears the paper out for all but Versatile (statistical): "
-        "members are found behind Incognito, with noise or without, and by one of the two attackers behind Versatile's "
-        "general words; behind laplace neither attacker does better than chance. Behind Versatile's random words from "
-        "other texts the paper finds every member, and neither of our attackers does clearly better than chance, "
-        "although that scrambler promises nothing. Look at the AUC: precision and recall depend on a threshold that "
-        "moves when texts are scrambled.",
+        "The paper says that the auditor is right about queries used to train the system, and injects scrambled "
+        "ones: it asks about released texts. Our adaptive auditor then recognises a model's members whatever was "
+        "done to their texts, also with laplace, because a model knows what it was trained on; that is no failure "
+        "of a scrambler. So does the static auditor, except with Versatile's random words. A person wants the "
+        "original texts hidden. Asked about these, the full run agrees with the paper for all but Versatile "
+        "(statistical): members are found with Incognito, with noise or without, and by one of the two attackers "
+        "with Versatile's general words; with laplace neither attacker does better than chance. With Versatile's "
+        "random words from other texts the paper finds every member, and neither of our attackers does clearly "
+        "better than chance, although that scrambler promises nothing. Look at the AUC: precision and recall depend "
+        "on a threshold that moves when texts are scrambled.",
         changed=f"{_audit_changed(run)} What is public to the scramblers, and gives Versatile its words, is the "
         "collection that is audited.",
         facts={"rows": facts},
@@ -363,9 +363,9 @@ def table3(run: Run) -> Result:
             Table("The paper, GloVe 300-d", ("ε", *_COLUMNS), [(epsilon, *row) for epsilon, row in _TABLE3.items()]),
             Table("Ours, GloVe 100-d", ("ε", "attacker", *_COLUMNS), rows),
         ],
-        "The trend is the paper's: the auditor finds more as ε grows, and at ε = 12, where most words stay, the static "
-        "one finds as much as on clean texts. Our AUC does not fall far below one half, as the paper's does; an AUC of "
-        "0.04 would mean an auditor who is nearly always wrong, and so nearly always right when turned around.",
+        "The trend is the paper's: the auditor finds more as ε grows, and at ε = 12, where most words stay, the "
+        "static one finds as much as on clean texts. Our AUC does not fall far below one half, as the paper's does. "
+        "An AUC of 0.04 would mean an auditor who is nearly always wrong, and whose opposite is nearly always right.",
         changed=_audit_changed(run),
         facts={"rows": facts},
     )
