@@ -16,7 +16,7 @@ _NOT_RUN = (
     ("privfill", "0.1.0", "loads a sequence-to-sequence model by its name from a network when it is made"),
     ("dpst", "0.3.9", "cannot be installed: it requires flash-attn 2.8.4, which the index does not have; it also needs "
      "CUDA, a Weaviate server and models from a network"),
-    ("dp-fusion-lib", "0.1.0", "needs a language model of yours and an address that tags what is private"),
+    ("dp-fusion-lib", "0.1.0", "needs a language model of your own and a service that tags what is private"),
     ("textobfuscator", "0.1.3", "no differential privacy: replaces letters by rules"),
     ("privtext", "2.2.0", "no differential privacy: sends a text to a server"),
 )  # fmt: skip
@@ -24,58 +24,62 @@ _NOT_RUN = (
 _HEAD = """# Other packages beside ours
 
 Written by `python -m benchmarks.peers --markdown docs/peers.md` on {date}: wordveil {wordveil}, Python {python},
-{processor}, {cores} cores (load {load} meanwhile). Each package is installed in an environment of its own and called as
-its users call it, with our vectors and its default options where it has any. All times are of the processor, so that
-they do not depend on what else the machine did. Figures move from machine to machine and from run to run; the verdicts
-should not.
+{processor}, {cores} cores (load {load} meanwhile). Each package is installed in an environment of its own. It is
+called as its users call it, with our vectors and with its default options if it has any. All times are processor time,
+so they do not depend on what else the machine did. Figures differ from machine to machine and from run to run; the
+verdicts should not.
 
 ## Do they keep what they claim?
 
-[`wordveil audit --call`](audit.md#does-anybodys-guarantee-hold) with {seconds:g} seconds of the processor each, on
+Each was audited with [`wordveil audit --call`](audit.md#does-anybodys-guarantee-hold) for {seconds:g} seconds of processor time, on
 200 frequent words on a plane (the first two principal components of the bundled vectors: in a hundred dimensions all
-words are far apart, and a claim allows more than draws can show). The verdict is on everything that a caller sees. It
-is taken apart: *unknown words* that come out as they went in, or are told apart; *randomness* that comes again, in two
-forks of one process or after a restart; and *the draw* of known words with fresh randomness, which is what a paper's
-proof is about. A package is found broken by mistake with a probability of at most one in a million; "holds as far as
-seen" proves nothing, and less so where few calls are made in the time.
+words are far apart, and a claim allows more than draws can show). The verdict is about everything that a caller sees.
+Three columns say more:
+
+- *unknown words*: whether they come out as they went in, or can be told apart;
+- *fresh randomness*: whether random numbers repeat, in two forks of one process or after a restart;
+- *the draw*: known words with fresh randomness, which is what a paper's proof is about.
+
+A package is found broken by mistake with a probability of at most one in a million. "Holds as far as seen" proves
+nothing, and even less if there was time for only a few calls.
 """
 
 _SECOND = """
-The claims are the papers'. That of CusText restricts itself to words that share their set of outputs; the package
-does not.
+The claims are the papers'. CusText claims its guarantee only for words that share their set of outputs; the package
+does not keep to that.
 
-What else the audits noted:
+The audits also noted:
 
 {remarks}
 
 ## What attackers and readers get, and how fast it is
 
-On the same 200 words in a hundred dimensions. ε is where an attacker who looks at one word at a time, and knows word
-frequencies, is right about a quarter of the time with *our* mechanism of that name; the package runs at the same ε.
-The attacker and the reader have seen 20 draws of each word and are tested on 10 others. *Reader* is the share of the
-words' vectors (explained variance) that the best guess from an output recovers; *kept* is how many words come out as
-they went in. *ε of graph* and *reader, graph* are of our default at the ε where the attacker is right as often as with
-the package. Speed is in words per second of processor time at ε = 10, of the package and of our mechanism of that name,
-on 50,000 words (dp-diffractor: 5,000, since it makes its list anew at every start; a step along a list takes no
-longer on more).
+These figures are for the same 200 words in a hundred dimensions. At this ε, an attacker who looks at one word at a time
+and knows word frequencies is right about a quarter of the time with *our* mechanism of that name. The package runs at
+the same ε. The attacker and the reader have seen 20 draws of each word and are tested on 10 others. *Reader* is the
+share of the words' vectors (explained variance) that the best guess from an output recovers. *Kept* is the share of
+words that come out as they went in. *ε of graph* and *reader, graph* are for our default at the ε where the attacker is
+right as often as with the package. Speed is in words per second of processor time at ε = 10, of the package and of our
+mechanism of that name, on 50,000 words. (dp-diffractor has 5,000 words, since it makes its list again at every start; a
+step along a longer list takes no longer.)
 """
 
 _FOOT = """
-Success and reader's share are means over 2,000 draws, weighted by word frequency: differences below about .05 mean
-nothing.
+The success and the reader's share are means over 2,000 draws, weighted by word frequency. Differences below about .05
+mean nothing.
 
-- Where the package's attacker is right much more often than ours at the same ε, words come through that should not.
-- dp-diffractor draws from a fixed seed (42) unless given another, and so it is audited; for the attacker it is given
-  fresh seeds.
-- We have nothing like dp-diffractor's tem; `diffractor` stands beside it.
-- One list is given to dp-diffractor, ours, where it would download five. Its stop words are replaced too, and NLTK's
-  tables, which it would download, are empty.
+- If the package's attacker is right much more often than ours at the same ε, words come through that should not.
+- dp-diffractor draws from a fixed seed (42) unless it is given another, and is audited like that. For the attacker it is
+  given fresh seeds.
+- We have nothing like dp-diffractor's tem, so the table compares it with `diffractor`.
+- dp-diffractor would download five lists; we give it one, ours. Its stop words are replaced too, and NLTK's tables,
+  which it would also download, are empty.
 
 ## What did not run
 
 {not_run}
 
-Read in their sources, or tried, on the date above; versions are the newest that PyPI had.
+We read their sources, or tried them, on the date above. The versions are the newest that PyPI had.
 """
 
 
