@@ -31,9 +31,9 @@ verdicts should not.
 
 ## Do they keep what they claim?
 
-Each was audited with [`wordveil audit --call`](audit.md#does-anybodys-guarantee-hold) for {seconds:g} seconds of processor time, on
-200 frequent words on a plane (the first two principal components of the bundled vectors: in a hundred dimensions all
-words are far apart, and a claim allows more than draws can show). The verdict is about everything that a caller sees.
+Each was audited with [`wordveil audit --call`](audit.md#does-anybodys-guarantee-hold) for {seconds:g} seconds of processor
+time, on 200 frequent words on a plane (the first two principal components of the bundled vectors: in a hundred
+dimensions all words are far apart, and a claim allows more than draws can show). The verdict is about everything that a caller sees.
 Three columns say more:
 
 - *unknown words*: whether they come out as they went in, or can be told apart;
@@ -69,8 +69,8 @@ The success and the reader's share are means over 2,000 draws, weighted by word 
 mean nothing.
 
 - If the package's attacker is right much more often than ours at the same ε, words come through that should not.
-- dp-diffractor draws from a fixed seed (42) unless it is given another, and is audited like that. For the attacker it is
-  given fresh seeds.
+- dp-diffractor draws from a fixed seed (42) unless it is given another, and is audited like that. For the attacker it
+  is given fresh seeds.
 - We have nothing like dp-diffractor's tem, so the table compares it with `diffractor`.
 - dp-diffractor would download five lists; we give it one, ours. Its stop words are replaced too, and NLTK's tables,
   which it would also download, are empty.
