@@ -31,10 +31,10 @@ verdicts should not.
 
 ## Do they keep what they claim?
 
-Each was audited with [`wordveil audit --call`](audit.md#does-anybodys-guarantee-hold) for {seconds:g} seconds of processor
-time, on 200 frequent words on a plane (the first two principal components of the bundled vectors: in a hundred
-dimensions all words are far apart, and a claim allows more than draws can show). The verdict is about everything that a caller sees.
-Three columns say more:
+Each was audited with [`wordveil audit --call`](audit.md#does-anybodys-guarantee-hold) for {seconds:g} seconds of
+processor time, on 200 frequent words on a plane (the first two principal components of the bundled vectors: in a
+hundred dimensions all words are far apart, and a claim allows more than draws can show). The verdict is about
+everything that a caller sees. Three columns say more:
 
 - *unknown words*: whether they come out as they went in, or can be told apart;
 - *fresh randomness*: whether random numbers repeat, in two forks of one process or after a restart;
