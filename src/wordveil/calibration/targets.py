@@ -90,7 +90,7 @@ class Target:
         return {
             "stays-mean": f"words stay themselves at most {percent} of the time on average",
             "alternatives": f"at least {self.bound:g} different words come out in {draws:,} draws{each}",
-            "attacker": f"the strongest attacker at hand guesses at most {percent} of the words",
+            "attacker": f"the strongest known attacker guesses at most {percent} of the words",
             "adversary": f"an attacker who looks at one word at a time guesses at most {percent} of the words",
             "adversary-frequency": f"an attacker who knows word frequencies and looks at one word at a time guesses "
             f"at most {percent} of the words",

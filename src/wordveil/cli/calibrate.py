@@ -41,7 +41,7 @@ class _Bounds:
         float | None,
         Option(
             metavar="P",
-            help="Target: the strongest attacker at hand guesses right at most this often: with context, and on your "
+            help="Target: the strongest known attacker guesses right at most this often: with context, and on your "
             "texts if you give any. This is the default, at 0.1.",
         ),
     ] = None

@@ -100,7 +100,7 @@ def compare(
     For each mechanism this prints the ε, the near loss (how well similar words can be told apart) and how useful the
     texts still are to an analyst who reads them through the mechanism's law, as a share of the way from random words to
     clean text, with 95% intervals. Texts are veiled in training and in testing. With FILE, the texts and labels are
-    your own and the attacker is the strongest at hand, which takes a minute or two for each mechanism and level; with
+    your own and the attacker is the strongest available, which takes a minute or two for each mechanism and level; with
     --data they are public data sets.
 
     Examples:
