@@ -122,7 +122,7 @@ async function compareWith(asked, signal) {
   const told = await post("v1/explore", { ...asked, ...way("b"), guess: false }, signal);
   if (signal.aborted) return;
   const { mechanism, epsilon } = settings.b;
-  $("other-title").textContent = `What the analyst would read from ${mechanism}, ε = ${epsilon}, which is guessed as often`;
+  $("other-title").textContent = `What the analyst would read from ${mechanism} at ε = ${epsilon}, where words are guessed as often`;
   $("other").replaceChildren(...told.pieces.map((piece) => drawn(piece)));
   $("other-count").textContent = alike(told);
 }
@@ -149,7 +149,7 @@ function who({ words, guessed, attacker, preparing }, { mechanism }) {
 function showPublic({ public: one, words }, { mechanism, epsilon }) {
   const points = settings.select === "content" && curveOf(mechanism);
   $("public-title").textContent = one ? "Public speeches" : "In general";
-  $("public").textContent = !words ? "" : one ? `${one.sentence} They are the strongest we tried.` : points ? alone(points, epsilon) : "";
+  $("public").textContent = !words ? "" : one ? `${one.sentence} This is the strongest attacker we tried.` : points ? alone(points, epsilon) : "";
 }
 
 function show(told, asked, isCut) {
@@ -211,7 +211,7 @@ function showTreatment({ pieces, counts }) {
   const many = (count, one, others) => (count === 1 ? one : others);
   const parts = [
     [counts.drawn, `${many(counts.drawn, "word is", "words are")} drawn${counts.repeated ? `, ${counts.repeated} with an equal word before` : ""}`],
-    [names, `capitalised ${many(names, "word, perhaps a name", "words, perhaps names")}: drawn if the space knows ${many(names, "it", "them")}, else replaced at random`],
+    [names, `capitalised ${many(names, "word, perhaps a name", "words, perhaps names")}: drawn if the space knows ${many(names, "it", "them")}, otherwise replaced at random`],
     [counts.outside, `unknown ${many(counts.outside, "word is", "words are")} replaced by a draw that does not depend on ${many(counts.outside, "it", "them")}`],
     [counts.numbers, `${many(counts.numbers, "number, date or time becomes a placeholder", "numbers, dates and times become placeholders")}, at no loss`],
     [counts.identifiers, `${many(counts.identifiers, "identifier (an address, a phone and the like) becomes a placeholder", "identifiers (addresses, phones and the like) become placeholders")}, at no loss`],
@@ -227,7 +227,7 @@ function showTreatment({ pieces, counts }) {
 function showWarnings({ counts, language }, isCut) {
   const unknown = counts.outside + counts.dropped + counts.kept_raw;
   const told = [
-    language && `This text seems to be ${language}, and the space is of another language: its function words are taken for names, and little of the meaning is kept.`,
+    language && `This text seems to be ${language}, but the space is for another language. Its function words are taken for names, and little of its meaning survives.`,
     unknown && `${plural(unknown, "word")} of ${plural(counts.drawn + unknown, "word")} to veil ${unknown === 1 ? "is" : "are"} unknown to the space; ${unknown === 1 ? "it keeps" : "they keep"} none of ${unknown === 1 ? "its" : "their"} meaning.${!language && unknown > MANY * (counts.drawn + unknown) ? " Is it in another language, or full of names?" : ""}`,
     isCut && `Only the first ${MOST_LETTERS.toLocaleString("en")} letters are explored. A release takes all.`,
   ];

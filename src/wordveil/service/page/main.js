@@ -95,7 +95,7 @@ function showEpsilon(isTyped = false) {
   $("preset-told").textContent = chosen
     ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: ${protects(chosen)}`
     : missing.length
-      ? `${missing.length < values.length ? `${missing.join(" and ")} cannot be chosen` : "There are no presets"} for ${mechanism} on this space: it has not been measured which ε protects as much.`.replace(/^./, (letter) => letter.toUpperCase())
+      ? `${missing.length < values.length ? `${missing.join(" and ")} cannot be chosen` : "There are no presets"} for ${mechanism} on this space: the ε that protects as much was not measured.`.replace(/^./, (letter) => letter.toUpperCase())
       : "";
 }
 
@@ -103,7 +103,7 @@ function showEpsilon(isTyped = false) {
 function protects(preset) {
   const { attacker, gain } = facts.protection[preset];
   const measured = facts.presets[settings.space]?.[settings.a.mechanism];
-  const who = measured ? "the strongest attacker we have" : `the strongest attacker we have, against ${recommended()} where that is guessed as often one word at a time,`;
+  const who = measured ? "the strongest attacker we have" : `the strongest attacker we have (measured on ${recommended()}, where words are guessed as often one at a time)`;
   return `on public speeches, ${who} guesses at most ${percent(attacker)} of the words. For your own texts, wordveil plan finds the ε, and there also bounds what the draws add: ${percent(gain)} of the words that cannot be guessed without them.`;
 }
 
@@ -120,7 +120,7 @@ function followEpsilon() {
   b.epsilon = b.mechanism ? equal(a.mechanism, a.epsilon, b.mechanism) : null;
   const points = curveOf(a.mechanism);
   const range = points ? ` It was measured from ε = ${short(points[0].epsilon)} to ${short(points[points.length - 1].epsilon)}.` : "";
-  $("compare-told").textContent = b.mechanism && !b.epsilon ? `These are not compared: it has not been measured which ε of ${b.mechanism} protects as much as ${a.mechanism} does here.${range}` : "";
+  $("compare-told").textContent = b.mechanism && !b.epsilon ? `These cannot be compared: the ε at which ${b.mechanism} protects as much as ${a.mechanism} does here was not measured.${range}` : "";
 }
 
 // ---- what is shown
@@ -165,7 +165,7 @@ async function show() {
   if (!epsilon) {
     stop("done");
     stopPrice();
-    showNothing(`No ε is chosen for ${mechanism}.`, "Its ε has a unit of its own, and it has not been measured which value protects as much as before. Measure it under The trade-off, which takes a minute, or set ε yourself.");
+    showNothing(`No ε is chosen for ${mechanism}.`, "Its ε has a different unit, and the value that protects as much as before was not measured. Measure it under The trade-off, which takes a minute, or set ε yourself.");
     $("price").textContent = "Choose an ε first.";
     $("unit").textContent = "";
     $("promise").replaceChildren(make("p", { class: "empty" }, "It depends on ε."));
@@ -181,7 +181,7 @@ async function show() {
   drawPlot(measureNow);
   if (facts.own_texts || isExample(text)) return explore(text, showPromise);
   stop("done");
-  showNothing("You can release your own text, but not explore it.", "Your key has a budget, and drawing to look would be a way around it. Explore the examples; when you have chosen an ε, release your text once.");
+  showNothing("You can release your own text, but not explore it.", "Your key has a budget, and free draws would be a way around it. Explore the examples to choose an ε, then release your text once.");
   return undefined;
 }
 

@@ -146,6 +146,6 @@ export function drawPlot(measured) {
     below.push(make("p", { class: "note" }, where));
   }
   svg.append(...names);
-  const how = "The numbers at the dots are ε. Higher and further left is better. The attacker of this plot knows the mechanism and how frequent words are, and looks at one word at a time; context would help them.";
+  const how = "The numbers at the dots are ε. Higher and further left is better. The attacker of this plot knows the mechanism and how frequent words are, and looks at one word at a time. Context would help them.";
   $("plot").replaceChildren(...(svg.querySelector(".curve") ? [svg, ...below, make("p", { class: "note" }, how)] : below));
 }
