@@ -30,9 +30,8 @@ _LEFT_ALONE = {
 _COPIED = "Capital letters are copied from the original, which reveals names and sentence starts."
 _OUTSIDE = {
     "replace": "Nothing is guaranteed between a word of the vocabulary and one outside it.",
-    "drop": "Words dropped because they are outside the vocabulary leave shorter sentences, which shows that they were "
-    "there.",
-    "keep": "Words outside the vocabulary are released as they are: names, numbers and rare words among them.",
+    "drop": "Words outside the vocabulary are dropped, and the shorter sentences show that they were there.",
+    "keep": "Words outside the vocabulary are released as they are, including names, numbers and rare words.",
 }
 
 # How a release differs from the texts that were attacked in advance, of which all but function words were veiled.
@@ -52,12 +51,11 @@ _REPEATED = {
     "repeated draws can be combined to recover it. Remove recurring names first, or draw equal words once.",
     "record": "A word that occurs in n records of a person is drawn n times: its losses add up, and repeated draws can "
     "be combined to recover it. Remove recurring names first, or draw equal words of a person once.",
-    "person": "A word is drawn once for each person, and anew for every other person. How often the person uses it, "
-    "and where, "
-    "is released, and over all their records the losses of all their different words add up. Records of one person "
-    "under two names are drawn separately, and those draws can be combined.",
-    "file": "A word is drawn once for a whole file. How often it occurs, and where, is released, and frequent words "
-    "can be told by that alone.",
+    "person": "A word is drawn once for each person, and again for every other person. The release shows how often the "
+    "person uses it, and where. Over all their records the losses of all their different words add up. Records of one "
+    "person under two names are drawn separately, and those draws can be combined.",
+    "file": "A word is drawn once for a whole file. The release shows how often it occurs, and where, and that "
+    "alone can give frequent words away.",
 }
 
 
