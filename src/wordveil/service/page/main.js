@@ -120,7 +120,7 @@ function followEpsilon() {
   b.epsilon = b.mechanism ? equal(a.mechanism, a.epsilon, b.mechanism) : null;
   const points = curveOf(a.mechanism);
   const range = points ? ` It was measured from ε = ${short(points[0].epsilon)} to ${short(points[points.length - 1].epsilon)}.` : "";
-  $("compare-told").textContent = b.mechanism && !b.epsilon ? `These cannot be compared: the ε at which ${b.mechanism} protects as much as ${a.mechanism} does here was not measured.${range}` : "";
+  $("compare-told").textContent = b.mechanism && !b.epsilon ? `These are not compared: no measured ε of ${b.mechanism} protects as much as ${a.mechanism} does here.${range}` : "";
 }
 
 // ---- what is shown
