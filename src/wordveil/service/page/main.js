@@ -119,7 +119,7 @@ function followEpsilon() {
   const { a, b } = settings;
   b.epsilon = b.mechanism ? equal(a.mechanism, a.epsilon, b.mechanism) : null;
   const points = curveOf(a.mechanism);
-  const range = points ? ` It was measured from ε = ${short(points[0].epsilon)} to ${short(points[points.length - 1].epsilon)}.` : "";
+  const range = points ? ` ${a.mechanism} was measured from ε = ${short(points[0].epsilon)} to ${short(points[points.length - 1].epsilon)}.` : "";
   $("compare-told").textContent = b.mechanism && !b.epsilon ? `These are not compared: no measured ε of ${b.mechanism} protects as much as ${a.mechanism} does here.${range}` : "";
 }
 
