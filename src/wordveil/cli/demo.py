@@ -47,7 +47,7 @@ def demo(
 
     check_writable(svg, save, inputs=(chosen.space,), overwrite=overwrite)
     if save is not None:
-        refuse_given("is for the demonstration, and --save only writes a file", "epsilon", "mechanism", "space",
+        refuse_given("has no effect with --save, which only writes a file", "epsilon", "mechanism", "space",
                      "normalise", "option", "seed", "svg")  # fmt: skip
         write_whole(save, _SAMPLE.read_text(encoding="utf-8"))
         return

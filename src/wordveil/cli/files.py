@@ -23,7 +23,7 @@ def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = ()
     given = list(inputs)
     written = [path for path in files if path is not None]
     if overwrite and not written:
-        refuse_given("replaces files, and none is written here", "overwrite")
+        refuse_given("has no effect where no file is written", "overwrite")
     for path in written:
         check_no_input(path, given)
         if path.is_dir() or not path.resolve().parent.is_dir():

@@ -25,7 +25,7 @@ def remember(order: Sequence[Any]) -> None:
             raise OptionError(
                 f"{both} contradict each other: give one of them, once."
                 if parameter.secondary_opts
-                else f"{flag} is given more than once, and only one value can count: give it once."
+                else f"{flag} is given more than once: give it once."
             )
         given[parameter.name] = flag
     _GIVEN.set(given)

@@ -40,7 +40,7 @@ def open_job(
     resume, overwrite = again
     if output is not None and is_remote(output):
         if resume:
-            raise OptionError("output to another place cannot be resumed; leave out --resume, or give -o FILE.")
+            raise OptionError("remote output cannot be resumed; leave out --resume, or give -o FILE.")
         sources = [piece.source for piece in plan.pieces]
         stream = stack.enter_context(written_remotely(output, sources, overwrite=overwrite))
         return StreamJob(plan, reading, stream, unveiled=unveiled)
@@ -106,7 +106,7 @@ def run_job(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int,
         raise typer.Exit(_BROKEN_PIPE) from None
     except KeyboardInterrupt:
         if job.kept:
-            typer.echo(f"wordveil: what was done is kept in {job.kept}; continue with --resume.", err=True)
+            typer.echo(f"wordveil: the work so far is kept in {job.kept}; continue with --resume.", err=True)
         raise
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from wordveil._mechanisms import Mechanism
 
-_NO_SENSE = "little of the sense will be left"
+_NO_SENSE = "little of the meaning will survive"
 
 
 def language_and_check(

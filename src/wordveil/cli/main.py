@@ -59,7 +59,7 @@ def _watch_for_interrupts() -> list[int]:
 
 
 def _have_idle_threads_sleep() -> None:
-    """Have the threads of numpy's BLAS, one for each core, wait asleep from the start.
+    """Let the threads of numpy's BLAS, one for each core, sleep while they wait.
 
     They would first run idle for some 2^26 cycles, which for a sentence is an eighth of the work on two cores, and more
     on every further one. It is read when numpy is loaded, and a choice of the user's stands.
@@ -107,7 +107,7 @@ def _dump_no_core() -> None:
 
 
 def _print_what_can_be_printed() -> None:
-    """Let a terminal that knows few characters show question marks for the others instead of failing."""
+    """Let a terminal that knows few characters show question marks for the others."""
     if sys.stderr is None:  # closed; what is said goes nowhere, and no other file may take its number
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
     for stream in (sys.stdout, sys.stderr):
@@ -197,7 +197,7 @@ def _usage_mistake(error: Any) -> str:
 
 
 def _drop_what_is_left() -> None:
-    """Let what is still in the buffers go nowhere, so that nothing is said of it at the very end."""
+    """Discard what is still in the buffers, so that nothing fails at the very end."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # closed, or no file
             stream.flush()

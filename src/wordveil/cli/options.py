@@ -71,7 +71,7 @@ PublicPrior = Annotated[
     str,
     Option(
         "--prior",
-        help="How frequent words are by public knowledge: space (as in English in general, or by rank), uniform, or a "
+        help="What is public about word frequencies: space (those of English in general, or by rank), uniform, or a "
         "file: public text, or lines of a word and its count.",
     ),
 ]
@@ -130,13 +130,13 @@ def on_terminal() -> bool:
 
 
 def while_at_work(what: str) -> AbstractContextManager[object]:
-    """Show a sign of life until the block ends; on a terminal only."""
+    """Show a spinner until the block ends; on a terminal only."""
     return stderr().status(what) if on_terminal() else nullcontext()
 
 
 @contextmanager
 def _opening(title: str, *, quiet: bool) -> Iterator[None]:
-    """Show a sign of life while a space is opened; if its graph has to be made, how far that is, and how long yet."""
+    """Show a spinner while a space is opened, or a progress bar if its graph has to be made."""
     from wordveil.cli.progress import ProgressBar
     from wordveil.progress import watched_by
 
@@ -185,7 +185,7 @@ def build_mechanism(
     index: str = "exact",
     quiet: bool = False,
 ) -> Mechanism[Any]:
-    """Open the space and make the mechanism, with a sign of life where that takes time."""
+    """Open the space and make the mechanism, with a spinner where that takes time."""
     epsilon = check_epsilon(epsilon)
     chosen = parse_options(options)
     from wordveil._mechanisms import kind_named, mechanism
@@ -247,8 +247,8 @@ class Compared:
     attacker: Annotated[
         str,
         Option(
-            help="By whose success mechanisms are made equal: alone, one word at a time; or context, by the whole "
-            "release (needs PyTorch)."
+            help="Which attacker is to be equally successful: alone (one word at a time) or context (the whole "
+            "release; needs PyTorch)."
         ),
     ] = "alone"
     reader: Annotated[

@@ -90,7 +90,8 @@ def plan(
     label: Annotated[
         str | None,
         Option(
-            metavar="COLUMN", help="A column that analysts want to predict from the text, to measure what they keep."
+            metavar="COLUMN",
+            help="A column that analysts want to predict from the text, to measure how much of it survives.",
         ),
     ] = None,
     epsilon: Annotated[
@@ -245,7 +246,7 @@ def check_before(
     quiet: bool,
     **how: Any,
 ) -> float:
-    """Look before ``privatize`` writes: choose ε by protection, and leave if something required does not hold.
+    """Check before ``privatize`` writes: choose ε by protection, and exit if a requirement is not met.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ def privatize(
     ] = None,
     seed: options.Seed = None,
     unproven: Annotated[
-        bool, Option("--unproven", help="Allow what leaves words unprotected, for experiments.")
+        bool, Option("--unproven", help="Allow settings that leave words unprotected, for experiments.")
     ] = False,
     report: Annotated[
         str | None, Option(metavar="FILE", help="Write the privacy report as JSON; - for standard output.")
@@ -182,7 +182,9 @@ def privatize(
     ] = _BATCH,
     workers: Annotated[
         str,
-        Option("--workers", "-j", help="How many workers veil, or auto for one per core; records keep their order."),
+        Option(
+            "--workers", "-j", help="How many worker processes, or auto for one per core; records keep their order."
+        ),
     ] = "1",
     engine: Annotated[
         str,
@@ -326,7 +328,7 @@ def _check_protects(made: Mechanism[Any]) -> None:
     from wordveil.text import KEEPS_ALL, kept_share
 
     if made.shortfall:
-        raise UnprovenError(f"{made.shortfall} Add --unproven to use {made.name} all the same.")
+        raise UnprovenError(f"{made.shortfall} Add --unproven to use {made.name} anyway.")
     kept = kept_share(made)
     if kept >= KEEPS_ALL:
         raise UnprovenError(
@@ -403,16 +405,16 @@ def _check_effects(select: str, language: str | None, stop_words: Path | None, n
     if stop_words is not None and (select != "content" or language is not None):
         raise OptionError("--stopwords can only be used with --select content, and without --language.")
     if numbers != "metric":
-        refuse_given("is for --numbers metric alone", "date_order")
+        refuse_given("only applies with --numbers metric", "date_order")
     if once == "none":
-        refuse_given("counts within the scope of --once, and there is none", "numbered")
+        refuse_given("numbers within a scope, and --once is none", "numbered")
 
 
 def _check_replaces(written: set[str | None], *, resume: bool, overwrite: bool) -> None:
     if resume and overwrite:
         raise OptionError("give --resume to go on or --overwrite to begin again, not both.")
     if overwrite and not written:
-        refuse_given("replaces files, and none is written here", "overwrite")
+        refuse_given("has no effect where no file is written", "overwrite")
 
 
 def _scope(once: str, person: str | None) -> str | None:
@@ -420,6 +422,6 @@ def _scope(once: str, person: str | None) -> str | None:
     scope = scope_of(once)
     if (once == "person") != (person is not None):
         raise OptionError(
-            "--once person needs --person COLUMN, which says who each record belongs to, and the other way round."
+            "--once person needs --person COLUMN, which says who each record belongs to: give both or neither."
         )
     return scope

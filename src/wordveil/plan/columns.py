@@ -23,9 +23,9 @@ _NEARLY_ALL = 0.9  # of the values of a column have the form that gives it its k
 _DISTINCT = 0.95  # of its values are found once in a column of ids
 _FEW_VALUES, _FEW_SHARE = 50, 0.1  # a category has no more distinct values, and no larger share of them
 _LEAST = 20  # values; fewer are distinct by chance
-_TEXT_WORDS = 3.0  # a text has at least so many words on average
-_RUN = 5  # words; a run of so many that recurs is a piece of a template
-_TEMPLATE, _TEMPLATE_SHARE = 3, 0.001  # it recurs in at least so many records, and in such a share of them
+_TEXT_WORDS = 3.0  # a text has at least this many words on average
+_RUN = 5  # words; a run of this many that recurs is part of a template
+_TEMPLATE, _TEMPLATE_SHARE = 3, 0.001  # a template recurs in at least this many records, and in this share
 _VALUES, _RUNS = 1 << 14, 1 << 15  # distinct ones that are counted of a column; beyond, a fair sample of them
 _SHOWN_TEXTS = 200  # by which the language is told
 _LONGEST = 100_000  # characters of a value that are looked at
@@ -171,7 +171,7 @@ class ColumnWatch:
 
     @property
     def kind(self) -> str:
-        """What the column seems to be, by what was seen so far."""
+        """What the column seems to be, from what was seen so far."""
         if not self.values:
             return "empty"
         enough = _NEARLY_ALL * self.values

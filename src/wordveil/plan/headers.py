@@ -18,7 +18,7 @@ TABLES = ("csv", "tsv", "xlsx")
 _LOOKED_AT = 200  # records
 _FILES = 20  # of a folder
 _NEARLY_ALL = 0.9  # of the values of a column have its form
-_SENTENCE = 5  # words; a name of so many may be a text
+_SENTENCE = 5  # words; a name with this many may be a text
 
 
 class Header(Enum):

@@ -18,16 +18,16 @@ __all__ = ["RULES", "Advice", "Recommendation", "recommend"]
 
 @dataclass(frozen=True)
 class Rules:
-    """From where on something is said.
+    """The thresholds of the advice.
 
     Attributes
     ----------
     least_coverage : float
-        Do not release below: most words would be replaced at random.
+        Below this, do not release: most words would be replaced at random.
     poor_coverage : float
-        Say so below.
+        Below this, warn.
     weakest : Protection
-        Do not release at an ε at which attackers find more than the weakest preset allows.
+        Do not release where attackers find more than this, the weakest preset.
     least_utility : float
         Do not release if a reader keeps less than this: it would help nobody.
     templated : float
@@ -35,7 +35,7 @@ class Rules:
     recurring : float
         Draw words once if they recur in more records, or for more people, than this.
     singled_out : float
-        Say so if more records than this have a shape of their own.
+        Warn if more records than this have a shape of their own.
     """
 
     least_coverage: float = 0.5
@@ -149,7 +149,7 @@ def recommend(
             Advice(
                 "note",
                 "label",
-                "These texts hardly predict the label better than without their veiled words, so it cannot be said "
+                "These texts predict the label little better than without their veiled words, so it cannot be said "
                 "how much of it is kept.",
             )
         )

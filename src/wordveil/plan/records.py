@@ -157,7 +157,7 @@ class PeopleWatch:
         self._people = Recurring()
 
     def add(self, person: int, texts: tuple[str, ...]) -> None:
-        """Look at a record of a person, who is given by a hash."""
+        """Look at a record of a person, given by a hash."""
         self._people.add(person)
         if person >= self._limit:
             return

@@ -1,4 +1,4 @@
-"""What attackers find and readers keep of a sample, at an ε: everything runs here, on texts that never leave."""
+"""What attackers find and readers keep of a sample at an ε. Everything runs here, and no text leaves the machine."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class Bench:
         return [self._trials[epsilon] for epsilon in sorted(self._trials)]
 
     def deepened(self, epsilon: float, watch: Watch = ignore) -> Trial:
-        """Return what is found at an ε, also by the network, which is fitted anew for it."""
+        """Return what is found at an ε, also by the network, which is fitted again for it."""
         found = self.trial(epsilon)
         if self.is_fast or epsilon in self._deepened:
             return found
@@ -272,7 +272,7 @@ class Bench:
 
     @cached_property
     def faintest(self) -> float:
-        """The ε of a release that says as good as nothing."""
+        """The ε of a release that says almost nothing."""
         return max(_FAINT, smallest_accepted(self._make, 1.0 if _accepts(self._make, 1.0) else 100.0))
 
     @cached_property
@@ -370,7 +370,7 @@ class Bench:
 
 
 def _how_many(texts: Sequence[str], words: int) -> int:
-    """Return how many texts, from the first on, have about so many words."""
+    """Return how many of the first texts have about this many words together."""
     return int(np.searchsorted(np.cumsum([len(text) / 6 for text in texts]), words))
 
 

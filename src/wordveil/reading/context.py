@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Context", "Schedule", "as_released"]
 
 _READ_WORDS = 2048  # that are read at once
-# Of so many windows one is kept aside, which tells when the fit has begun to learn the release by heart: of many
+# One window in this many is kept aside, to tell when the fit begins to learn the release by heart: of many
 # windows, of some, and of too few to tell anything by.
 _ASIDE = ((200, 10), (50, 5))
 _WARM = 50  # steps until the rate is at its largest
@@ -122,7 +122,7 @@ class Context(Population):
         return Population.from_state(self.basis, {"learnt": self.prior})
 
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:
-        """Change what is given of how the network learns."""
+        """Change the given settings of how the network learns."""
         if steps is not None:
             self.schedule = self.schedule._replace(least=min(steps, self.schedule.least), most=steps)
         if candidates is not None:
@@ -168,7 +168,7 @@ class Context(Population):
         self._trust = self.descend([seen], within(watch, 0.2, 1.0))
 
     def begin(self) -> None:
-        """Begin anew: with the weights that were trained on public text, if there are any."""
+        """Start again, with the weights that were trained on public text if there are any."""
         if self._start is not None:
             self._restore(*self._start)
             return

@@ -31,11 +31,11 @@ Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]
 
-_FEW_GUESSED = 4  # of so many words fewer than one came out: then a guess for every word takes longer than it saves
+_FEW_GUESSED = 4  # fewer than one word in this many came out: guessing for every word would take longer than it saves
 _ROUNDS = 15  # of estimating word frequencies from a release, at most
 _PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
 _CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
-_FEW = 16  # one output in so many, and their vectors take less time than the whole table that is then cached
+_FEW = 16  # up to one output in this many, single vectors take less time than the whole table, which is then cached
 _LOOKED_AT = 500  # outputs that tell whether texts were veiled
 _AT_ONCE = 100  # of them
 _CLEAR = 4.0  # standard errors
@@ -54,7 +54,7 @@ class Basis:
     once: bool = True  # whether equal words of a text were drawn once, so that equal outputs of it are one draw
 
     def looks_drawn(self, outputs: Ids) -> bool | None:
-        """Tell whether outputs were drawn by the law: likely, hardly, or None for who knows.
+        """Tell whether outputs were drawn by the law: True for likely, False for hardly, None if that is unclear.
 
         They are spread over the neighbours of the words that people use: ``Σπ(w)·Pr[M(w)=y]``. Text that was never
         veiled has the words themselves, by ``π(y)``. Some are compared under both.
@@ -108,11 +108,11 @@ class Kind(ABC):
         return self.means(places, within(watch, 0.0, 0.5)), self.best(places, within(watch, 0.5, 1.0))
 
     def without_context(self) -> Kind:
-        """Return the kind that looks each output up by itself, knowing as much of word frequencies."""
+        """Return the kind that looks each output up by itself, with the same word frequencies."""
         return self
 
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:  # noqa: ARG002
-        """Change what is given of how a network learns; see `Reader.tune`."""
+        """Change the given settings of how a network learns; see `Reader.tune`."""
         raise OptionError("only a context reader has a network to be tuned.")
 
     def train(self, places: Places, watch: Watch = ignore) -> None:  # noqa: ARG002
@@ -347,7 +347,7 @@ class Means:
         return known + missing > len(self._known) / _FEW or found_in_cache(self._key) is not None
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the vectors that were computed, and of which outputs."""
+        """Return the vectors that were computed, with their outputs."""
         if self._vectors is None:
             return {}
         return {"means": self._vectors[self._known], "outputs": np.flatnonzero(self._known)}

@@ -1,4 +1,4 @@
-"""The kind of reader whose knowledge of context is a language model that anybody can download, or learns from a text.
+"""The kind of reader that knows context from a public language model, or from one learnt from a text.
 
 The words of a text are those with the largest ``log p(text) + Σ log Pr[M(w)=y]`` over its veiled places. Three models
 give ``p``: the English trigrams of the package pocketsphinx, trigrams of a public reference text, and SmolLM2, a
@@ -93,14 +93,14 @@ class Lexicon:
         return len(self.words)
 
     def number(self, ids: Ids, pieces: Sequence[str]) -> Ids:
-        """Return the number of each word of a text, of which the pieces are given."""
+        """Return the number of each word of a text, given its pieces."""
         found = ids.copy()
         for place in np.flatnonzero(ids == OUTSIDE).tolist():
             found[place] = self._more.get(lookup_key(pieces[2 * place + 1]), self.unknown)
         return found
 
     def spread(self, prior: Floats) -> Floats:
-        """Return a frequency for every number, of which those of the space are given."""
+        """Return a frequency for every number, given those of the space."""
         least = float(prior[prior > 0].min())
         found = np.concatenate([prior, np.full(len(self) - len(prior), least)])
         found[found == 0] = least

@@ -76,7 +76,7 @@ def _fingerprints(points: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def make_network(size: Size, dimension: int) -> Any:
-    """Make a network for words whose vectors have so many dimensions; it begins by saying nothing of any place."""
+    """Make a network for words whose vectors have `dimension` dimensions; at first it says nothing about any place."""
     return _classes()["Network"](size, dimension)
 
 

@@ -38,7 +38,7 @@ class Phrases(NamedTuple):
     pairs : array of shape (pairs, 2)
         The word before and the word itself.
     log_pair, escape_pair : array of float
-        Likewise of each pair.
+        The same for each pair.
     triples : array of shape (triples, 3)
         The two words before and the word itself.
     log_triple : array of float
@@ -116,7 +116,7 @@ def _parsed(data: bytes) -> Phrases:
 
 
 def _field(raw: NDArray[np.uint8], start: int, count: int, total: int, skip: int, bits: int) -> NDArray[np.int64]:
-    """Return one field of every record of a level, whose records have so many bits in all."""
+    """Return one field of every record of a level, whose records have `width` bits in all."""
     at = np.arange(count, dtype=np.int64) * total + skip
     byte, found = start + (at >> 3), np.zeros(count, dtype=np.int64)
     for number in range((bits + 14) // 8):

@@ -42,12 +42,12 @@ LEFT_ALONE, VEILED, UNKNOWN = 0, 1, 2
 #: The selections that a release can be read under.
 READABLE = ("content", "all", "spans", "words")
 
-# Classes of punctuation, of which a gap has the first that fits.
+# Classes of punctuation; a gap has the first that fits.
 _MARKS = ("?", "!", ".…", "\n", '"“”«»', ",;:()[]–—", "-'’/")
 #: How many classes of gaps there are: the edge of a text, white space, the marks above, and everything else.
 GAPS = len(_MARKS) + 3
 
-#: Of so many words that look left alone, one may differ between the draws of a text: two draws of function words.
+#: One in this many words that look left alone may differ between the draws of a text: two draws of function words.
 _DIFFERENT = 4
 _APART = (*VALUES, "MARKUP")  # where identifiers are veiled, their words are read as any others
 _REMEMBERED = 1 << 20  # words whose ids are remembered: more than any vocabulary that is in use has
@@ -137,7 +137,7 @@ class Places:
         return [(ends[2 * place], ends[2 * place + 1]) for place in self.veiled.tolist() if place < self.starts[1]]
 
     def write(self, words: Iterable[str], guarantee: Guarantee, case: str = "sentence") -> list[Release]:
-        """Put other words into the veiled places and return each text so, with where its words were replaced.
+        """Return each text with other words in its veiled places, and where these stand.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class Places:
         guarantee : Guarantee
             What is promised of the release, and so of whatever is made of it.
         case : {"sentence", "lower", "copy"}
-            How they are capitalised: as a veil does, of which ``copy`` takes the capitals that the veiled text has.
+            How they are capitalised, as a veil does it; ``copy`` takes the capitals of the veiled text.
         """
         new, write, written = iter(words), WRITERS[case], []
         for pieces, start, end in zip(self.pieces, self.starts[:-1], self.starts[1:], strict=True):
@@ -208,7 +208,7 @@ class Words:
         return np.sort(entropy.generator.permutation(targets)[:count])
 
     def grouped(self, owners: NDArray[np.int64]) -> Words:
-        """Return the same words as records of their owners, of whom the number is given for each text."""
+        """Return the same words as records of their owners, given by a number for each text."""
         return Words(self.ids, self.hidden, owners[self.text])
 
     def distinct(self) -> Words:

@@ -93,7 +93,7 @@ class Reader:
     effort : Effort, optional
         How much to draw for a mechanism whose probabilities are not known exactly.
     law : Law, optional
-        The law of the mechanism, from ``mechanism.law(effort)``, where it is at hand: what was drawn for it is not
+        The law of the mechanism, from ``mechanism.law(effort)``, if you have it already: what was drawn for it is not
         drawn again.
     once : bool
         Whether equal words of a text were drawn once, as a `Veil` does unless it is told otherwise: equal outputs of a
@@ -278,7 +278,7 @@ class Reader:
         return self
 
     def looks_veiled(self, texts: Iterable[Text]) -> bool | None:
-        """Tell by their words whether texts were veiled by this mechanism: likely, hardly, or None for who knows.
+        """Tell from their words whether texts were veiled by this mechanism; None if that is unclear.
 
         Parameters
         ----------
@@ -385,7 +385,7 @@ class Reader:
         return words, np.asarray(chances, dtype=np.float64)
 
     def without_context(self) -> Reader:
-        """Return the reader that looks each output up by itself, knowing as much of word frequencies as this one."""
+        """Return the reader that looks each output up by itself, with the same word frequencies as this one."""
         weaker = copy(self)
         weaker._kind = self._kind.without_context()
         return weaker
@@ -420,7 +420,7 @@ class Reader:
     def load(cls, path: str | Path, *, space: Space | str | Path | None = None) -> Reader:
         """Read a reader that `save` wrote."""
         if not isinstance(path, (str, PathLike)):
-            raise OptionError(f"a {type(path).__name__} is given where the file of a saved reader is needed.")
+            raise OptionError(f"expected the file of a saved reader, not a {type(path).__name__}.")
         saved = read_saved(Path(path))
         made = mechanism_of({**saved.release, "blocked_words": 0}, space)
         if saved.blocked is not None:
@@ -446,7 +446,7 @@ class Reader:
         return places.write(words, self.mechanism.guarantee, self._case)
 
     def _documents(self, places: Places, means: Vectors) -> Vectors:
-        """Return the mean vector of each text, of which these are the mean vectors of the veiled places."""
+        """Return the mean vector of each text, given the mean vectors of its veiled places."""
         left_alone = (places.kinds == LEFT_ALONE) & (places.ids >= 0)
         veiled = places.kinds == VEILED
         sums = _sums(places, veiled, None, means)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Seen"]
 
 _COLUMN_BYTES = 1 << 30  # of the law, that are kept
-_LOG_FLOOR = -80.0  # below the largest: a word that cannot have given an output is as good as impossible
+_LOG_FLOOR = -80.0  # below the largest: a word this unlikely to have given an output counts as impossible
 
 
 class Seen:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wordveil.reading.places import VEILED, Places
 
-_WINDOW, _OVERLAP = 128, 16  # words that are read together; so many at a cut end only serve as context
+_WINDOW, _OVERLAP = 128, 16  # words that are read together, and how many at a cut end only serve as context
 
 
 class Windows(NamedTuple):
@@ -44,7 +44,7 @@ class Windows(NamedTuple):
 def runs(
     windows: Windows, which: NDArray[np.int64], words: int, generator: np.random.Generator | None = None
 ) -> list[NDArray[np.int64]]:
-    """Put windows of like lengths together, about so many words in each run, so that little of it is padding."""
+    """Put windows of like lengths together, about this many words in each run, so that little of it is padding."""
     lengths = (windows.stops - windows.starts)[which].astype(np.float64)
     if generator is not None:
         lengths += generator.normal(scale=2.0, size=len(lengths))

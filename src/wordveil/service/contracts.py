@@ -1,4 +1,4 @@
-"""Contracts of others that the service speaks: their keys in, and refusals in their words out.
+"""Other APIs that the service speaks: their keys in, and problems in their form out.
 
 What stands before the routes (keys, limits, time-outs) tells problems in our own form; here, outside of all that, they
 are said as the contract says them. So no way leads around it: what is not answered at all is a refusal, too.

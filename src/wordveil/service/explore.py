@@ -143,7 +143,7 @@ async def exploring(request: Request) -> Response:
     **_route("explore", "Would someone guess this text?", Explored, 400, 403, 409, 413, 422),
 )
 async def explore(asked: ExploreRequest, request: Request) -> Response:
-    """Draw for a text, to look at, and let the strongest reader at hand guess its words. This is no release.
+    """Draw for a text, to look at, and let the strongest available reader guess its words. This is no release.
 
     The draw is one of many, so nothing of it may be published: release a text once, with /v1/privatize. It costs
     nothing, so a key with a budget can explore the examples of GET /v1/explore and nothing else.

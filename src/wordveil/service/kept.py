@@ -1,4 +1,4 @@
-"""What takes time to make, kept ready for those who ask again; and how far it is while it is being made."""
+"""Things that take time to make: kept for the next request, with progress while they are being made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEARLY = 0.95  # what takes longer than the last time is never told to be done
 
 
 class Progress(NamedTuple):
-    """How far something is that is being made, from 0 to 1, and seconds until it is done; None where unknown."""
+    """How far something in the making is, from 0 to 1, and the seconds until it is done; None where unknown."""
 
     share: float | None
     seconds_left: float | None

@@ -22,7 +22,7 @@ def hash_key(key: str) -> str:
 
 
 class Keys:
-    """Knows who is calling."""
+    """The API keys of the service: tells who is calling."""
 
     def __init__(self, settings: Settings) -> None:
         self._keys, self._operator = settings.keys, settings.metrics_hash

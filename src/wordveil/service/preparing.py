@@ -1,4 +1,4 @@
-"""Attackers are prepared one at a time, callers taking turns; who takes half a minute keeps nobody else waiting.
+"""Prepares attackers one at a time, callers taking turns, so that a slow one does not hold up the others.
 
 There are two lanes: one for mechanisms whose probabilities are known, whose attackers are ready in a moment or two, and
 one for those whose probabilities are learnt from draws.
@@ -28,7 +28,7 @@ Make = Callable[[Watch], Attacker]
 
 
 class _Forgotten(Exception):  # noqa: N818 - nothing went wrong
-    """Nobody waits for an attacker any more."""
+    """Raised where nobody waits for an attacker any more."""
 
 
 class _Wish(NamedTuple):
@@ -38,7 +38,7 @@ class _Wish(NamedTuple):
 
 
 class _Going:
-    """An attacker who is being prepared."""
+    """An attacker in preparation."""
 
     task: asyncio.Future[Attacker]
 

@@ -1,7 +1,7 @@
-"""Several processes behind one socket: one that ends is replaced at once, while callers wait in the socket's queue.
+"""Several processes behind one socket; one that ends is replaced at once, while callers wait in the socket's queue.
 
 uvicorn has a supervisor of its own, which looks at one process after the other and waits a minute for each that does
-not answer; meanwhile nobody replaces those that are dead. Here the system says at once who has ended.
+not answer, and until then does not replace dead ones. Here the system reports at once which has ended.
 """
 
 from __future__ import annotations

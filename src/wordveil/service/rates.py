@@ -22,7 +22,7 @@ _BURST = 10.0  # seconds' worth of requests that may come at once
 
 
 class Rates:
-    """Lets requests of a key through at its rate (GCRA): kept is the time at which its requests so far are due."""
+    """Lets requests of a key through at its rate (GCRA), by the time at which all its requests so far are due."""
 
     def __init__(self, folder: Path, keys: Sequence[Key]) -> None:
         limited = [key for key in keys if key.rate is not None]

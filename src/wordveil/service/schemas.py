@@ -1,4 +1,4 @@
-"""What goes over the wire."""
+"""The bodies of requests and answers."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ class CountDetails(BaseModel):
     identifiers: int
     dropped: int
     kept_raw: int
-    repeated: int = Field(description="Of those drawn, how many took the draw of an equal word of their text.")
+    repeated: int = Field(description="How many of the drawn words reused the draw of an equal word in their text.")
 
 
 class GuaranteeDetails(BaseModel):

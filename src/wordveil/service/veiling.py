@@ -28,7 +28,7 @@ _AGAIN = 0.01  # seconds until another look at what somebody else has claimed
 
 
 class Drawn(NamedTuple):
-    """What a request gets."""
+    """The answer to a request."""
 
     results: list[dict[str, Any]]  # the text, and where words were redrawn
     counts: Counts
@@ -132,7 +132,7 @@ async def price_messages(request: Request, texts: Sequence[str], way: Way, **bes
 
 
 class _Order(NamedTuple):
-    """What is to be done for a request."""
+    """What a request needs drawn and what it has already."""
 
     batcher: Batcher
     bill: Bill | None

@@ -72,12 +72,12 @@ class _Gap(NamedTuple):
 
 
 class Writer:
-    """Writes messages anew, with gaps where texts belong that must not be sent as they are, and fills these in later.
+    """Rewrites messages, with gaps for texts that must not be sent as they are, and fills these later.
 
     Parameters
     ----------
     policy : Policy
-        What becomes of which part.
+        What becomes of each part.
     keys : collection of str
         Names of the arguments of tools, which may be sent as they are.
     is_known : callable, optional

@@ -1,4 +1,4 @@
-"""Marks of a form: the tags and entities of HTML and XML and the headers of mails, and what of them can be kept."""
+"""Markup: the tags and entities of HTML and XML, and the headers of mails, and which of these can be kept."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Place(NamedTuple):
     write: Callable[[int], str]
 
     def moved(self, steps: int) -> str:
-        """Write the value so many steps away."""
+        """Write the value this many steps away."""
         if self.is_ring:
             return self.write((self.step + steps) % (self.last + 1))
         return self.write(min(max(self.step + steps, self.first), self.last))

@@ -1,4 +1,4 @@
-"""What was drawn of a mechanism to learn its columns from, shared by all who ask for them.
+"""Draws of a mechanism from which its columns are learnt, shared by everything that asks for them.
 
 What a word becomes depends on no prior. A prior only says of which words to know more: so the draws that were made for
 one serve the next, and only what it asks for beyond them is drawn.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: Draws each word so often as the second array says, in the given round, and returns the pairs that came: for each the
+#: Draws each word as often as the second array says, in the given round, and returns the pairs that came: for each the
 #: place of its word, the output, and how often.
 Draw: TypeAlias = Callable[[Ids, Ids, int, Watch], tuple[Ids, Ids, Floats]]
 
@@ -72,7 +72,7 @@ class Pool:
     def learnt(self, words: Ids, prior: Floats | None, watch: Watch = ignore) -> Learnt:
         """Return what draws tell of these words, which are as likely as the prior says or all alike.
 
-        The draws are made at most once, whoever else asks at the same time.
+        The draws are made at most once, even if several ask at the same time.
         """
         shares = np.full(len(words), 1.0 / len(words)) if prior is None else prior / prior.sum()
         key = (words.tobytes(), shares.tobytes())

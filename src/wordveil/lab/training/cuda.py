@@ -14,7 +14,7 @@ from wordveil.lab.training.pairs import Pairs
 from wordveil.lab.training.steps import Steps, popular_nodes
 
 _HASH = 0x9E3779B97F4A7C15
-_BITS_A_PAIR = 1024  # bits of the table of known pairs for each: one negative in so many is lost by chance
+_BITS_A_PAIR = 1024  # bits per known pair in their table: one negative in this many is lost by chance
 _MOST_BITS = 33
 
 
