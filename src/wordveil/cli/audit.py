@@ -9,8 +9,7 @@ import typer
 from typer import Option
 
 from wordveil.cli import options
-from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, refuse_given
 from wordveil.cli.options import (
     build_mechanism,
     check_epsilon,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, pictures_of, refuse_given
 from wordveil.cli.options import Json, Made, Quiet, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, refuse_given
 from wordveil.cli.options import Chosen, Seed, check_can_print
 
 if TYPE_CHECKING:

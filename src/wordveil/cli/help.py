@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, ParameterInfo
 
-from wordveil.cli.given import remember
+from wordveil.cli.checks import remember
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 

@@ -14,7 +14,7 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
-from wordveil.cli.files import Overwrite, check_writable
+from wordveil.cli.checks import Overwrite, check_writable
 from wordveil.cli.options import Quiet, check_epsilon, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
@@ -188,7 +188,7 @@ def plan(
         command = command_for(found, source, given, person)
     if html is not None:
         from wordveil.files import write_whole
-        from wordveil.plan.page import page
+        from wordveil.plan.wording import page
 
         name = "standard input" if source in (None, _STREAM) else str(source)
         write_whole(html, page(found, name, command, verdicts), mode=0o600)  # it has exact counts: for the owner
@@ -206,7 +206,7 @@ def check_headers(pieces: Plan, reading: Reading) -> None:
     """Refuse a table whose first line is a record, and warn of one whose first line may be."""
     if not any(piece.format.has_columns for piece in pieces.pieces):
         return
-    from wordveil.plan.headers import Header, check_header, headers
+    from wordveil.plan.columns import Header, check_header, headers
 
     for source, found in headers(pieces, reading):
         check_header(source, found)

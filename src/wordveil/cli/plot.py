@@ -7,8 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, pictures_of, refuse_given
 from wordveil.cli.help import App
 from wordveil.cli.options import Seed, while_at_work
 from wordveil.errors import SpaceError

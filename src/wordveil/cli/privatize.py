@@ -11,14 +11,22 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
-from wordveil.cli.files import check_no_input
-from wordveil.cli.given import refuse_given
-from wordveil.cli.jobs import STREAM, check_report, open_job, run_job, summarise, warn, write_report
-from wordveil.cli.languages import language_and_check
+from wordveil.cli.checks import check_no_input, refuse_given
+from wordveil.cli.jobs import (
+    STREAM,
+    check_report,
+    common_options,
+    language_and_check,
+    learn_rare_words,
+    on_spark,
+    open_job,
+    run_job,
+    summarise,
+    warn,
+    write_report,
+)
 from wordveil.cli.options import build_mechanism, check_epsilon, never_drawing, parse_options, words_in
 from wordveil.cli.plan import Missing, Once, Protect, Require, check_before, check_headers, gates_of, scope_of
-from wordveil.cli.rare import common_options, learn_rare_words
-from wordveil.cli.spark import on_spark
 from wordveil.errors import OptionError, UnprovenError
 
 if TYPE_CHECKING:

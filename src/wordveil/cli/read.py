@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wordveil.cli import options
-from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, refuse_given
 from wordveil.cli.options import (
     Format,
     Normalise,

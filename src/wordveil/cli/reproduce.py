@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli.files import check_no_input
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import check_no_input, refuse_given
 from wordveil.cli.options import Compared, Json, Quiet, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError

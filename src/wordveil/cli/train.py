@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import refuse_given
 from wordveil.cli.options import Json, on_terminal, print_facts, stdout, while_at_work
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError

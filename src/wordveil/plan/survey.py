@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from wordveil.errors import InputError
 from wordveil.io import Plan, Reading
 from wordveil.io.formats import almost
-from wordveil.plan.columns import PERSONAL, Column, ColumnWatch
-from wordveil.plan.headers import TABLES, check_header, header_of
+from wordveil.plan.columns import PERSONAL, TABLES, Column, ColumnWatch, check_header, header_of
 from wordveil.plan.records import People, PeopleWatch, Records, RecordWatch
 from wordveil.plan.sketches import Hasher, Reservoir
 from wordveil.progress import Watch, ignore

@@ -28,8 +28,7 @@ from wordveil.progress import Watch, ignore, within
 from wordveil.reading.kinds import Basis, Floats, Ids, Means, Population, Vectors
 from wordveil.reading.network import PADDING, Size, bundled_weights, make_network
 from wordveil.reading.places import LEFT_ALONE, VEILED, Places
-from wordveil.reading.seen import Seen
-from wordveil.reading.windows import Windows, runs
+from wordveil.reading.seen import Seen, Windows, runs
 
 if TYPE_CHECKING:
     import torch

@@ -8,8 +8,7 @@ from typing import Any
 
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
-from wordveil.text.identifiers import KINDS, VALUES, is_placeholder, placeholder
-from wordveil.text.markup import markup_kept
+from wordveil.text.identifiers import KINDS, VALUES, is_placeholder, markup_kept, placeholder
 from wordveil.text.numbers import DATE_ORDERS, Mover, read_value
 
 __all__ = ["IDENTIFIERS", "MARKUP", "NUMBERS", "NonWords", "Numbering", "drop"]

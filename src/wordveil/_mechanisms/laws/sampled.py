@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, Outputs, PerWord, Question, Spread
 from wordveil._mechanisms.laws.law import Ids, Law, support
-from wordveil._mechanisms.laws.learner import Learnt, Sightings, success_of
-from wordveil._mechanisms.laws.pool import Pool
+from wordveil._mechanisms.laws.learner import Learnt, Pool, Sightings, success_of
 from wordveil._mechanisms.laws.store import hash_of
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from wordveil.cli import options
 from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import Plotted, ReadBy, as_number, as_share, show
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import refuse_given
 from wordveil.cli.options import Made, print_table
 from wordveil.errors import OptionError
 

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import Attacked, Knowledge, Plotted, ReadBy, Source, as_share, show
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import refuse_given
 from wordveil.cli.options import stdout
 from wordveil.errors import OptionError
 

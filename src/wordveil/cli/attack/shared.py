@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from wordveil.cli.files import Overwrite, check_writable, pictures_of
+from wordveil.cli.checks import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import (
     Column,
     Format,

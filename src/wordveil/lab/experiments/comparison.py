@@ -28,8 +28,7 @@ from wordveil.lab.experiments.attacker import (
     TokenAttacker,
     at_levels,
 )
-from wordveil.lab.experiments.run import Cell, Parts, Table, shown
-from wordveil.lab.experiments.workers import done_in_turn
+from wordveil.lab.experiments.run import Cell, Parts, Table, done_in_turn, shown
 from wordveil.lab.tasks import (
     AS_IT_STANDS,
     NETWORKS,
