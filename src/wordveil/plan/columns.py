@@ -58,43 +58,22 @@ _SENTENCE = 5  # words; a name with this many may be a text
 
 @dataclass(frozen=True)
 class Column:
-    """What a column seems to be.
+    """What a column seems to be."""
 
-    Attributes
-    ----------
-    name : str
-        Its name; empty for a format without columns.
-    kind : str
-        ``text``, ``id``, ``date``, ``number``, ``category``, ``name-like``, ``e-mail``, ``phone``, ``address``,
-        ``empty`` or ``other``.
-    values, empty : int
-        How many records have a value in it, and how many have none.
-    distinct : int
-        How many different values it has, or about how many.
-    words : float
-        The mean number of words in a value.
-    language : str
-        The code of the language of a text; empty where it cannot be told.
-    coverage : float or None
-        The share of the words to veil that the space knows; None where there is none.
-    templated : float
-        The share of its running text that lies in phrases which recur from record to record.
-    repeated : float
-        The share of its values that are there more than once, apart from their numbers.
-    identifiers : dict
-        How many things that are not words it holds, by kind: e-mail addresses, phone numbers, amounts …
-    """
-
-    name: str
+    name: str  # its name; empty for a format without columns
+    # ``text``, ``id``, ``date``, ``number``, ``category``, ``name-like``, ``e-mail``, ``phone``, ``address``, ``empty``
+    # or ``other``.
     kind: str
+    # How many records have a value in it, and how many have none.
     values: int
     empty: int
-    distinct: int
-    words: float
-    language: str
-    coverage: float | None
-    templated: float
-    repeated: float
+    distinct: int  # how many different values it has, or about how many
+    words: float  # the mean number of words in a value
+    language: str  # the code of the language of a text; empty where it cannot be told
+    coverage: float | None  # the share of the words to veil that the space knows; None where there is none
+    templated: float  # the share of its running text that lies in phrases which recur from record to record
+    repeated: float  # the share of its values that are there more than once, apart from their numbers
+    # How many things that are not words it holds, by kind: e-mail addresses, phone numbers, amounts, …
     identifiers: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:

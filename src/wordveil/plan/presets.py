@@ -17,18 +17,10 @@ __all__ = ["PROTECTION", "Protection", "bound_of", "choose", "usual_epsilons", "
 
 
 class Protection(NamedTuple):
-    """What a preset allows; the upper ends of the intervals must be no more than this.
+    """What a preset allows; the upper ends of the intervals must be no more than this."""
 
-    Attributes
-    ----------
-    attacker : float
-        The share of the veiled words that the strongest attacker guesses, with the draws or without.
-    gain : float
-        Of the words that cannot be guessed without the draws, the share that these give away.
-    """
-
-    attacker: float
-    gain: float
+    attacker: float  # the share of the veiled words that the strongest attacker guesses, with the draws or without
+    gain: float  # of the words that cannot be guessed without the draws, the share that these give away
 
     def allows(self, trial: Trial) -> bool:
         """Whether no attacker of a trial finds more."""

@@ -18,33 +18,16 @@ __all__ = ["RULES", "Advice", "Recommendation", "recommend"]
 
 @dataclass(frozen=True)
 class Rules:
-    """The thresholds of the advice.
+    """The thresholds of the advice."""
 
-    Attributes
-    ----------
-    least_coverage : float
-        Below this, do not release: most words would be replaced at random.
-    poor_coverage : float
-        Below this, warn.
-    weakest : Protection
-        Do not release where attackers find more than this, the weakest preset.
-    least_utility : float
-        Do not release if a reader keeps less than this: it would help nobody.
-    templated : float
-        Drop a column if more of its running text than this lies in phrases that recur from record to record.
-    recurring : float
-        Draw words once if they recur in more records, or for more people, than this.
-    singled_out : float
-        Warn if more records than this have a shape of their own.
-    """
-
-    least_coverage: float = 0.5
-    poor_coverage: float = 0.8
-    weakest: Protection = PROTECTION["light"]
-    least_utility: float = 0.05
+    least_coverage: float = 0.5  # below this, do not release: most words would be replaced at random
+    poor_coverage: float = 0.8  # below this, warn
+    weakest: Protection = PROTECTION["light"]  # do not release where attackers find more than this, the weakest preset
+    least_utility: float = 0.05  # do not release if a reader keeps less than this: it would help nobody
+    # Drop a column if more of its running text than this lies in phrases that recur from record to record.
     templated: float = 0.5
-    recurring: float = 0.1
-    singled_out: float = 0.5
+    recurring: float = 0.1  # draw words once if they recur in more records, or for more people, than this
+    singled_out: float = 0.5  # warn if more records than this have a shape of their own
 
 
 #: The rules that are used.

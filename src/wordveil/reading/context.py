@@ -47,39 +47,24 @@ _Part = tuple[int, NDArray[np.int64]]  # which texts, and which of their windows
 
 
 class Schedule(NamedTuple):
-    """How a network is fitted.
+    """How a network is fitted."""
 
-    Attributes
-    ----------
-    passes : float
-        How often each text is looked at.
-    least, most : int
-        How many steps at least and at most.
-    batch : int
-        About how many words a step looks at.
-    rate, tuning_rate : float
-        The largest learning rate from scratch, and of weights that were trained before.
-    decay, dropout : float
-        The weight decay, and the share of inner values that is left out at random.
-    looks, patience : int
-        How often to look at texts that are kept aside, and how many looks may pass without a gain.
-    seconds : float
-        How long it may take.
-    candidates, read_candidates : int
-        Among how many words, the likeliest ones, the original is looked for during the fit and when reading.
-    """
-
-    passes: float = 4.0
+    passes: float = 4.0  # how often each text is looked at
+    # How many steps at least and at most.
     least: int = 200
     most: int = 1200
-    batch: int = 1024
+    batch: int = 1024  # about how many words a step looks at
+    # The largest learning rate from scratch, and of weights that were trained before.
     rate: float = 1e-3
     tuning_rate: float = 3e-4
+    # The weight decay, and the share of inner values that is left out at random.
     decay: float = 0.1
     dropout: float = 0.1
+    # How often to look at texts that are kept aside, and how many looks may pass without a gain.
     looks: int = 20
     patience: int = 5
-    seconds: float = math.inf
+    seconds: float = math.inf  # how long it may take
+    # Among how many words, the likeliest ones, the original is looked for during the fit and when reading.
     candidates: int = 8192
     read_candidates: int = 16384
 

@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Law
-from wordveil.errors import FileError, InputError, OptionError
+from wordveil.errors import FileError, InputError, OptionError, SpaceError
 from wordveil.files import cached_arrays, digest_of
 from wordveil.files import found as found_in_cache
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading.places import Places
+from wordveil.spaces import PointSpace, Space
+from wordveil.spaces.space import HopSpace
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -396,3 +398,22 @@ def _cached_means(basis: Basis, prior: Floats, key: str, watch: Watch) -> Vector
     if means.shape != basis.vectors.shape or means.dtype != np.float32:
         raise FileError("the cached table of a reader does not fit its space; delete it from the cache.")
     return means
+
+
+def vectors_of(space: Space, given: NDArray[np.floating[Any]] | None) -> tuple[Vectors, Vectors]:
+    """Return the given vector of every word, or that of the space; and that of the space, or the given one."""
+    embedding = space.embedding if isinstance(space, HopSpace) else space
+    points = None
+    if isinstance(embedding, PointSpace):
+        points = np.ascontiguousarray(embedding.points(np.arange(len(embedding))), dtype=np.float32)
+    if given is None:
+        if points is None:
+            raise SpaceError("this space has no vectors of its own; give a vector for every word as vectors.")
+        return points, points
+    table = np.asarray(given)
+    if table.ndim != 2 or len(table) != len(space) or not table.shape[1] or table.dtype.kind not in "fiu":
+        raise OptionError("vectors needs a row of numbers for every word of the vocabulary.")
+    table = np.ascontiguousarray(table, dtype=np.float32)
+    if not np.isfinite(table).all():
+        raise OptionError("vectors must hold finite numbers only.")
+    return table, table if points is None else points

@@ -40,21 +40,11 @@ _CANDIDATES = 24  # words of each place that are weighed by trigrams
 
 
 class Line(NamedTuple):
-    """A text as a language model reads it.
+    """A text as a language model reads it."""
 
-    Attributes
-    ----------
-    pieces : list of str
-        What stands between words and the words, alternately.
-    ids : array of int
-        The word at each place by the `Lexicon`.
-    veiled : array of int
-        The places that are veiled, in order.
-    """
-
-    pieces: list[str]
-    ids: Ids
-    veiled: Ids
+    pieces: list[str]  # what stands between words and the words, alternately
+    ids: Ids  # the word at each place by the `Lexicon`
+    veiled: Ids  # the places that are veiled, in order
 
 
 class TextModel(Protocol):

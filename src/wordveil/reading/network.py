@@ -33,23 +33,15 @@ PADDING = 3  # beside the kinds of places
 
 
 class Size(NamedTuple):
-    """How large the network is.
+    """How large the network is."""
 
-    Attributes
-    ----------
-    width, heads : int
-        Of every layer.
-    towers, questions : int
-        How many layers the towers and the questions have.
-    words : int
-        How long the vectors are that answers and words are compared by.
-    """
-
+    # Of every layer.
     width: int = 256
     heads: int = 4
+    # How many layers the towers and the questions have.
     towers: int = 3
     questions: int = 2
-    words: int = 192
+    words: int = 192  # how long the vectors are that answers and words are compared by
 
 
 def bundled_weights(points: NDArray[np.float32]) -> tuple[Size, dict[str, NDArray[Any]]] | None:

@@ -186,23 +186,12 @@ def _look_up(
 
 
 class Decoded(NamedTuple):
-    """What a decoder makes of a stretch of words.
+    """What a decoder makes of a stretch of words."""
 
-    Attributes
-    ----------
-    likeliest : array of int
-        The likeliest word at each place, all others summed out: right most often.
-    path : array of int
-        The likeliest stretch as a whole (Viterbi).
-    belief : array of shape (places, words)
-        How likely each word is at each place.
-    held : array of float
-        The share of the exact bigram posterior that the candidates of each place hold; 1 where all words are.
-    """
-
-    likeliest: NDArray[np.int64]
-    path: NDArray[np.int64]
-    belief: NDArray[np.float64]
+    likeliest: NDArray[np.int64]  # the likeliest word at each place, all others summed out: right most often
+    path: NDArray[np.int64]  # the likeliest stretch as a whole (Viterbi)
+    belief: NDArray[np.float64]  # how likely each word is at each place
+    # The share of the exact bigram posterior that the candidates of each place hold; 1 where all words are.
     held: NDArray[np.float64]
 
 

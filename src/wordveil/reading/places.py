@@ -19,6 +19,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from wordveil.errors import InputError, OptionError
@@ -55,30 +56,16 @@ _REMEMBERED = 1 << 20  # words whose ids are remembered: more than any vocabular
 
 @dataclass(frozen=True)
 class Places:
-    """The words of some veiled texts, one text after the other.
+    """The words of some veiled texts, one text after the other."""
 
-    Attributes
-    ----------
-    ids : array of int
-        The id of each word in the vocabulary, -1 if it is outside.
-    kinds : array of uint8
-        Whether each word is `LEFT_ALONE`, `VEILED` or `UNKNOWN`.
-    starts : array of int
-        Where each text begins among the words; one more than there are texts, the last being the number of words.
-    others : array of shape (draws, words)
-        The ids in further draws of the same texts, if they were released more than once.
-    gaps : array of uint8 of shape (2, words)
-        What stands before and after each word: which class of punctuation, of `GAPS` classes. It is released as it was.
-    pieces : list of list of str
-        The pieces of each text, to write it again; empty if they were not kept.
-    """
-
-    ids: NDArray[np.int64]
-    kinds: NDArray[np.uint8]
+    ids: NDArray[np.int64]  # the id of each word in the vocabulary, -1 if it is outside
+    kinds: NDArray[np.uint8]  # whether each word is `LEFT_ALONE`, `VEILED` or `UNKNOWN`
+    # Where each text begins among the words; one more than there are texts, the last being the number of words.
     starts: NDArray[np.int64]
+    # What stands before and after each word: which class of punctuation, of `GAPS` classes. It is released as it was.
     gaps: NDArray[np.uint8]
-    others: NDArray[np.int64]
-    pieces: list[list[str]]
+    others: NDArray[np.int64]  # the ids in further draws of the same texts, if they were released more than once
+    pieces: list[list[str]]  # the pieces of each text, to write it again; empty if they were not kept
 
     def __len__(self) -> int:
         """Return the number of texts."""
@@ -160,6 +147,22 @@ class Places:
             lengths = [len(piece) for piece in pieces], [len(piece) for piece in rewritten]
             written.append(Release("".join(rewritten), guarantee, counts, places, lengths))
         return written
+
+    def means(self, veiled: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the mean vector of each text, given a vector for each veiled place and one for every word."""
+        is_veiled, left_alone = self.kinds == VEILED, (self.kinds == LEFT_ALONE) & (self.ids >= 0)
+        sums = self._sums(is_veiled, np.arange(len(veiled)), veiled)
+        sums += self._sums(left_alone, self.ids[left_alone], vectors)
+        counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | is_veiled)])[self.starts])
+        return sums / np.maximum(counts, 1).astype(np.float32)[:, None]
+
+    def _sums(
+        self, which: NDArray[np.bool_], rows: NDArray[np.int64], vectors: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Return for each text the sum of the vectors of some of its words, given by their rows."""
+        starts = np.concatenate([[0], np.cumsum(which)])[self.starts]
+        ones = np.ones(len(rows), dtype=np.float32)
+        return np.asarray(scipy.sparse.csr_array((ones, rows, starts), shape=(len(self), len(vectors))) @ vectors)
 
 
 @dataclass(frozen=True)
