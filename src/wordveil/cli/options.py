@@ -67,6 +67,16 @@ Select = Annotated[str, Option("--select", help="Which words are veiled: content
 ReportFile = Annotated[
     Path | None, Option("--report", metavar="FILE", help="The report of the release, which says how it was veiled.")
 ]
+EncodingErrors = Annotated[
+    str,
+    Option(metavar="HOW", help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD)."),
+]
+SpansKey = Annotated[
+    str | None, Option(metavar="KEY", help="For --select spans: the JSON key with [[start, end], ...].")
+]
+ReportedMechanism = Annotated[
+    str | None, Option("--mechanism", "-m", help="How words were replaced; graph if there is no report.")
+]
 PublicPrior = Annotated[
     str,
     Option(

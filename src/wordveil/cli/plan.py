@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 from wordveil.cli import options
 from wordveil.cli.checks import Overwrite, check_writable
-from wordveil.cli.options import Quiet, check_epsilon, print_facts, print_table, stdout
+from wordveil.cli.options import EncodingErrors, Quiet, check_epsilon, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 from wordveil.extras import needs
@@ -111,9 +111,7 @@ def plan(
         str | None, Option("--format", "-f", help="The format of the input, if its extension does not say.")
     ] = None,
     encoding: Annotated[str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16.")] = "utf-8",
-    encoding_errors: Annotated[
-        str, Option(help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD).")
-    ] = "strict",
+    encoding_errors: EncodingErrors = "strict",
     missing: Missing = "refuse",
     sheet: Annotated[str | None, Option(metavar="SHEET", help="Which sheet of a workbook to look at.")] = None,
     sample: Annotated[int, Option(min=40, help="How many records to try attacks on, chosen at random.")] = 2000,

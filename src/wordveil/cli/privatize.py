@@ -25,7 +25,15 @@ from wordveil.cli.jobs import (
     warn,
     write_report,
 )
-from wordveil.cli.options import build_mechanism, check_epsilon, never_drawing, parse_options, words_in
+from wordveil.cli.options import (
+    EncodingErrors,
+    SpansKey,
+    build_mechanism,
+    check_epsilon,
+    never_drawing,
+    parse_options,
+    words_in,
+)
 from wordveil.cli.plan import Missing, Once, Protect, Require, check_before, check_headers, gates_of, scope_of
 from wordveil.errors import OptionError, UnprovenError
 
@@ -102,9 +110,7 @@ def privatize(
         Path | None,
         Option("--stopwords", help="For --select content: a file with the words to leave alone, one per line."),
     ] = None,
-    spans: Annotated[
-        str | None, Option(metavar="KEY", help="For --select spans: the JSON key with [[start, end], ...].")
-    ] = None,
+    spans: SpansKey = None,
     rare_below: Annotated[
         float | None,
         Option(
@@ -181,10 +187,7 @@ def privatize(
     encoding: Annotated[
         str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
     ] = "utf-8",
-    encoding_errors: Annotated[
-        str,
-        Option(metavar="HOW", help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD)."),
-    ] = "strict",
+    encoding_errors: EncodingErrors = "strict",
     batch_words: Annotated[
         int, Option(min=1, help="About how many words to process at a time; a crash loses at most these.")
     ] = _BATCH,

@@ -21,7 +21,9 @@ from wordveil.cli.options import (
     Normalise,
     Options,
     PublicPrior,
+    ReportedMechanism,
     ReportFile,
+    SpansKey,
     build_mechanism,
     check_can_print,
     check_not_in_report,
@@ -77,9 +79,7 @@ def read(
         float | None,
         typer.Option("--epsilon", "-e", help="The ε of the release, if there is no report."),
     ] = None,
-    mechanism: Annotated[
-        str | None, typer.Option("--mechanism", "-m", help="How words were replaced; graph if there is no report.")
-    ] = None,
+    mechanism: ReportedMechanism = None,
     space: Annotated[
         str | None,
         typer.Option("--space", "-s", help="The space of the release, if it is not bundled or there is no report."),
@@ -91,10 +91,7 @@ def read(
         str | None,
         typer.Option("--select", help="Which words were veiled: content (the default without a report), all or spans."),
     ] = None,
-    spans: Annotated[
-        str | None,
-        typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with [[start, end], ...]."),
-    ] = None,
+    spans: SpansKey = None,
     prior: PublicPrior = "space",
     column: Annotated[
         list[str] | None,

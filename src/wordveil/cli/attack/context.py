@@ -39,9 +39,7 @@ def context(
         Option(metavar="FILE", help="For smollm2: a few public sentences of the same kind, read first."),
     ] = None,
     report: options.ReportFile = None,
-    mechanism: Annotated[
-        str | None, Option("--mechanism", "-m", help="How words are replaced; graph if there is no report.")
-    ] = None,
+    mechanism: options.ReportedMechanism = None,
     space: Annotated[
         str | None, Option("--space", "-s", help="The space; glove-50k unless the report names another.")
     ] = None,
