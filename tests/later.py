@@ -14,6 +14,8 @@ class _Later:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # plugins of pytest ask every object of a module for a mark of theirs
+            raise AttributeError(name)
         return getattr(importlib.import_module(self._name), name)
 
 
