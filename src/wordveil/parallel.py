@@ -11,6 +11,7 @@ would already be at work while another still starts again. So whatever must be r
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -69,6 +70,7 @@ class _NarrowBlas:
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
         self._controller: Any = None
+        self._modules = 0  # how many were imported when libraries were last looked for
         self._limits: Any = None
         self._owner: threading.Thread | None = None  # who has set them, as long as it is inside
         renew_after_fork(self)
@@ -81,7 +83,8 @@ class _NarrowBlas:
         with self._lock:
             self._inside += 1
             if self._limits is None:
-                self._controller = ThreadpoolController()
+                if self._modules != len(sys.modules):  # takes milliseconds, and only an import loads another BLAS
+                    self._controller, self._modules = ThreadpoolController(), len(sys.modules)
                 self._limits = self._controller.limit(limits=1, user_api="blas")
                 self._limits.__enter__()
                 self._owner = threading.current_thread()
@@ -110,7 +113,8 @@ class _NarrowBlas:
             pass
 
 
-_one_thread = _NarrowBlas()
+#: A context in which BLAS uses one thread, in the whole process.
+narrow_blas = _NarrowBlas()
 
 
 def use(count: int) -> None:
@@ -199,7 +203,7 @@ def run(
         if done:
             done()
         return results
-    with _one_thread if uses_blas else nullcontext(), ThreadPoolExecutor(cores()) as pool:
+    with narrow_blas if uses_blas else nullcontext(), ThreadPoolExecutor(cores()) as pool:
         for result in pool.map(work, items):
             results.append(result)
             if done:

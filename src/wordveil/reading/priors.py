@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import regex
@@ -26,6 +27,7 @@ NAMED = ("space", "uniform")
 
 _COUNTED = regex.compile(r"(\S+)[\t ,;]+([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 _LOOKED_AT = 100  # lines, to tell a list of frequencies from a text
+_USAGE: WeakKeyDictionary[Space, Floats] = WeakKeyDictionary()  # of each space, asked for by every reader of it
 _ENGLISH = 0.8  # of the words of a text, that must be among those of the bundled space
 
 
@@ -68,6 +70,12 @@ def usage(space: Space) -> Floats:
     all words of a space that is not English, follow the Zipf-Mandelbrot law of their place in the space, since
     embedding files list frequent words first.
     """
+    if space not in _USAGE:
+        _USAGE[space] = _usage(space)
+    return _USAGE[space]
+
+
+def _usage(space: Space) -> Floats:
     by_rank = np.exp(log_prior(space, "frequency"))
     by_rank /= by_rank.sum()
     english = load_space("glove-50k").vocabulary.ids
