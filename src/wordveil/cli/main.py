@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 from contextlib import suppress
+from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
@@ -91,11 +92,16 @@ def _run(arguments: list[str]) -> int:
 
 def _command(arguments: list[str]) -> Any:
     """Return the command line; of its commands only the one that is asked for, since each takes time to prepare."""
+    return _prepared(next((part for part in arguments if not part.startswith("-")), None))
+
+
+@cache
+def _prepared(asked: str | None) -> Any:
     import typer
 
     from wordveil.cli.commands import app_with
 
-    return typer.main.get_command(app_with(next((part for part in arguments if not part.startswith("-")), None)))
+    return typer.main.get_command(app_with(asked))
 
 
 def _dump_no_core() -> None:
