@@ -21,6 +21,11 @@ sys.dont_write_bytecode = False
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Under `nohup`, or in the background of a script, signals are ignored, and every process started here would inherit
+# that. A handler is not inherited.
+for _told in {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}:
+    if signal.getsignal(_told) is signal.SIG_IGN:
+        signal.signal(_told, lambda *_: None)
 
 import numpy as np  # noqa: E402
 

@@ -29,6 +29,7 @@ FILE = "namecanary"
 FORMS = ("txt", "csv", "jsonl", "parquet")
 TEXT = f"Der {IN} of {OUT}, paid {NUMBER}"
 RECORDS = 40
+LATE = 240  # records before one that cannot be read: more than are looked at before a job begins
 
 
 class Place:
@@ -49,7 +50,7 @@ class Place:
     def source(self, form: str, *, broken: bool = False) -> Path:
         """Write the input; with a record at the end that cannot be read, which holds a canary too."""
         path = self.job / f"{FILE}.{form}"
-        texts = [TEXT] * RECORDS
+        texts = [TEXT] * (LATE if broken else RECORDS)
         if form == "txt":
             path.write_bytes("\n".join(texts).encode() + (b"\n" + OUT.encode() + b" \xff\n" if broken else b"\n"))
         elif form == "csv":

@@ -3,6 +3,7 @@
 python -m benchmarks.frontier_search --data FOLDER --attacker context --workers 6 --minutes 8 --json FILE
 python -m benchmarks.frontier_search --data FOLDER --quick                    # a few candidates, on any machine
 python -m benchmarks.frontier_search --data FOLDER --only prior --words 8000  # some candidates, beside the default
+python -m benchmarks.frontier_search --data FOLDER --attacker context --reader shipped      # no network is fitted
 python -m benchmarks.frontier_search --data FOLDER --attacker context --best 12 --of FILE   # of an earlier search
 python -m benchmarks.frontier_search --tables FILE                            # what a search found, for docs/search.md
 
@@ -43,6 +44,7 @@ FEWEST = 500  # words
 CANDIDATE_WORDS = 8192  # among which a network looks for the originals
 CHECKED = 1000
 CLOSE = 1e-3  # between single and double precision
+_SETTINGS = ("words", "quick", "attacker", "reader", "steps", "texts", "looked_for")
 FIRST_PART = 0.65  # of the time that is given, for the tasks used to choose
 
 
@@ -56,8 +58,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few words, texts and candidates")
     parser.add_argument("--best", type=int, default=12, help="how many candidates of --of go on")
     parser.add_argument("--of", type=Path, help="try only those that keep most in a search that --json wrote")
+    parser.add_argument("--go-on", type=Path, metavar="FILE", help="keep what a search measured that --json wrote here")
     parser.add_argument("--texts", type=int, help="at most so many texts of each task (all; 2,000 with --quick)")
     parser.add_argument("--attacker", choices=("alone", "context"), default="alone", help="by whom levels are meant")
+    parser.add_argument(
+        "--reader",
+        choices=("context", "shipped"),
+        default="context",
+        help="the network of the attacker with context: fitted to each release, or as it comes, in a tenth of the time",
+    )
     parser.add_argument("--steps", type=int, default=300, help="of fitting a network to each release, with context")
     parser.add_argument("--looked-for", type=int, help="words, about, that the attacker with context looks for (all)")
     parser.add_argument("--repeats", type=int, help="veilings that utility is measured on (2; 5 without context)")
@@ -75,7 +84,7 @@ def main() -> None:
     if words < FEWEST:
         parser.error(f"the search needs at least {FEWEST} words")
     context = chosen.attacker == "context"
-    readers = ("population", "context") if context else ("population",)
+    readers = ("population", chosen.reader) if context else ("population",)
     repeats = chosen.repeats or (1 if chosen.quick else 2 if context else 5)
     texts = chosen.texts or (2000 if chosen.quick else 1_000_000)
     reading = Reading(readers, steps=chosen.steps, candidates=CANDIDATE_WORDS) if context else Reading(readers)
@@ -84,7 +93,9 @@ def main() -> None:
     )
     try:
         among = best_of(chosen.of, chosen.best) if chosen.of else None
-        search(plan, only=chosen.only, among=among, workers=chosen.workers, minutes=chosen.minutes, file=chosen.json)
+        before = json.loads(chosen.go_on.read_text(encoding="utf-8")) if chosen.go_on else None
+        how = {"only": chosen.only, "among": among, "before": before}
+        search(plan, **how, workers=chosen.workers, minutes=chosen.minutes, file=chosen.json)
     except WordveilError as refused:
         parser.error(str(refused))
 
@@ -95,17 +106,86 @@ def best_of(file: Path, count: int) -> list[str]:
     return [row.label for row in sorted(rows, key=lambda row: -row.share)[:count]]
 
 
+class _Search:
+    """A search: what it has found, which goes into a file after every candidate."""
+
+    def __init__(self, plan: Plan, before: dict[str, Any] | None, workers: int, file: Path | None) -> None:
+        self.plan, self.workers, self.file = plan, workers, file
+        self.found: dict[str, Any] = {
+            "words": len(plan.ground),
+            "device": plan.ground.device,
+            "quick": plan.quick,
+            "attacker": plan.attacker,
+            "reader": plan.reading.readers[-1],
+            "steps": plan.reading.steps,
+            "texts": plan.texts,
+            "looked_for": plan.looked_for,
+            "seconds": 0,
+            "left_out": [],
+            "compared": {},
+        }
+        if before and any(before[name] != self.found[name] for name in _SETTINGS):
+            raise WordveilError("the search to go on with had other settings; give the same ones.")
+        self._known = before["compared"] if before else {}
+        self._spent = before["seconds"] if before else 0
+        self._started = time.perf_counter()
+
+    def compare(
+        self, title: str, tasks: tuple[str, ...], names: Sequence[str], levels: tuple[float, ...], until: float | None
+    ) -> list[Row]:
+        """Compare candidates with the default on some tasks, until so many minutes have passed in all."""
+        comparison = self.plan.comparison(tasks)
+        bounds = ", ".join(f"{name} {low:.3f} {high:.3f}" for name, (low, high) in comparison.bounds.items())
+        print(f"\n{title} (random words, clean text: {bounds})\n", flush=True)
+        print(headings(["as it stands", *self.plan.reading.readers]), flush=True)
+        rows = [Row.from_dict(row) for row in self._known.get(title, {}).get("rows", [])]
+        done = {row.label for row in rows}
+        waiting = [name for name in names if name not in done]
+        # the default once more, if there are others to compare with it
+        asked = [DEFAULT, *(name for name in waiting if name != DEFAULT)] if waiting else []
+        left = None if until is None else until - (time.perf_counter() - self._started) / 60.0
+        default: dict[float, Measured] = {}
+        early: list[dict[float, Measured]] = []
+        for number, measured in done_in_turn(
+            self.plan.measured, [(tasks, name, levels) for name in asked], self.workers, left
+        ):
+            if asked[number] == DEFAULT:
+                default = measured
+            if asked[number] not in done:
+                early.append(measured)
+            done.add(asked[number])
+            for one in early if default else []:
+                for row in comparison.against(default, one):
+                    rows.append(row)
+                    print(line(row), flush=True)
+            early = [] if default else early
+            self._keep(title, comparison.bounds, rows)
+        self.found["left_out"] += [f"{title}: {name}" for name in names if name not in done]
+        self._keep(title, comparison.bounds, rows)
+        return rows
+
+    def _keep(self, title: str, bounds: dict[str, tuple[float, float]], rows: Sequence[Row]) -> None:
+        self.found["compared"][title] = {"bounds": bounds, "rows": [row.to_dict() for row in rows]}
+        self.found["seconds"] = self._spent + round(time.perf_counter() - self._started)
+        if self.file:
+            self.file.write_text(json.dumps(self.found, indent=1) + "\n", encoding="utf-8")
+
+
 def search(
     plan: Plan,
     *,
     only: str = "",
     among: Sequence[str] | None = None,
+    before: dict[str, Any] | None = None,
     workers: int = 1,
     minutes: float | None = None,
     file: Path | None = None,
 ) -> dict[str, Any]:
-    """Compare all candidates, then the leading ones on other tasks; print every row as soon as it is known."""
-    started = time.perf_counter()
+    """Compare all candidates, then the leading ones on other tasks; print every row as soon as it is known.
+
+    What was found `before`, by a search with the same settings that was stopped, is not measured again.
+    """
+    running = _Search(plan, before, workers, file)
     ground = plan.ground
     checked = differences(Ground(load_space("glove-50k").restrict(np.arange(CHECKED)), ground.device))
     shown = ", ".join(f"{name} {apart:.0e}" for name, apart in checked.items())
@@ -117,58 +197,13 @@ def search(
     tried = [label for label in tried if among is None or label in (DEFAULT, FORMER, *among)]
     if len(tried) < 2:
         raise WordveilError(f"no candidate has {only!r} in its family or its name; --only needs a part of one.")
-    found: dict[str, Any] = {
-        "words": len(ground),
-        "device": ground.device,
-        "quick": plan.quick,
-        "attacker": plan.attacker,
-        "steps": plan.reading.steps,
-        "texts": plan.texts,
-        "looked_for": plan.looked_for,
-        "seconds": 0,
-        "left_out": [],
-        "compared": {},
-    }
-
-    def compared(
-        title: str, tasks: tuple[str, ...], names: list[str], levels: tuple[float, ...], until: float | None
-    ) -> None:
-        left = None if until is None else until - (time.perf_counter() - started) / 60.0
-        comparison = plan.comparison(tasks)
-        bounds = ", ".join(f"{name} {low:.3f} {high:.3f}" for name, (low, high) in comparison.bounds.items())
-        print(f"\n{title} (random words, clean text: {bounds})\n", flush=True)
-        print(headings(["as it stands", *plan.reading.readers]), flush=True)
-        rows: list[Row] = []
-        found["compared"][title] = {"bounds": comparison.bounds, "rows": []}
-        default: dict[float, Measured] = {}
-        waiting: list[dict[float, Measured]] = []
-        done: set[str] = set()
-        jobs = [(tasks, name, levels) for name in names]
-        for number, measured in done_in_turn(plan.measured, jobs, workers, left):
-            label = names[number]
-            done.add(label)
-            waiting.append(measured)
-            default = measured if label == DEFAULT else default
-            for one in waiting if default else []:
-                for row in comparison.against(default, one):
-                    rows.append(row)
-                    print(line(row), flush=True)
-            waiting = [] if default else waiting
-            found["compared"][title]["rows"] = [row.to_dict() for row in rows]
-            found["seconds"] = round(time.perf_counter() - started)
-            if file:
-                file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        found["left_out"] += [f"{title}: {name}" for name in names if name not in done]
-
-    compared("tasks used to choose", CHOSEN_ON, tried, (LEVEL,), None if minutes is None else FIRST_PART * minutes)
-    rows = [Row.from_dict(row) for row in found["compared"]["tasks used to choose"]["rows"]]
-    compared("tasks held out", HELD_OUT, leading(rows), (LEVEL,) if plan.quick else LEVELS, minutes)
-    for left_out in found["left_out"]:
+    first = None if minutes is None else FIRST_PART * minutes
+    rows = running.compare("tasks used to choose", CHOSEN_ON, tried, (LEVEL,), first)
+    running.compare("tasks held out", HELD_OUT, leading(rows), (LEVEL,) if plan.quick else LEVELS, minutes)
+    for left_out in running.found["left_out"]:
         print(f"not tried, for lack of time: {left_out}")
-    if file:
-        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(f"\n{found['seconds']} s")
-    return found
+    print(f"\n{running.found['seconds']} s")
+    return running.found
 
 
 if __name__ == "__main__":

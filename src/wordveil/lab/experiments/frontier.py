@@ -383,6 +383,8 @@ def _gained(point: Point, found: Frontier) -> Estimate | None:
         random, clean = (bound.value for bound in found.bounds[name])
         gain = lead(outcome, former[0].outcomes[name])
         way = clean - random
+        if way == 0.0:  # as on a handful of examples, where clean text does no better than random words
+            return None
         gains.append(Estimate(gain.value / way, gain.low / way, gain.high / way, gain.n))
     return mean_of(gains)
 
