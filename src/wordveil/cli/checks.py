@@ -85,12 +85,7 @@ def remember(order: Sequence[Any]) -> None:
 def refuse_given(why: str, *names: str) -> None:
     """Refuse parameters of the command that have no effect on what it was asked.
 
-    Parameters
-    ----------
-    why : str
-        What the flag is followed by in the sentence, such as "is for a table alone".
-    *names : str
-        The parameters.
+    `why`: what the flag is followed by in the sentence, such as "is for a table alone". `names`: the parameters.
     """
     given = _GIVEN.get()
     for name in names:

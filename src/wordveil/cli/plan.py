@@ -246,20 +246,8 @@ def check_before(
 ) -> float:
     """Check before ``privatize`` writes: choose ε by protection, and exit if a requirement is not met.
 
-    Parameters
-    ----------
-    pieces, reading, made, space : Plan, Reading, callable, Space
-        The job, and what makes the mechanism for an ε.
-    epsilon : float or None
-        The ε; None to choose it by `protect`.
-    protect : str or None
-        The protection.
-    gates : sequence of Gate
-        What is required.
-    quiet : bool
-        Show no progress.
-    **how
-        Further parameters of `wordveil.plan.plan_release`.
+    `epsilon` is None where `protect` chooses it; `gates` is what is required, and `how` takes further parameters of
+    `wordveil.plan.plan_release`.
 
     Returns
     -------

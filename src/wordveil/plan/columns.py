@@ -98,16 +98,8 @@ def form_of(value: str) -> str:
 class ColumnWatch:
     """Looks at the values of a column, one after the other.
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    hasher : Hasher
-        For what is counted.
-    lookup : Lookup
-        The words that the space knows.
-    seed : int
-        Of what is sampled.
+    `name`: of the column. `hasher`: for what is counted. `lookup`: the words that the space knows. `seed`: of what is
+    sampled.
     """
 
     def __init__(self, name: str, hasher: Hasher, lookup: Lookup, seed: int) -> None:

@@ -71,16 +71,7 @@ def choose(bench: Bench, bound: Protection, epsilons: Sequence[float], watch: Wa
     The quick attackers are tried at each of some ε, and at one between the last that will do and the first that will
     not. The network, if there is one, then has its say: where it gains more, the next smaller ε is tried.
 
-    Parameters
-    ----------
-    bench : Bench
-        Where to try.
-    bound : Protection
-        What may be found; see `PROTECTION`.
-    epsilons : sequence of float
-        The ε to try, in order.
-    watch : callable
-        Told how far it is.
+    `bench`: where to try. `bound`: what may be found; see `PROTECTION`. `epsilons`: the ε to try, in order.
 
     Returns
     -------

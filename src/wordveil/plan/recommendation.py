@@ -106,24 +106,11 @@ def recommend(
 ) -> Recommendation:
     """Weigh what was found.
 
-    Parameters
-    ----------
-    found : Survey
-        What the input holds.
-    trial : Trial or None
-        What attackers find at the ε to release at; None if no ε gives the protection asked for.
-    floor : float
-        The share of the veiled words that attackers guess without the draws.
-    protect : str or None
-        The protection asked for; None if an ε was given instead.
-    is_fast : bool
-        Whether the network was left out.
-    once : {"record", "person", "file"} or None
-        In what equal words are drawn once already.
-    has_label : bool
-        Whether a label was to be told from the texts.
-    enough : bool
-        Whether there were enough records to try attacks on.
+    `found`: what the input holds. `trial`: what attackers find at the ε to release at; None if no ε gives the
+    protection asked for. `floor`: the share of the veiled words that attackers guess without the draws. `protect`: the
+    protection asked for; None if an ε was given instead. `is_fast`: whether the network was left out. `once`: in what
+    equal words are drawn once already (record, person, file). `has_label`: whether a label was to be told from the
+    texts. `enough`: whether there were enough records to try attacks on.
     """
     stops, first = _stops(found, trial, floor, protect, enough=enough), _first(found)
     notes = _notes(found, trial, is_fast=is_fast)

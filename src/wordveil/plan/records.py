@@ -41,12 +41,7 @@ class Records:
 class RecordWatch:
     """Looks at the texts of records that would be veiled.
 
-    Parameters
-    ----------
-    veil : Veil
-        What would veil them.
-    hasher : Hasher
-        For what is counted.
+    `veil`: what would veil them. `hasher`: for what is counted.
     """
 
     def __init__(self, veil: Veil, hasher: Hasher) -> None:
@@ -114,12 +109,7 @@ class People:
 class PeopleWatch:
     """Keeps all texts of some people, chosen fairly.
 
-    Parameters
-    ----------
-    veil : Veil
-        What would veil the texts.
-    room : int
-        How many records to keep at most.
+    `veil`: what would veil the texts. `room`: how many records to keep at most.
     """
 
     def __init__(self, veil: Veil, room: int) -> None:

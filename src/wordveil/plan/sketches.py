@@ -24,10 +24,7 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 class Hasher:
     """Turns values into numbers of 64 bits under a key, so that nothing that is counted holds a word.
 
-    Parameters
-    ----------
-    seed : int
-        The key: the same one gives the same numbers.
+    `seed`: the key: the same one gives the same numbers.
     """
 
     def __init__(self, seed: int) -> None:
@@ -73,10 +70,7 @@ class Recurring:
     A value is in the sample if its hash lies below a limit, which is halved whenever there are too many. So all
     occurrences of a sampled value are counted, and shares over values or occurrences are not distorted.
 
-    Parameters
-    ----------
-    room : int
-        How many distinct values to count at most.
+    `room`: how many distinct values to count at most.
 
     Examples
     --------
@@ -122,12 +116,7 @@ class Recurring:
 class Reservoir(Generic[Item]):
     """Keeps a uniform sample of a stream.
 
-    Parameters
-    ----------
-    room : int
-        How many items to keep.
-    seed : int
-        Of the choice.
+    `room`: how many items to keep. `seed`: of the choice.
     """
 
     def __init__(self, room: int, seed: int) -> None:

@@ -157,22 +157,9 @@ class Bench:
     Half of the sampled records are what an attacker may know in clear, a leak or the macros of a help desk; the other
     half is veiled and attacked.
 
-    Parameters
-    ----------
-    found : Survey
-        With the sample.
-    make : callable
-        Makes the mechanism for an ε.
-    space : Space
-        The space that it is made on.
-    select : {"content", "all"}
-        Which words are veiled.
-    is_fast : bool
-        Leave out the network, which needs PyTorch and minutes.
-    once : {"record", "person", "file"} or None
-        In what equal words are drawn once.
-    seed : int
-        Of all draws.
+    `found`: with the sample. `make`: makes the mechanism for an ε. `space`: the space that it is made on. `select`:
+    which words are veiled (content, all). `is_fast`: leave out the network, which needs PyTorch and minutes. `once`: in
+    what equal words are drawn once (record, person, file). `seed`: of all draws.
     """
 
     def __init__(

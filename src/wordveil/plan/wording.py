@@ -59,16 +59,8 @@ def _share(figure: Estimate) -> str:
 def page(plan: ReleasePlan, source: str, command: str | None, verdicts: Sequence[Verdict] = ()) -> str:
     """Write the page.
 
-    Parameters
-    ----------
-    plan : ReleasePlan
-        What was found.
-    source : str
-        The name of the input.
-    command : str or None
-        What to run next; None if nothing is to be released.
-    verdicts : sequence of Verdict
-        What was required.
+    `plan`: what was found. `source`: the name of the input. `command`: what to run next; None if nothing is to be
+    released. `verdicts`: what was required.
     """
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined

@@ -62,13 +62,9 @@ class _Refused(Exception):  # noqa: N818 - an answer, no error
 def create_app(settings: Settings, veil: Veil) -> Proxy:
     """Make the application.
 
-    Parameters
-    ----------
-    settings : Settings
-        What it does and allows.
-    veil : Veil
-        What veils, with ``once="person"``: the draws of a message then follow from a secret of this process, the caller
-        and the message, so that a message that comes again with the next turn is not drawn again.
+    `settings`: what it does and allows. `veil`: what veils, with ``once="person"``: the draws of a message then follow
+    from a secret of this process, the caller and the message, so that a message that comes again with the next turn is
+    not drawn again.
     """
     if veil.once is None or veil.once.scope != "person":
         raise OptionError("the proxy needs a veil with once='person', or every turn would draw all messages again.")

@@ -120,15 +120,7 @@ class Context(Population):
     # ------------------------------------------------------------------------------------------------ learning
 
     def train(self, places: Places, watch: Watch = ignore) -> None:
-        """Learn from clean public texts: they are veiled here, and the network learns to find their words.
-
-        Parameters
-        ----------
-        places : Places
-            The texts as they are.
-        watch : callable
-            Told how far it is.
-        """
+        """Learn from clean public texts: they are veiled here, and the network learns to find their words."""
         veiled = as_released(self.basis.law.mechanism, places, self.basis.prior > 0)
         self.begin()
         before, self._learnt = self._learnt, self.basis.prior  # what is learnt here is public
@@ -163,14 +155,7 @@ class Context(Population):
     def descend(self, seen: Sequence[Seen], watch: Watch = ignore, schedule: Schedule | None = None) -> float:
         """Fit the network, keep the weights that serve texts kept aside best, and return how far to trust it.
 
-        Parameters
-        ----------
-        seen : sequence of Seen
-            The texts, under one mechanism or several.
-        watch : callable
-            Told how far it is.
-        schedule : Schedule, optional
-            How to.
+        `seen`: the texts, under one mechanism or several. `schedule`: how to.
         """
         torch, plan = self._torch, schedule or self.schedule
         generator = np.random.default_rng(0)
@@ -329,16 +314,8 @@ class Context(Population):
     ) -> Seen:
         """Put texts into the form that the network reads.
 
-        Parameters
-        ----------
-        places : Places
-            The veiled texts.
-        truth : array of int, optional
-            The originals, where they are known.
-        count : int, optional
-            How many words to look for the originals among.
-        watch : callable
-            Told how far it is.
+        `places`: the veiled texts. `truth`: the originals, where they are known. `count`: how many words to look for
+        the originals among.
         """
         return Seen(
             self.basis,

@@ -53,22 +53,14 @@ class TextModel(Protocol):
     def read(self, line: Line, evidence: Floats) -> tuple[Floats, Ids]:
         """Return how likely each possible word is at each veiled place, and the words of the likeliest text.
 
-        Parameters
-        ----------
-        line : Line
-            The text.
-        evidence : array of shape (veiled places, possible words)
-            The logarithm of how likely each possible word makes what was seen there.
+        `line`: the text. `evidence`: the logarithm of how likely each possible word makes what was seen there.
         """
 
 
 class Lexicon:
     """Numbers words for a language model: those of the space, function words that it lacks, and one for all others.
 
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-        The words of the space, whose ids stay.
+    `vocabulary`: the words of the space, whose ids stay.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -114,12 +106,7 @@ def _phrases() -> Phrases:
 def public_trigrams(lexicon: Lexicon, prior: Floats) -> NgramModel:
     """Return the English trigram model of pocketsphinx over a lexicon.
 
-    Parameters
-    ----------
-    lexicon : Lexicon
-        The words.
-    prior : array of float
-        How frequent each word of the space is, for those that the model lacks.
+    `lexicon`: the words. `prior`: how frequent each word of the space is, for those that the model lacks.
     """
     return PhraseModel(_phrases(), lexicon.words, lexicon.spread(prior))
 
@@ -127,12 +114,7 @@ def public_trigrams(lexicon: Lexicon, prior: Floats) -> NgramModel:
 class Trigrams:
     """Reads texts by a model of trigrams.
 
-    Parameters
-    ----------
-    model : NgramModel
-        The model, over a lexicon.
-    possible : array of int
-        The words that can be behind an output.
+    `model`: the model, over a lexicon. `possible`: the words that can be behind an output.
     """
 
     def __init__(self, model: NgramModel, possible: Ids) -> None:
@@ -174,17 +156,10 @@ def _windows(count: int) -> Iterator[tuple[int, int, int]]:
 class Language(Kind):
     """Reads each veiled place in the light of its text, by a language model.
 
-    Parameters
-    ----------
-    basis : Basis
-        What every kind is made from.
-    model : {"trigram", "smollm2"} or path
-        The English trigrams of pocketsphinx (the extra ``trigram``), SmolLM2 (the extra ``lm``), or a public reference
-        text to learn trigrams from.
-    beam : int
-        How many texts SmolLM2 follows at once.
-    preamble : str, optional
-        A few public sentences of the same kind that SmolLM2 reads before every text.
+    `basis`: what every kind is made from. `model`: the English trigrams of pocketsphinx (the extra ``trigram``),
+    SmolLM2 (the extra ``lm``), or a public reference text to learn trigrams from (trigram, smollm2). `beam`: how many
+    texts SmolLM2 follows at once. `preamble`: a few public sentences of the same kind that SmolLM2 reads before every
+    text.
     """
 
     name = "language"

@@ -44,10 +44,7 @@ class Phrases(NamedTuple):
 def read_phrases(path: Path | None = None) -> Phrases:
     """Read a trigram model in the binary form of pocketsphinx.
 
-    Parameters
-    ----------
-    path : Path, optional
-        The file; the English model of the installed package if not given.
+    `path`: the file; the English model of the installed package if not given.
     """
     if path is None:
         needs("pocketsphinx", "trigram", "the trigram model")

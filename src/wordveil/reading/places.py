@@ -126,14 +126,9 @@ class Places:
     def write(self, words: Iterable[str], guarantee: Guarantee, case: str = "sentence") -> list[Release]:
         """Return each text with other words in its veiled places, and where these stand.
 
-        Parameters
-        ----------
-        words : iterable of str
-            A word for each veiled place, in order.
-        guarantee : Guarantee
-            What is promised of the release, and so of whatever is made of it.
-        case : {"sentence", "lower", "copy"}
-            How they are capitalised, as a veil does it; ``copy`` takes the capitals of the veiled text.
+        `words`: a word for each veiled place, in order. `guarantee`: what is promised of the release, and so of
+        whatever is made of it. `case`: how they are capitalised, as a veil does it; ``copy`` takes the capitals of the
+        veiled text (sentence, lower, copy).
         """
         new, write, written = iter(words), WRITERS[case], []
         for pieces, start, end in zip(self.pieces, self.starts[:-1], self.starts[1:], strict=True):
@@ -236,17 +231,10 @@ class Words:
 class Cutter:
     """Cuts veiled texts into places.
 
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-        The words of the mechanism's space.
-    select : {"content", "all", "spans", "words"}
-        Which words the release has veiled. With ``spans`` and ``words`` every text must come as a `Document` with the
-        spans of its veiled words.
-    words : collection of str, optional
-        The list, for ``words``: the originals are looked for among these alone.
-    stop_words : collection of str, optional
-        The words that ``content`` has left alone, if they are not the English function words.
+    `vocabulary`: the words of the mechanism's space. `select`: which words the release has veiled. With ``spans`` and
+    ``words`` every text must come as a `Document` with the spans of its veiled words (content, all, spans, words).
+    `words`: the list, for ``words``: the originals are looked for among these alone. `stop_words`: the words that
+    ``content`` has left alone, if they are not the English function words.
     """
 
     def __init__(
@@ -286,14 +274,8 @@ class Cutter:
     def cut(self, texts: Iterable[str | Document], *, keep: bool = False, original: bool = False) -> Places:
         """Look up the words of texts.
 
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        keep : bool
-            Keep their pieces, to write them again.
-        original : bool
-            These are the originals, in which an identifier is one place, as its placeholder is in a release.
+        `texts`: the veiled texts. `keep`: keep their pieces, to write them again. `original`: these are the originals,
+        in which an identifier is one place, as its placeholder is in a release.
         """
         apart = KINDS if original else _APART
         codes: list[int] = []
@@ -334,10 +316,7 @@ class Cutter:
         A word is veiled if it is so in any draw, for a draw may be a function word, which looks like one left alone;
         where two draws are different function words, one of them was drawn, and so both were.
 
-        Parameters
-        ----------
-        draws : sequence of str or Document
-            The same text as it was released each time.
+        `draws`: the same text as it was released each time.
         """
         found = [self.cut([draw], keep=True) for draw in draws]
         first = found[0]

@@ -34,15 +34,9 @@ _ENGLISH = 0.8  # of the words of a text, that must be among those of the bundle
 def make_prior(prior: PriorLike, space: Space, cutter: Cutter) -> Floats:
     """Return how likely every word of the vocabulary is at a veiled place; the sum is 1.
 
-    Parameters
-    ----------
-    prior : {"space", "uniform"}, path or array
-        How frequent words are in general (see `usage`); all words alike; a public text, or a list with a word and its
-        count on each line; or a number for every word.
-    space : Space
-        The words.
-    cutter : Cutter
-        Knows which words can be veiled at all; the others get 0.
+    `prior`: ``space``, how frequent words are in general (see `usage`); ``uniform``, all words alike; the path of a
+    public text, or of a list with a word and its count on each line; or a number for every word. `cutter` knows which
+    words can be veiled at all; the others get 0.
     """
     possible = cutter.possible
     if isinstance(prior, np.ndarray):

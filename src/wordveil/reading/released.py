@@ -41,14 +41,9 @@ def mechanism_of(
 ) -> Mechanism[Any]:
     """Make the mechanism that a release describes.
 
-    Parameters
-    ----------
-    described : mapping
-        What `Mechanism.describe` has said, as a report repeats it.
-    space : Space, str or Path, optional
-        The words, where the release used an embedding that does not come with the package.
-    block : collection of str, optional
-        The words that the release never draws, if they are not those of the bundled list.
+    `described`: what `Mechanism.describe` has said, as a report repeats it. `space`: the words, where the release used
+    an embedding that does not come with the package. `block`: the words that the release never draws, if they are not
+    those of the bundled list.
     """
     missing = [name for name in _NEEDED if name not in described]
     if missing or not isinstance(described["options"], Mapping) or not isinstance(described["space"], Mapping):

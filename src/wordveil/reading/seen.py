@@ -27,22 +27,10 @@ _WINDOW, _OVERLAP = 128, 16  # words that are read together, and how many at a c
 class Seen:
     """Texts as the network is shown them, with what the law says of their outputs.
 
-    Parameters
-    ----------
-    basis : Basis
-        What is known without the texts.
-    places : Places
-        The veiled texts.
-    prior : array of float
-        How likely every word is at a veiled place.
-    count : int
-        How many words, the likeliest ones, the originals are looked for among.
-    means : callable
-        Returns the mean vector of the word behind each row of outputs.
-    truth : array of int or None
-        The originals, where they are known.
-    device : str
-        Where PyTorch runs.
+    `basis`: what is known without the texts. `places`: the veiled texts. `prior`: how likely every word is at a veiled
+    place. `count`: how many words, the likeliest ones, the originals are looked for among. `means`: returns the mean
+    vector of the word behind each row of outputs. `truth`: the originals, where they are known. `device`: where PyTorch
+    runs.
     """
 
     def __init__(

@@ -103,18 +103,8 @@ class _Beam:
 class SmolLM:
     """Reads texts by SmolLM2.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The words that can be behind an output.
-    ids : array of int
-        Their ids.
-    usual : array of float
-        How frequent they are.
-    beam : int
-        How many hypotheses are followed.
-    preamble : str
-        Public text that precedes every text.
+    `words`: the words that can be behind an output. `ids`: their ids. `usual`: how frequent they are. `beam`: how many
+    hypotheses are followed. `preamble`: public text that precedes every text.
     """
 
     def __init__(self, words: Sequence[str], ids: Ids, usual: Floats, *, beam: int = 16, preamble: str = "") -> None:

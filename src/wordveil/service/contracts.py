@@ -24,12 +24,7 @@ Told = Callable[[int, str], tuple[int, dict[str, Any]]]
 class Contracts:
     """Wraps the guarded application.
 
-    Parameters
-    ----------
-    app : Guard
-        The service.
-    told : mapping of str to callable
-        How problems are said, by path.
+    `app`: the service. `told`: how problems are said, by path.
     """
 
     def __init__(self, app: Guard, told: Mapping[str, Told]) -> None:

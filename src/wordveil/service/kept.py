@@ -63,18 +63,9 @@ class Kept(Generic[Thing]):
     Each is made once, in one thread, for all who wait for it. The threads are few and of their own, so that callers who
     ask for one thing after the other leave those that draw and charge alone.
 
-    Parameters
-    ----------
-    most : int
-        How many are kept.
-    makers : ThreadPoolExecutor
-        The threads that make them.
-    waiting : int
-        How many may be made or wait for it at once; more are refused as busy.
-    kind : callable
-        Says of a key what kind of thing it is: things of one kind take about the same time.
-    usual : callable
-        Says of a kind how many seconds the first of it takes, where that is known.
+    `most`: how many are kept. `makers`: the threads that make them. `waiting`: how many may be made or wait for it at
+    once; more are refused as busy. `kind`: says of a key what kind of thing it is: things of one kind take about the
+    same time. `usual`: says of a kind how many seconds the first of it takes, where that is known.
     """
 
     def __init__(

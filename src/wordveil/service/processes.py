@@ -77,12 +77,7 @@ def hangup_as_sigterm() -> Iterator[None]:
 def serve(options: dict[str, Any], workers: int) -> None:
     """Run as many servers as there are workers on one address, until SIGTERM or Ctrl-C.
 
-    Parameters
-    ----------
-    options : dict
-        What `uvicorn.Config` takes, in plain values.
-    workers : int
-        How many processes answer.
+    `options`: what `uvicorn.Config` takes, in plain values. `workers`: how many processes answer.
 
     Raises
     ------

@@ -61,15 +61,9 @@ class _Gap(NamedTuple):
 class Writer:
     """Rewrites messages, with gaps for texts that must not be sent as they are, and fills these later.
 
-    Parameters
-    ----------
-    policy : Policy
-        What becomes of each part.
-    keys : collection of str
-        Names of the arguments of tools, which may be sent as they are.
-    is_known : callable, optional
-        Whether a text of the assistant's need not be veiled. Its second argument says whether the text is JSON: the
-        arguments of a call. What is sent for it, `fill` is told.
+    `policy`: what becomes of each part. `keys`: names of the arguments of tools, which may be sent as they are.
+    `is_known`: whether a text of the assistant's need not be veiled. Its second argument says whether the text is JSON:
+    the arguments of a call. What is sent for it, `fill` is told.
     """
 
     def __init__(

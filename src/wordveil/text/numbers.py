@@ -83,12 +83,7 @@ class Place(NamedTuple):
 class Mover:
     """Moves values with metric privacy.
 
-    Parameters
-    ----------
-    epsilon : float
-        The loss per step.
-    order : {"dmy", "mdy"}
-        How dates such as 3/4/2021 are read.
+    `epsilon`: the loss per step. `order`: how dates such as 3/4/2021 are read (dmy, mdy).
 
     Examples
     --------

@@ -337,14 +337,8 @@ def _success(guesses: Places, fresh: Sightings, prior: Floats, block_of: Places 
 class Pool:
     """Draws of one mechanism, and what was learnt from them under the last few priors.
 
-    Parameters
-    ----------
-    space : Space
-        The words.
-    draw : callable
-        Makes the draws.
-    total : int
-        How many draws a prior asks for in all, of each word in proportion to how likely it is.
+    `space`: the words. `draw`: makes the draws. `total`: how many draws a prior asks for in all, of each word in
+    proportion to how likely it is.
     """
 
     def __init__(self, space: Space, draw: Draw, total: int) -> None:
