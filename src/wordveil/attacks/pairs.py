@@ -16,6 +16,7 @@ from wordveil._mechanisms import Mechanism
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.reading import LEFT_ALONE, UNKNOWN, VEILED, Cutter, Places, Reader
+from wordveil.reading.places import nothing_to_find
 from wordveil.text import Document, Veil
 
 Text = str | Document
@@ -125,7 +126,7 @@ def _paired(cutter: Cutter, originals: Sequence[Text], releases: Sequence[list[T
     if pair.left_out:
         pair = min(pair, _aligned(cutter, originals, releases, whole=False), key=lambda one: one.left_out)
     if len(pair) and not (pair.originals.kinds == VEILED).any():
-        raise InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
+        raise nothing_to_find()
     return pair
 
 

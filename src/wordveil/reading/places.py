@@ -33,7 +33,19 @@ from wordveil.text.replacing import CASES, WRITERS
 from wordveil.text.selection import Document, Selection, Spans
 from wordveil.text.tokens import apart_as, lookup_key, tokenise, visible_key
 
-__all__ = ["GAPS", "LEFT_ALONE", "OUTSIDE", "READABLE", "UNKNOWN", "VEILED", "Cutter", "Places", "Words", "check_case"]
+__all__ = [
+    "GAPS",
+    "LEFT_ALONE",
+    "OUTSIDE",
+    "READABLE",
+    "UNKNOWN",
+    "VEILED",
+    "Cutter",
+    "Places",
+    "Words",
+    "check_case",
+    "nothing_to_find",
+]
 
 #: The id of a word outside the vocabulary.
 OUTSIDE = -1
@@ -200,9 +212,7 @@ class Words:
         """Choose places of words that a mechanism replaces, at random; all of them if there are no more."""
         targets = self.targets
         if not targets.size:
-            raise InputError(
-                "the text has no word that would be veiled and is in the space; choose another text or space."
-            )
+            raise nothing_to_find()
         return np.sort(entropy.generator.permutation(targets)[:count])
 
     def grouped(self, owners: NDArray[np.int64]) -> Words:
@@ -372,6 +382,11 @@ class _Gaps(dict[str, int]):
 def _edge(gap: str) -> int:
     """Return the class of what stands before the first word or after the last: nothing else is the edge of the text."""
     return _Gaps()[gap] if gap.strip() else 0
+
+
+def nothing_to_find() -> InputError:
+    """Return what to raise where no word of a text is both veiled and known."""
+    return InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
 
 
 def check_case(case: str) -> str:

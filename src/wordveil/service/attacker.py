@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms.attackers import ALONE, strongest
-from wordveil.errors import InputError, WordveilError
+from wordveil.errors import WordveilError
 from wordveil.progress import Watch, ignore
 from wordveil.reading import Place, Reader
 from wordveil.service.schemas import (
@@ -26,7 +26,7 @@ from wordveil.service.schemas import (
     GuaranteeDetails,
     MechanismChoice,
     PolicyName,
-    can_be_written,
+    check_characters,
 )
 from wordveil.spaces import EuclideanSpace, PoincareSpace
 from wordveil.text import Document, Release, Veil, language_name, language_of, language_of_words
@@ -88,8 +88,7 @@ class ExploreRequest(MechanismChoice):
 
     @model_validator(mode="after")
     def _make_sense(self) -> ExploreRequest:
-        if not can_be_written(self.text) or not can_be_written(self.draw):
-            raise InputError("a text contains half of a surrogate pair, which is not a character; remove it.")
+        check_characters((self.text, self.draw))
         return self
 
 

@@ -90,7 +90,7 @@ def serve(options: dict[str, Any], workers: int) -> None:
         listening.listen(config.backlog)  # now: two services that are starting may both be bound, and one stays deaf
     except OSError:
         listening.close()
-        raise WordveilError("another service listens on this address; choose another --port or --host.") from None
+        raise WordveilError("another service listens on this address; choose another `port` or `host`.") from None
     try:
         family = _Family(options, listening, workers)
         family.run()
