@@ -32,7 +32,7 @@ from benchmarks.frontier_search.plan import Plan
 from benchmarks.frontier_search.search import Measured, Row, leading
 from benchmarks.frontier_search.table import headings, line, tables
 from wordveil.errors import WordveilError
-from wordveil.lab.experiments.workers import done_in_turn
+from wordveil.lab.experiments.run import done_in_turn
 from wordveil.lab.tasks import Reading
 from wordveil.spaces import load_space
 

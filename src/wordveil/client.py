@@ -124,7 +124,7 @@ class Client:
         spans: Iterable[Any] | None = None,
         **how: Any,
     ) -> Iterator[Veiled]:
-        """Veil any number of texts, in order and in constant memory: sent in batches of about so many letters.
+        """Veil any number of texts, in order and in constant memory: sent in batches of about `batch_letters` letters.
 
         Batches can be sent again when the service is busy; a stream that breaks off cannot. For the selection spans,
         `spans` has one entry per text, and is read along with the texts.

@@ -36,7 +36,7 @@ def check_target(path: Path) -> None:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure, of so many inches."""
+    """Make an empty figure of this size in inches."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to import
 
     return Figure(figsize=(width, height), layout="constrained")

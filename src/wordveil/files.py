@@ -1,4 +1,4 @@
-"""Files on disk: failures told in one sentence, writes that are whole or not at all, locks, and the cache.
+"""Files on disk: failures in one sentence, atomic writes, locks, and the cache.
 
 Only what is derived from an embedding is ever cached, never anything of a text. What is read from the cache decides
 what is promised, so an entry counts only if nobody but this user and root can have written it.
@@ -91,7 +91,7 @@ def digest_of(value: Any) -> str:
 
 
 def name_before(path: Path) -> Path:
-    """Return where `write_whole` writes a file before it takes its place: a name that is nobody else's."""
+    """Return the name under which `write_whole` writes a file before it takes its place."""
     return path.with_name(f".{path.name}.wordveil-new")
 
 
@@ -128,7 +128,7 @@ def whole_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def open_new(path: Path, mode: int = 0o666) -> BinaryIO:
-    """Open a file that was not there; what has its name, left by a crash or put there by somebody, is removed."""
+    """Open a new file; anything under its name, left by a crash or put there by somebody, is removed first."""
     path.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     return os.fdopen(os.open(path, flags, mode), "wb")
@@ -185,7 +185,7 @@ def home() -> Path:
 
 
 def found(key: str) -> Path | None:
-    """Return the folder cached under `key`, from now on the one used last, or None if there is none."""
+    """Return the folder cached under `key` and mark it as just used, or return None if there is none."""
     target = next((folder / key for folder in (home(), *_lent) if _is_usable(folder / key)), None)
     if target is None:
         return None
@@ -228,7 +228,7 @@ def _is_held(entry: Path) -> bool:
 
 @contextlib.contextmanager
 def _turn(target: Path) -> Iterator[None]:
-    """Wait until no other process makes this entry, and have others wait meanwhile, where the system has such locks."""
+    """Keep other processes from making this entry until the block ends, where the system has such locks."""
     handle = None
     path = target.with_name(f".making-{hashlib.sha256(target.name.encode()).hexdigest()[:16]}.lock")
     try:
@@ -260,7 +260,7 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
         return there
     size = _most_bytes()
     with _turn(home() / key):
-        there = found(key)  # another process may have filled it meanwhile
+        there = found(key)  # another process may have filled it by now
         return _filled(home() / key, fill, size) if there is None else there
 
 
@@ -340,7 +340,7 @@ def _scratch_for(target: Path) -> Path | None:
 
 
 def _settle(scratch: Path) -> None:
-    """Have everything on the disk before it gets its name, and nobody else able to write it."""
+    """Put everything on the disk before it gets its name, and let nobody else write it."""
     for file in scratch.iterdir():
         with file.open("r+b") as handle:
             os.fsync(handle.fileno())
@@ -370,7 +370,7 @@ def _is_ours(state: os.stat_result) -> bool:
 
 
 def _clear(target: Path) -> None:
-    """Remove what has the name of an entry and is not to be used, if it is our own."""
+    """Remove what stands in the way of an entry, if it is our own."""
     with contextlib.suppress(FileNotFoundError):
         state = target.lstat()
         if stat.S_ISDIR(state.st_mode) and (not _HAS_OWNERS or state.st_uid == os.geteuid()):

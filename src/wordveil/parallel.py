@@ -1,16 +1,17 @@
-"""Threads and forks: the one place where threads are made, and what a forked process must make anew.
+"""Threads and forks: the one place where threads are made, and what a forked process must renew.
 
 BLAS starts a thread for every core. Called from several threads of ours, the two numbers multiply and
 everything slows down; so our threads run with a BLAS of one thread each.
 
 A fork copies locks as they were, perhaps held by a thread that the child does not have, and whatever that thread had
 half written. To notice this at the next use is too late: several threads of the child may come at once, and one of them
-would be at work already while another still begins anew. So what must be made anew is told of the fork at once.
+would already be at work while another still starts again. So whatever must be renewed is told of the fork at once.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +40,7 @@ class Forked(Protocol):
     """Something that a forked process must not go on with as it is."""
 
     def after_fork(self) -> None:
-        """Begin anew; called in the child, while it has one thread."""
+        """Start again; called in the child, while it has one thread."""
 
 
 _FORKED: weakref.WeakSet[Forked] = weakref.WeakSet()
@@ -69,6 +70,7 @@ class _NarrowBlas:
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
         self._controller: Any = None
+        self._modules = 0  # how many were imported when libraries were last looked for
         self._limits: Any = None
         self._owner: threading.Thread | None = None  # who has set them, as long as it is inside
         renew_after_fork(self)
@@ -81,7 +83,8 @@ class _NarrowBlas:
         with self._lock:
             self._inside += 1
             if self._limits is None:
-                self._controller = ThreadpoolController()
+                if self._modules != len(sys.modules):  # takes milliseconds, and only an import loads another BLAS
+                    self._controller, self._modules = ThreadpoolController(), len(sys.modules)
                 self._limits = self._controller.limit(limits=1, user_api="blas")
                 self._limits.__enter__()
                 self._owner = threading.current_thread()
@@ -110,16 +113,17 @@ class _NarrowBlas:
             pass
 
 
-_one_thread = _NarrowBlas()
+#: A context in which BLAS uses one thread, in the whole process.
+narrow_blas = _NarrowBlas()
 
 
 def use(count: int) -> None:
-    """Use no more than so many cores from now on, because other processes use the others."""
+    """Use no more than this many cores from now on, because other processes use the rest."""
     _chosen[:] = [count]
 
 
 def use_here(count: int) -> None:
-    """Use no more than so many cores for the work of this thread, because other threads use the others."""
+    """Use no more than this many cores for the work of this thread, because other threads use the rest."""
     _here.count = count
 
 
@@ -168,7 +172,7 @@ def shares(starts: NDArray[np.int64], least: int) -> Iterator[slice]:
 
 
 def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Apply `work` to every item, in order, in a thread that is one item ahead of whoever takes the results."""
+    """Apply `work` to every item, in order, in a thread that is one item ahead of the consumer."""
     with ThreadPoolExecutor(1) as pool:
         waiting = None
         for item in items:
@@ -199,7 +203,7 @@ def run(
         if done:
             done()
         return results
-    with _one_thread if uses_blas else nullcontext(), ThreadPoolExecutor(cores()) as pool:
+    with narrow_blas if uses_blas else nullcontext(), ThreadPoolExecutor(cores()) as pool:
         for result in pool.map(work, items):
             results.append(result)
             if done:

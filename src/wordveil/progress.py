@@ -1,4 +1,4 @@
-"""How long-running work reports its progress: one protocol for those who work and those who watch."""
+"""How long-running work reports its progress: one protocol for work and for those who watch it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def watched_by(watch: Watch) -> Iterator[None]:
 
 
 def tell(what: str, share: float) -> None:
-    """Tell whoever watches this thread which share of the work is done."""
+    """Tell the watch of this thread which share of the work is done."""
     _watch.get()(what, share)
 
 

@@ -7,21 +7,22 @@ from typing import Any
 
 import pytest
 
-# ruff: noqa: E402 - without the library there is nothing to import
-
-pd = pytest.importorskip("pandas", reason="the pandas adapter is not tested: pandas is not installed")
-
+from tests.later import later
 from wordveil import InputError, OptionError, Veil, mechanism
-from wordveil.adapters.pandas import privatize
 from wordveil.spaces import EuclideanSpace
 
-MISSING = [None, float("nan"), pd.NA, pd.NaT]
+pd = later("pandas", reason="the pandas adapter is not tested: pandas is not installed")
+adapter = later("wordveil.adapters.pandas")
+
+
+def missing() -> list[object]:
+    return [None, float("nan"), pd.NA, pd.NaT]
 
 
 def test_a_column(far: Veil) -> None:
     table = pd.DataFrame({"n": [1, 2, 3], "text": ["red ship", None, "blue sea, sky"]}, index=[5, 5, 9])
     before = table.copy()
-    veiled = privatize(table, far, "text")
+    veiled = adapter.privatize(table, far, "text")
     assert veiled["n"].tolist() == [1, 2, 3]
     assert veiled.index.tolist() == [5, 5, 9]
     assert veiled["text"].isna().tolist() == [False, True, False]
@@ -31,20 +32,20 @@ def test_a_column(far: Veil) -> None:
 
 
 def test_missing_cells_stay_what_they_are(far: Veil) -> None:
-    texts = pd.Series(["red ship", *MISSING, ""], dtype=object, name="x")
-    veiled = privatize(texts, far)
+    texts = pd.Series(["red ship", *missing(), ""], dtype=object, name="x")
+    veiled = adapter.privatize(texts, far)
     assert veiled.name == "x"
     assert all(new is old for new, old in zip(veiled[1:5], texts[1:5], strict=True))
     assert veiled[5] == ""
-    assert privatize(pd.Series([None, None], dtype=object), far).isna().all()
-    assert privatize(pd.Series([], dtype=object), far).empty
-    assert privatize(pd.Series([float("nan")]), far).isna().all()
+    assert adapter.privatize(pd.Series([None, None], dtype=object), far).isna().all()
+    assert adapter.privatize(pd.Series([], dtype=object), far).empty
+    assert adapter.privatize(pd.Series([float("nan")]), far).isna().all()
 
 
 @pytest.mark.parametrize("dtype", ["object", "string", "string[pyarrow]", "category"])
 def test_the_dtype_stays(far: Veil, dtype: str) -> None:
     texts = pd.Series(["red ship", None, "red ship", "blue sea"], dtype=dtype)
-    veiled = privatize(texts, far)
+    veiled = adapter.privatize(texts, far)
     assert veiled.isna().tolist() == [False, True, False, False]
     if dtype == "category":
         assert isinstance(veiled.dtype, pd.CategoricalDtype)
@@ -54,13 +55,13 @@ def test_the_dtype_stays(far: Veil, dtype: str) -> None:
 
 def test_the_categories_of_a_column_are_no_way_round_the_veil(far: Veil) -> None:
     texts = pd.Series(["canary ship"], dtype=pd.CategoricalDtype(["canary ship", "canary unused"]))
-    assert "canary" not in repr(privatize(texts, far).cat.categories.tolist())
+    assert "canary" not in repr(adapter.privatize(texts, far).cat.categories.tolist())
 
 
 def test_several_columns_and_labels_of_any_kind(far: Veil) -> None:
     table = pd.DataFrame({0: ["red ship"], ("a", "b"): ["blue sea"], "c": ["green sky"]})
     table.columns = pd.Index([0, ("a", "b"), "c"], tupleize_cols=False)
-    veiled = privatize(table, far, [0, ("a", "b")])
+    veiled = adapter.privatize(table, far, [0, ("a", "b")])
     assert veiled["c"].tolist() == ["green sky"]
     assert veiled.iloc[0, 0] != "red ship"
     assert veiled.iloc[0, 1] != "blue sea"
@@ -69,43 +70,43 @@ def test_several_columns_and_labels_of_any_kind(far: Veil) -> None:
 @pytest.mark.parametrize("cell", [3, ["canary"], b"canary"])
 def test_a_cell_that_is_no_text_is_refused_without_quoting(far: Veil, cell: Any) -> None:
     with pytest.raises(InputError) as caught:
-        privatize(pd.Series(["canary", cell], dtype=object), far)
+        adapter.privatize(pd.Series(["canary", cell], dtype=object), far)
     assert "canary" not in str(caught.value)
     with pytest.raises(InputError):
-        privatize(pd.Series([1, 2]), far)
+        adapter.privatize(pd.Series([1, 2]), far)
 
 
 def test_wrong_columns(far: Veil) -> None:
     table = pd.DataFrame([["a", "b"]], columns=["x", "x"])
     for columns in ("x", "y", None, ["y"]):
         with pytest.raises(OptionError):
-            privatize(table, far, columns)
+            adapter.privatize(table, far, columns)
     with pytest.raises(OptionError):
-        privatize(table["x"].iloc[:, 0], far, "x")
+        adapter.privatize(table["x"].iloc[:, 0], far, "x")
 
 
 def test_what_would_veil_nothing_is_refused(far: Veil) -> None:
     table: Any = pd.DataFrame({"x": ["red ship"]})
     for wrong in ([table, far, []], [table, far, ()], [table, "x", far], [table, 4, "x"], [table["x"], "x"]):
         with pytest.raises(OptionError):
-            privatize(*wrong)
+            adapter.privatize(*wrong)
     with pytest.raises(OptionError):
-        privatize(["red ship"], far, "x")
+        adapter.privatize(["red ship"], far, "x")
 
 
 def test_equal_words_of_a_row_or_a_person_are_drawn_once(glove: EuclideanSpace) -> None:
     made = mechanism("graph", glove, epsilon=1.0)
     right = pd.Categorical(["mill river"] * 5)
     table = pd.DataFrame({"who": ["ann", "bob", "ann", None, None], "left": ["river mill"] * 5, "right": right})
-    rows = privatize(table, Veil(made, case="lower"), ["left", "right"])
+    rows = adapter.privatize(table, Veil(made, case="lower"), ["left", "right"])
     for left, right in zip(rows["left"], rows["right"], strict=True):
         assert left.split() == right.split()[::-1]
     assert rows["left"].nunique() > 1
     once = Veil(made, once="person", case="lower")
-    veiled = privatize(table, once, ["left"], person="who")["left"]
+    veiled = adapter.privatize(table, once, ["left"], person="who")["left"]
     assert veiled[0] == veiled[2] != veiled[1]
     assert veiled[3] != veiled[4]
     with pytest.raises(OptionError):
-        privatize(table, once, ["left"])
+        adapter.privatize(table, once, ["left"])
     with pytest.raises(OptionError):
-        privatize(table, Veil(made), ["left"], person="who")
+        adapter.privatize(table, Veil(made), ["left"], person="who")

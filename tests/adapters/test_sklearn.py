@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("sklearn", reason="the scikit-learn adapter is not tested: scikit-learn is not installed")
-
-from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils.estimator_checks import check_estimator
-
-import wordveil.adapters.sklearn as adapter
+from tests.later import later
 from wordveil import InputError, Notion, OptionError, Reader, UnprovenError, mechanism
-from wordveil.adapters.sklearn import ReadVeiled, VeilText
 from wordveil.spaces import EuclideanSpace
+
+sklearn = later("sklearn", reason="the scikit-learn adapter is not tested: scikit-learn is not installed")
+adapter = later("wordveil.adapters.sklearn")
+checks, compose, pipelines = (
+    later("sklearn.utils.estimator_checks"),
+    later("sklearn.compose"),
+    later("sklearn.pipeline"),
+)
+features, linear_model = later("sklearn.feature_extraction.text"), later("sklearn.linear_model")
 
 GOOD = ["a wonderful film", "great acting and a lovely story", "brilliant, funny and moving", "an excellent picture"]
 BAD = ["a terrible film", "awful acting and a boring story", "dull, slow and stupid", "a horrible picture"]
@@ -41,15 +39,17 @@ DO_NOT_APPLY = {
 
 @pytest.fixture
 def _small_space(toy: EuclideanSpace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "load_space", lambda _: toy)
+    monkeypatch.setattr("wordveil.adapters.sklearn.load_space", lambda _: toy)
 
 
 @pytest.mark.usefixtures("_small_space")
 @pytest.mark.filterwarnings("ignore")  # the checks warn of what they skip
-@pytest.mark.parametrize("made", [VeilText(), ReadVeiled(kind="table")], ids=["VeilText", "ReadVeiled"])
-def test_the_checks_of_estimators(made: VeilText | ReadVeiled, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "options"), [("VeilText", {}), ("ReadVeiled", {"kind": "table"})], ids=["VeilText", "ReadVeiled"]
+)
+def test_the_checks_of_estimators(kind: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """They fit on numbers, so numbers are read as words here; everything else is as in use."""
-    validate = vars(adapter)["validate_data"]
+    validate = adapter.validate_data
 
     def in_words(estimator: Any, X: Any, **how: Any) -> Any:
         cells = validate(estimator, X, **how)
@@ -57,16 +57,18 @@ def test_the_checks_of_estimators(made: VeilText | ReadVeiled, monkeypatch: pyte
         words[:] = [str(one) if isinstance(one, Real) and math.isfinite(one) else one for one in cells.ravel()]
         return words.reshape(cells.shape)
 
-    monkeypatch.setattr(adapter, "validate_data", in_words)
-    done = check_estimator(made, expected_failed_checks=DO_NOT_APPLY, on_skip=None)
+    monkeypatch.setattr("wordveil.adapters.sklearn.validate_data", in_words)
+    made = getattr(adapter, kind)(**options)
+    done = checks.check_estimator(made, expected_failed_checks=DO_NOT_APPLY, on_skip=None)
     passed = [check["check_name"] for check in done if check["status"] == "passed"]
     assert len(passed) > 25
     assert {"check_estimators_overwrite_params", "check_n_features_in", "check_set_params"} <= set(passed)
 
 
 @pytest.mark.usefixtures("_small_space")
-@pytest.mark.parametrize("made", [VeilText(), ReadVeiled()], ids=["VeilText", "ReadVeiled"])
-def test_without_numbers_read_as_words(made: VeilText | ReadVeiled) -> None:
+@pytest.mark.parametrize("kind", ["VeilText", "ReadVeiled"])
+def test_without_numbers_read_as_words(kind: str) -> None:
+    made = getattr(adapter, kind)()
     for wrong in ([1.0, 2.0], [["text", 3]], ["text", None], ["text", np.nan], "canary", [[["canary"]]]):
         with pytest.raises(InputError) as caught:
             made.fit(wrong)
@@ -75,7 +77,7 @@ def test_without_numbers_read_as_words(made: VeilText | ReadVeiled) -> None:
 
 @pytest.mark.usefixtures("_small_space")
 def test_the_shape_stays_and_is_kept_to() -> None:
-    veil = VeilText(0.5).fit(["one", "two"])
+    veil = adapter.VeilText(0.5).fit(["one", "two"])
     assert veil.transform(["a b, c"]).shape == (1,)
     assert veil.get_feature_names_out().tolist() == ["text"]
     assert not hasattr(veil, "n_features_in_")
@@ -93,16 +95,16 @@ def test_the_shape_stays_and_is_kept_to() -> None:
 
 @pytest.mark.usefixtures("_small_space")
 def test_parameters_clones_and_copies() -> None:
-    made = VeilText(1.5, mechanism="laplace", select="words", words=["zqa"])
-    copy = clone(made)
+    made = adapter.VeilText(1.5, mechanism="laplace", select="words", words=["zqa"])
+    copy = sklearn.base.clone(made)
     assert copy.get_params() == made.get_params()
     assert (
         copy.set_params(epsilon=2.5, mechanism="exponential", options={"clip": 2.0}).fit(["x"]).veil_.mechanism.epsilon
         == 2.5
     )
-    with pytest.raises(NotFittedError):
-        VeilText().transform(["x"])
-    fitted = VeilText(0.1, select="all").fit(["x"])
+    with pytest.raises(later("sklearn.exceptions").NotFittedError):
+        adapter.VeilText().transform(["x"])
+    fitted = adapter.VeilText(0.1, select="all").fit(["x"])
     text = [" ".join(["zqb"] * 30)]
     again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
     assert again.transform(text)[0] != fitted.transform(text)[0]  # a copy has a stream of its own
@@ -111,45 +113,56 @@ def test_parameters_clones_and_copies() -> None:
 @pytest.mark.usefixtures("_small_space")
 def test_options_reach_the_veil() -> None:
     text = ["a@b.net, a@b.net and 5 EUR"]
-    assert VeilText().fit_transform(text)[0] == "<EMAIL>, <EMAIL> and <AMOUNT>"
-    numbered = VeilText(numbered=True, numbers="drop", once="file").fit_transform(text)[0]
+    assert adapter.VeilText().fit_transform(text)[0] == "<EMAIL>, <EMAIL> and <AMOUNT>"
+    numbered = adapter.VeilText(numbered=True, numbers="drop", once="file").fit_transform(text)[0]
     first, second = numbered.removesuffix(" and").split(", ")
     assert first == second != "<EMAIL>"
-    assert VeilText(identifiers="drop", numbers="digits", stop_words=["and"]).fit_transform(text)[0].startswith(",")
+    assert (
+        adapter.VeilText(identifiers="drop", numbers="digits", stop_words=["and"])
+        .fit_transform(text)[0]
+        .startswith(",")
+    )
     with pytest.raises(OptionError):
-        VeilText(numbers="metric").fit(text)
+        adapter.VeilText(numbers="metric").fit(text)
     with pytest.raises(OptionError):
-        VeilText(once="person").fit(text)
+        adapter.VeilText(once="person").fit(text)
 
 
 @pytest.mark.usefixtures("_small_space")
 def test_promises() -> None:
-    assert VeilText().fit(["x"]).veil_.guarantee.notion is Notion.METRIC
-    first, second = (VeilText(random_state=3, select="all").fit_transform(["zqa zqb zqc"])[0] for _ in range(2))
+    assert adapter.VeilText().fit(["x"]).veil_.guarantee.notion is Notion.METRIC
+    first, second = (adapter.VeilText(random_state=3, select="all").fit_transform(["zqa zqb zqc"])[0] for _ in range(2))
     assert first == second
-    assert VeilText(random_state=3).fit(["x"]).veil_.guarantee.notion is Notion.NONE
+    assert adapter.VeilText(random_state=3).fit(["x"]).veil_.guarantee.notion is Notion.NONE
     with pytest.raises(UnprovenError):
-        VeilText(mechanism="jaccard").fit(["x"])
-    assert VeilText(mechanism="jaccard", unproven=True).fit(["x"]).veil_.shortfall
+        adapter.VeilText(mechanism="jaccard").fit(["x"])
+    assert adapter.VeilText(mechanism="jaccard", unproven=True).fit(["x"]).veil_.shortfall
     with pytest.raises(OptionError):
-        VeilText(mechanism="nothing").fit(["x"])
+        adapter.VeilText(mechanism="nothing").fit(["x"])
 
 
 @pytest.mark.usefixtures("_small_space")
 def test_a_column_of_a_table() -> None:
     pandas = pytest.importorskip("pandas", reason="tables of pandas are not tested: pandas is not installed")
     table = pandas.DataFrame({"text": ["zqa zqb", "zqc"], "note": ["zqd", "zqe zqf"], "n": [1, 2]})
-    veiled = VeilText().set_output(transform="pandas").fit_transform(table[["text", "note"]])
+    veiled = adapter.VeilText().set_output(transform="pandas").fit_transform(table[["text", "note"]])
     assert veiled.columns.tolist() == ["text", "note"]
     assert veiled.index.equals(table.index)
-    counted = ColumnTransformer(
-        [("words", make_pipeline(VeilText(), TfidfVectorizer()), "text")], remainder="passthrough"
+    counted = compose.ColumnTransformer(
+        [("words", pipelines.make_pipeline(adapter.VeilText(), features.TfidfVectorizer()), "text")],
+        remainder="passthrough",
     )
     assert counted.fit_transform(table.drop(columns="note")).shape[0] == 2
 
 
 def test_a_classifier_of_veiled_texts() -> None:
-    pipeline = Pipeline([("veil", VeilText(epsilon=4)), ("count", TfidfVectorizer()), ("judge", LogisticRegression())])
+    pipeline = pipelines.Pipeline(
+        [
+            ("veil", adapter.VeilText(epsilon=4)),
+            ("count", features.TfidfVectorizer()),
+            ("judge", linear_model.LogisticRegression()),
+        ]
+    )
     texts, labels = (GOOD + BAD) * 50, ([1] * len(GOOD) + [0] * len(BAD)) * 50
     assert 0.55 < pipeline.fit(texts, labels).score(texts, labels) <= 1.0
 
@@ -158,7 +171,7 @@ def test_a_classifier_of_veiled_texts() -> None:
 def test_reading_gives_what_a_reader_gives(toy: EuclideanSpace) -> None:
     veiled = ["zqa zqb, zqc", "", "zqd zqa"]
     for kind in ("population", "table"):
-        read = ReadVeiled(3.0, select="all", kind=kind, options={"k": 5})
+        read = adapter.ReadVeiled(3.0, select="all", kind=kind, options={"k": 5})
         found = read.fit_transform(veiled)
         reader = Reader(mechanism("graph", toy, epsilon=3.0, k=5), kind=kind, select="all").fit(veiled)
         assert np.array_equal(found, reader.transform(veiled))
@@ -170,45 +183,47 @@ def test_reading_gives_what_a_reader_gives(toy: EuclideanSpace) -> None:
     with pytest.raises(InputError):
         table.transform(["canary"])
     with pytest.raises(InputError):
-        ReadVeiled(select="all").fit(["", "…"])  # nothing to learn from
+        adapter.ReadVeiled(select="all").fit(["", "…"])  # nothing to learn from
 
 
 @pytest.mark.usefixtures("_small_space")
 def test_parameters_clones_and_copies_of_what_reads() -> None:
-    made = ReadVeiled(1.5, mechanism="exponential", prior=np.ones(60), select="all")
-    copy = clone(made)
+    made = adapter.ReadVeiled(1.5, mechanism="exponential", prior=np.ones(60), select="all")
+    copy = sklearn.base.clone(made)
     assert copy.get_params().keys() == made.get_params().keys()
     assert copy.set_params(epsilon=2.5, prior="uniform").fit(["zqa"]).reader_.mechanism.epsilon == 2.5
     again = pickle.loads(pickle.dumps(copy))  # noqa: S301
     assert np.allclose(again.transform(["zqa zqb"]), copy.transform(["zqa zqb"]))
-    with pytest.raises(NotFittedError):
-        ReadVeiled().transform(["zqa"])
+    with pytest.raises(later("sklearn.exceptions").NotFittedError):
+        adapter.ReadVeiled().transform(["zqa"])
     for wrong in ({"kind": "nothing"}, {"select": "marked"}, {"mechanism": "nothing"}):
         with pytest.raises(OptionError):
-            ReadVeiled(**wrong).fit(["zqa"])  # type: ignore[arg-type]
+            adapter.ReadVeiled(**wrong).fit(["zqa"])
 
 
 def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trained and tested on veiled texts, and told how they were veiled by their report."""
     listed = {word for text in GOOD + BAD for word in text.replace(",", "").split()} & set(glove.vocabulary)
     small = glove.restrict(np.union1d(np.arange(2000), [glove.vocabulary.id(word) for word in listed]))
-    monkeypatch.setattr(adapter, "load_space", lambda _: small)
+    monkeypatch.setattr("wordveil.adapters.sklearn.load_space", lambda _: small)
     generator = np.random.default_rng(0)
     words = [sorted({word for text in texts for word in text.replace(",", "").split()}) for texts in (GOOD, BAD)]
     labels = generator.integers(0, 2, 600)
     clean = [" ".join(generator.choice(words[1 - label], 6)) for label in labels.tolist()]
-    veil = VeilText(4.0, random_state=1).fit(clean)
+    veil = adapter.VeilText(4.0, random_state=1).fit(clean)
     veiled, report = veil.transform(clean), veil.veil_.report()
-    as_it_stands = ReadVeiled(1e3, kind="table", force=True).fit_transform(veiled)
+    as_it_stands = adapter.ReadVeiled(1e3, kind="table", force=True).fit_transform(veiled)
 
     def score(vectors: Any) -> float:
         half = len(labels) // 2
-        judge = LogisticRegression(max_iter=1000).fit(vectors[:half], labels[:half])
+        judge = linear_model.LogisticRegression(max_iter=1000).fit(vectors[:half], labels[:half])
         return float(judge.score(vectors[half:], labels[half:]))
 
-    read = ReadVeiled(report=report, space="small").fit(veiled[:300]).transform(veiled)
+    read = adapter.ReadVeiled(report=report, space="small").fit(veiled[:300]).transform(veiled)
     assert score(read) > score(as_it_stands) + 0.02
-    pipeline = make_pipeline(ReadVeiled(report=report, space="small"), LogisticRegression(max_iter=1000))
+    pipeline = pipelines.make_pipeline(
+        adapter.ReadVeiled(report=report, space="small"), linear_model.LogisticRegression(max_iter=1000)
+    )
     assert pipeline.fit(veiled[:300], labels[:300]).score(veiled[300:], labels[300:]) == pytest.approx(score(read))
 
 
@@ -216,24 +231,24 @@ def test_texts_that_were_never_veiled_are_refused(glove: EuclideanSpace) -> None
     common = [word for word in glove.vocabulary.take(np.arange(200, 1200)) if word.isalpha()]
     clean = [" ".join(common[n::40]) for n in range(40)]
     with pytest.raises(InputError) as caught:
-        ReadVeiled(3.0, kind="table").fit(clean)
+        adapter.ReadVeiled(3.0, kind="table").fit(clean)
     assert not set(clean[0].split()) & set(str(caught.value).replace(",", "").split()) - {
         "that",
         "these",
         "them",
         "same",
     }
-    assert ReadVeiled(3.0, kind="table", force=True).fit(clean).transform(clean[:1]).shape == (1, 100)
-    veil = VeilText(3.0, random_state=1).fit(clean)
-    reader = ReadVeiled(3.0, kind="table").fit(veil.transform(clean)).reader_
+    assert adapter.ReadVeiled(3.0, kind="table", force=True).fit(clean).transform(clean[:1]).shape == (1, 100)
+    veil = adapter.VeilText(3.0, random_state=1).fit(clean)
+    reader = adapter.ReadVeiled(3.0, kind="table").fit(veil.transform(clean)).reader_
     assert reader.mechanism.blocked_checksum == veil.veil_.mechanism.blocked_checksum  # the law that drew
 
 
 def test_a_row_is_a_record() -> None:
     table = np.array([["river mill", "mill river"]] * 5, dtype=object)
-    veiled = VeilText(epsilon=1, case="lower").fit_transform(table)
+    veiled = adapter.VeilText(epsilon=1, case="lower").fit_transform(table)
     assert all(left.split() == right.split()[::-1] for left, right in veiled)
     assert len({left for left, _ in veiled}) > 1
-    assert len({*VeilText(epsilon=1, once="file").fit_transform(table[:, 0])}) == 1
+    assert len({*adapter.VeilText(epsilon=1, once="file").fit_transform(table[:, 0])}) == 1
     with pytest.raises(OptionError):
-        VeilText(once="person").fit(table)
+        adapter.VeilText(once="person").fit(table)

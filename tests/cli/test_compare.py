@@ -144,7 +144,7 @@ def test_empty_files_and_labels_that_say_nothing(
     path.write_text("body,intent\n" + ",topic\n" * 60)
     assert "no record has" in run(capsys, str(path), *OWN, *space)[2]
     path.write_text("body,intent\n" + "".join(f"qa qb,topic {number % 2}\n" for number in range(60)))
-    assert "cannot be told" in run(capsys, str(path), *OWN, *space)[2]
+    assert "cannot be predicted" in run(capsys, str(path), *OWN, *space)[2]
     assert run(capsys, str(path), "--data", str(data))[0] == 2
     assert run(capsys)[0] == 2
     assert run(capsys, "--data", str(data), "--label", "intent")[0] == 2

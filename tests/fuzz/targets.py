@@ -38,8 +38,7 @@ from wordveil.spaces import EuclideanSpace, PoincareSpace, Vocabulary
 from wordveil.spaces.files import read_vectors
 from wordveil.text import SELECTIONS, Document, Veil, tokenise
 from wordveil.text.flow import Flow, Texts
-from wordveil.text.identifiers import find_identifiers, is_placeholder
-from wordveil.text.markup import markup_kept
+from wordveil.text.identifiers import find_identifiers, is_placeholder, markup_kept
 from wordveil.text.replacing import CASES, POLICIES
 
 __all__ = ["TARGETS", "Target", "scratch"]

@@ -8,7 +8,7 @@ import pytest
 
 from wordveil.errors import InputError
 from wordveil.io import Reading, make_plan
-from wordveil.plan.headers import Header, check_header, headers
+from wordveil.plan.columns import Header, check_header, headers
 
 NAMES, DOUBTFUL, RECORD = Header.NAMES, Header.DOUBTFUL, Header.RECORD
 TEXTS = ("the ship left the harbour early", "nobody came to the old house", "we met at the river bank")

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.later import later
 from tests.proxy.conftest import Proxied, as_json, completion
 
-openai = pytest.importorskip("openai", reason="the official client is not installed")
+openai = later("openai", reason="the official client is not installed")
 
 MAIL, PHONE = "mary.jones@example.org", "+44 20 7946 0958"
 SECRET = f"Write to {MAIL} that the harbour burned, or call {PHONE}."

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.later import later
 from tests.proxy.conftest import Proxied, as_json
 from tests.proxy.test_chat import MAIL, PHONE, SECRET, client_of
 
-openai = pytest.importorskip("openai", reason="the official client is not installed")
+openai = later("openai", reason="the official client is not installed")
 
 TOOL = {"type": "function", "name": "send", "parameters": {"type": "object", "properties": {"to": {}}}, "strict": False}
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import wordveil
+from tests.later import later
 from tests.service.browser import chromium
 from tests.service.conftest import Service, running
 from wordveil.calibration import strongest
@@ -28,7 +29,7 @@ from wordveil.service.attacker import EXAMPLES
 from wordveil.service.keys import hash_key, new_key
 from wordveil.service.schemas import Way
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the page is not tested: playwright is not installed")
+playwright = later("playwright.sync_api", reason="the page is not tested: playwright is not installed")
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="the page is not tested: there is no Chromium here")
 

@@ -17,9 +17,8 @@ from wordveil import mechanism
 from wordveil.progress import Watch, tell
 from wordveil.service import Settings
 from wordveil.service.attacker import Attacker
-from wordveil.service.kept import Kept, Progress
+from wordveil.service.kept import Kept, Preparing, Progress
 from wordveil.service.keys import Keys
-from wordveil.service.preparing import Preparing
 from wordveil.service.problems import Problem
 from wordveil.service.state import Batcher, State
 from wordveil.spaces import EuclideanSpace

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordveil.text.forms import INSIDE, SPELLS
-from wordveil.text.identifiers import KINDS, find_identifiers, is_placeholder, placeholder
-from wordveil.text.markup import markup_kept
+from wordveil.text.identifiers import KINDS, find_identifiers, is_placeholder, markup_kept, placeholder
 
 FOUND = {
     "EMAIL": ["will.may@over.com", "will@localhost", "<EMAIL>", "<EMAIL_3>", "will [at] over [dot] com", "ann@例え.jp"],

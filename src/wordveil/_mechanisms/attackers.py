@@ -1,4 +1,4 @@
-"""What attackers got out of the mechanisms on public prose: curves over ε that were measured in advance.
+"""How often attackers guess words of public prose: curves over ε, measured in advance for each mechanism.
 
 ``tools/build_attackers.py`` measures them again. Everything that shows a person how often a word is guessed looks here
 first, and shows the strongest attacker that was tried.
@@ -26,7 +26,7 @@ CURVES = Path(__file__).parent.parent / "data" / "attackers.json"
 #: The attacker without context, whose success the law gives.
 ALONE = "an attacker who knows word frequencies and looks at one word at a time"
 
-#: What is said where no figure of an attacker with context is at hand.
+#: Said where there is no figure of an attacker with context.
 NOT_MEASURED = (
     "How often an attacker with context guesses a word was not measured in advance for these settings; "
     "`wordveil attack context` measures it on texts of yours."
@@ -104,7 +104,7 @@ class OnProse:
     of_bits : float
         How many bits there are to learn.
     repeats : tuple of (int, Estimate)
-        How often a word is found that was drawn so many times, by an attacker who ignores context.
+        How often a word that was drawn this many times is found by an attacker who ignores context.
     stayed : Estimate or None
         How well a word that stayed is told from one that was replaced: the area under the ROC curve, ½ for a coin.
     """

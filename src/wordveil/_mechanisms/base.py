@@ -133,14 +133,14 @@ class Mechanism(ABC, Generic[SpaceT]):
     def draw_each(self, ids: Ids, seeds: Sequence[bytes]) -> NDArray[np.int64]:
         """Replace each word by one that follows from its seed: the same word and seed give the same, in any company.
 
-        Over random seeds it has the law of `draw`. One by one, and so far slower than together.
+        Over random seeds it has the law of `draw`. Words are drawn one by one, which is far slower than `draw`.
 
         Parameters
         ----------
         ids : array of int
             The words, as ids of the space's vocabulary.
         seeds : sequence of bytes
-            For each word 64 bytes that are as good as random to those who must not know the draw.
+            For each word 64 bytes that look random to anyone who must not know the draw.
         """
         drawn = [self.draw(ids[place : place + 1], KeyedEntropy(seed))[0] for place, seed in enumerate(seeds)]
         return np.array(drawn, dtype=np.int64)
@@ -167,7 +167,7 @@ class Mechanism(ABC, Generic[SpaceT]):
     def largest_loss(self) -> float:
         """The largest log-ratio between any two words for any output, as far as it is proved; infinite if it is not.
 
-        Losses of several draws add up to at most so many times this: it is what a budget must be charged.
+        The losses of n draws add up to at most n times this, which is what a budget must be charged.
         """
         promise = self.guarantee
         return promise.loss(self.largest_distance) if promise.notion is Notion.METRIC else math.inf

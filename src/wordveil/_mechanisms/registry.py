@@ -74,7 +74,7 @@ ALIASES: dict[str, tuple[str, str]] = {
 def kind_named(name: str) -> type[Mechanism[Any]]:
     """Return the class of a mechanism by its name or by what others call it."""
     if not isinstance(name, str):  # a list could not even be looked up
-        raise OptionError(f"a {type(name).__name__} is given where the name of a mechanism is needed.")
+        raise OptionError(f"expected the name of a mechanism, not a {type(name).__name__}.")
     kind = MECHANISMS.get(ALIASES[name][0] if name in ALIASES else name)
     if kind is None:
         raise OptionError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}.")

@@ -248,7 +248,7 @@ class _Budget:
             self._caches.add(cache)
 
     def lend(self, cache: RowCache, rows: int) -> None:
-        """Give a cache, whose lock the caller holds, the memory for so many more rows, or as much as there is."""
+        """Give a cache, whose lock the caller holds, memory for this many more rows, or as much as there is."""
         with self._lock:
             idle_since = time.monotonic() - _IDLE
             others = sorted((one for one in self._caches if one is not cache), key=lambda one: one.last)
@@ -306,8 +306,8 @@ class RowCache:
             self._shrink(0)
 
     def give_up(self, memory: int) -> int:
-        """Keep so many bytes at most, unless in use right now; return how many that frees."""
-        if not self._lock.acquire(blocking=False):  # never waits, since the other holds its own lock meanwhile
+        """Keep at most this many bytes, unless in use right now; return how many that frees."""
+        if not self._lock.acquire(blocking=False):  # never waits, since the other holds its own lock
             return 0
         try:
             before = self.taken
@@ -325,7 +325,7 @@ class RowCache:
         self.open, self._rows = slots, rows
 
     def _grow(self, slots: int) -> None:
-        """Have the memory of so many slots, if there is enough."""
+        """Take the memory for this many slots, if there is enough."""
         if slots > self.open and self._shares:
             _BUDGET.lend(self, min(slots, self._room) - self.open)
 
@@ -375,7 +375,7 @@ class RowCache:
             self._used[slots] = self._now
 
     def fill(self, write: Callable[[Rows], None]) -> None:
-        """Have the rows of all words written, where there is memory for them; others wait meanwhile."""
+        """Write the rows of all words, if there is memory for them, while others wait."""
         with self._lock:
             self._grow(self._room)
             if self.open < len(self._slot):
@@ -440,7 +440,7 @@ def weights_of(logs: Rows) -> NDArray[np.float64]:
 
 
 def drawn_closely(words: int, slack: float = 0.0) -> str:
-    """Say how near a draw from a row of so many weights comes to the stated law.
+    """Say how near a draw from a row of `size` weights comes to the stated law.
 
     `slack` is by how much the weights themselves may break the promise, in the exponent.
     """

@@ -15,7 +15,7 @@ __all__ = ["check_given", "check_texts", "check_veil", "veil_rows"]
 def check_veil(veil: Any) -> None:
     """Refuse what is not a veil."""
     if not isinstance(veil, Veil):
-        raise OptionError(f"a {type(veil).__name__} is given where a veil is needed, such as wordveil.Veil(epsilon=4).")
+        raise OptionError(f"expected a veil, such as wordveil.Veil(epsilon=4), not a {type(veil).__name__}.")
 
 
 def check_given(veil: Any, columns: Sequence[Any]) -> None:

@@ -314,8 +314,8 @@ class ReadVeiled(_OfTexts):
         texts = cells.ravel().tolist()
         if not self.force and reader.looks_veiled(texts[:_LOOKED_AT]) is False:
             raise InputError(
-                "these texts do not look veiled in this way: their words are as frequent as in ordinary text, and what "
-                "is read of originals means nothing; set force to read them all the same."
+                "these texts do not look veiled with these settings: their words are as frequent as in ordinary text, "
+                "and what is read of originals means nothing; set force to read them anyway."
             )
         self.reader_ = reader.fit(texts)
         return self

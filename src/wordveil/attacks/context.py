@@ -1,9 +1,9 @@
-"""What a reader of the whole release finds: each word in the light of its text, of the other texts and of the law.
+"""What a reader of the whole release finds, who guesses each word from its text, the other texts and the law.
 
-The attacker has the veiled texts alone, the mechanism and public knowledge. They fit a `wordveil.Reader` on the release
-and ask it, for every veiled place, how likely each word is to have stood there. What is measured is how often the
-likeliest word is the original, and whether a stated probability is one: among places given 80 to 90% about that share
-must be right.
+The attacker has the veiled texts, the mechanism and public knowledge. They fit a `wordveil.Reader` on the release and
+ask it, for every veiled place, how likely each word is to have stood there. What is measured is how often the likeliest
+word is the original, and whether a stated probability is one: among places given 80 to 90% about that share must be
+right.
 
 An attacker who goes by the release alone fails in two ways, and both count as wrong here. A function word that was
 drawn passes for one that was left alone, so that nothing is looked for behind it. And a word outside the vocabulary is
@@ -170,7 +170,7 @@ def attack_context(
         Whether the network of the kind ``context`` is fitted on the release. If not, it reads as it comes with the
         package, which is weaker and takes a fraction of the time.
     law : Law, optional
-        The law of the mechanism, where it is at hand; then it takes the place of `draws`.
+        The law of the mechanism, if you have it already; it then replaces `draws`.
     once : bool
         Whether equal words of a text are drawn once, or were, as is the default of a `Veil`.
     **options
@@ -270,7 +270,7 @@ def _counted(
 def _reliability(
     stated: NDArray[np.float64], right: NDArray[np.bool_], text: NDArray[np.int64]
 ) -> tuple[Reliability, ...]:
-    """Sort places by what was stated of them."""
+    """Sort places by the probability stated for them."""
     which = np.minimum((stated * _BINS).astype(np.int64), _BINS - 1)
     found = []
     for number in range(_BINS):

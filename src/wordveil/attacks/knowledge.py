@@ -56,7 +56,7 @@ def sentences_of(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Guesses(Facts):
-    """What is known of any guesses at words from their replacements.
+    """What is measured of every attack that guesses words from their replacements.
 
     Attributes
     ----------

@@ -1,7 +1,6 @@
-"""Originals and what was released of them, word by word: veiled here, or as somebody has released them.
+"""Originals beside their releases, word by word; the texts are veiled here, or were released by somebody else.
 
-Both are cut by the very code of the veil, and a word of the one is compared with the word at the same place of the
-other.
+Both are cut by the code of the veil, and each word is compared with the word at the same place in the other.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from wordveil._mechanisms import Mechanism
 from wordveil.errors import InputError, OptionError
 from wordveil.noise import Entropy
 from wordveil.reading import LEFT_ALONE, UNKNOWN, VEILED, Cutter, Places, Reader
+from wordveil.reading.places import nothing_to_find
 from wordveil.text import Document, Veil
 
 Text = str | Document
@@ -39,7 +39,7 @@ class Pair:
         return len(self.originals)
 
     def sample(self, tokens: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Choose texts at random until they have so many words to find; all of them if there are no more."""
+        """Choose texts at random until they have this many words to find, or all of them."""
         to_find = np.bincount(self.originals.texts, weights=self.originals.kinds == VEILED, minlength=len(self)).astype(
             np.int64
         )
@@ -83,7 +83,7 @@ def veil_texts(
 
 
 def pair_texts(reader: Reader, texts: Sequence[Text], veiled: Sequence[Text]) -> Pair:
-    """Compare originals with what somebody has released of them; refuse texts that are not of one another."""
+    """Compare originals with texts that were released before; refuse texts that do not belong together."""
     if len(texts) != len(veiled):
         raise InputError(
             f"there are {len(texts):,} originals but {len(veiled):,} veiled texts: give the same records in the same "
@@ -107,7 +107,7 @@ def pair_texts(reader: Reader, texts: Sequence[Text], veiled: Sequence[Text]) ->
         )
     if (drawn.kinds[hidden] == UNKNOWN).mean() > _STRANGE:
         raise InputError(
-            "the veiled texts have words in the place of known ones that this space does not have, so they were drawn "
+            "known words were replaced by words that this space does not have, so the texts were drawn "
             "from another space; give the space of the release."
         )
     return pair
@@ -126,7 +126,7 @@ def _paired(cutter: Cutter, originals: Sequence[Text], releases: Sequence[list[T
     if pair.left_out:
         pair = min(pair, _aligned(cutter, originals, releases, whole=False), key=lambda one: one.left_out)
     if len(pair) and not (pair.originals.kinds == VEILED).any():
-        raise InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
+        raise nothing_to_find()
     return pair
 
 

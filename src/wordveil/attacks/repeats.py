@@ -1,4 +1,4 @@
-"""What repetition gives away: a word that is drawn several times.
+"""What repetition gives away about a word that is drawn several times.
 
 Every draw of a word is fresh evidence about it. An attacker who knows that some outputs stand for the same word, the
 name of a person in their record or a place of a text that was released again, multiplies what each of them says:
@@ -68,10 +68,10 @@ class RepeatAttack(Guesses):
     uncertainty : float
         How many bits there are to learn about a word: the entropy of the prior.
     revealed : Estimate
-        How many of them one output reveals, on average; at least so many where the mechanism was learnt from draws.
+        How many of them one output reveals, on average; a lower bound where the mechanism was learnt from draws.
     words : tuple of Repeat
         For each number of draws, what is found of words of the text, or of the prior if there is no text: what a text
-        that is released so many times gives away.
+        that is released that many times gives away.
     names : tuple of Repeat
         The same of the words that recur in a record, each counted once for a record, like the name of a person; empty
         if there are none.
@@ -112,7 +112,7 @@ def attack_repeats(
     times : sequence of int
         The numbers of draws to look at, from 1 to 100.
     law : Law, optional
-        The law of the mechanism, where it is at hand; then it takes the place of `draws`.
+        The law of the mechanism, if you have it already; it then replaces `draws`.
 
     Examples
     --------

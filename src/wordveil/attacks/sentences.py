@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Effort, Mechanism
 from wordveil.attacks.knowledge import Prior
-from wordveil.errors import InputError, OptionError
+from wordveil.errors import OptionError
 from wordveil.noise import Entropy
 from wordveil.progress import Watch, ignore
 from wordveil.reading.ngrams import BigramDecoder, NgramModel, decode_trigrams
-from wordveil.reading.places import Words
+from wordveil.reading.places import Words, nothing_to_find
 from wordveil.stats import Estimate, plain
 from wordveil.text import Once
 
@@ -200,7 +200,7 @@ def _choose(words: Words, tokens: int, entropy: Entropy) -> list[slice]:
     ]
     stretches = [part for part in stretches if words.hidden[part].any()]
     if not stretches:
-        raise InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
+        raise nothing_to_find()
     of_record: dict[int, list[slice]] = {}
     for part in stretches:
         of_record.setdefault(int(words.records[part.start]), []).append(part)

@@ -9,8 +9,7 @@ import typer
 from typer import Option
 
 from wordveil.cli import options
-from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, refuse_given
 from wordveil.cli.options import (
     build_mechanism,
     check_epsilon,
@@ -81,14 +80,15 @@ def audit(
     ] = None,
     url: Annotated[str | None, Option(metavar="URL", help="Audit an address that answers a POST of JSON.")] = None,
     takes: Annotated[
-        str | None, Option(help="What one call takes and gives: word, text (if not given), words or texts (lists).")
+        str | None, Option(help="What one call takes and returns: word, text (if not given), words or texts (lists).")
     ] = None,
     python: Annotated[str | None, Option(metavar="PATH", help="The interpreter that has the module of --call.")] = None,
     body: Annotated[
         str | None, Option(metavar="JSON", help='What --url is sent; {"text": "$TEXT"} if not given.')
     ] = None,
     answer: Annotated[
-        str | None, Option(metavar="PATH", help="Where the text is in the answer of --url, such as texts.0; or text.")
+        str | None,
+        Option(metavar="PATH", help="Where the answer of --url has the text, such as texts.0; text if not given."),
     ] = None,
     header: Annotated[
         list[str] | None, Option(metavar="NAME:VALUE", help="A header to send to --url; may be repeated.")
@@ -116,12 +116,12 @@ def audit(
     ] = None,
     skip: Annotated[list[str] | None, Option(metavar="CHECK", help="A check to leave out; may be repeated.")] = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE", help="Write what was found, to be replayed.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write the findings to this file, for --replay.")
     ] = None,
     overwrite: Overwrite = False,
     replay: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Measure the first finding of such a file again, on the callable you name."),
+        Option(metavar="FILE", help="Measure the first finding in this file again, on the callable you name."),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -131,7 +131,7 @@ def audit(
     known, and that sampling did not refute it elsewhere. "broken" is wrong at most once in a million audits.
 
     With --call, --command or --url it audits anything that turns words or texts into others, of wordveil or not,
-    against what is claimed of it. It then exits with 0 only if the claim holds as far as seen, and with 3 if it is
+    against what is claimed of it. It then exits with 0 only if nothing contradicts the claim, and with 3 if it is
     broken or the audit cannot tell.
 
     Examples:
@@ -163,7 +163,7 @@ def audit(
     if given := [name for name, value in foreign.items() if value not in (None, False)]:
         raise OptionError(f"--{given[0]} is for callables: add --call, --command or --url.")
     if everything:
-        refuse_given("is for one mechanism, and --all are asked for", "mechanism", "option")
+        refuse_given("only applies to a single mechanism, not to --all", "mechanism", "option")
     from wordveil._mechanisms import DEFAULT, MECHANISMS
     from wordveil.audit import Auditor
     from wordveil.spaces import BUNDLED, load_space
@@ -263,7 +263,7 @@ def _claim(epsilon: float, given: dict[str, Any]) -> Claim:
     mechanism, space, normalise = given["mechanism"], given["space"], given["normalise"]
     if mechanism is not None:
         if given["table"] or given["local"] or given["delta"]:
-            raise OptionError("--mechanism is a claim of its own; leave out --table, --local and --delta.")
+            raise OptionError("--mechanism already states the claim; leave out --table, --local and --delta.")
         made = build_mechanism(mechanism, epsilon, space or BUNDLED[0], normalise, given["option"])
         return Claim.of(made, known_only=given["known-words-only"])
     if given["option"]:
@@ -286,7 +286,7 @@ def _audit_callable(
 
     target, output = _target(**asked, given=given), given["output"]
     if given["replay"] is not None:
-        refuse_given("is in the file that is replayed", *_IN_REPLAY)
+        refuse_given("comes from the replayed file", *_IN_REPLAY)
         _replay(target, given["replay"], given["seconds"], as_json)
         return
     check_writable(output, inputs=[given["table"], given["space"]], overwrite=given["overwrite"])
@@ -302,7 +302,7 @@ def _audit_callable(
         for remark in report.remarks:
             stdout().print(f"Also: {remark}.", markup=False)
         for name, reason in report.unchecked.items():
-            stdout().print(f"Not looked at: {name} ({reason}).", markup=False)
+            stdout().print(f"Not checked: {name} ({reason}).", markup=False)
         stdout().print(report.sentence(), markup=False)
     if report.verdict != HOLDS:
         raise typer.Exit(3)

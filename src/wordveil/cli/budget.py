@@ -1,4 +1,4 @@
-"""``wordveil budget``: what keys of the service and their end users may still lose."""
+"""``wordveil budget``: the privacy budgets of the service's keys and of their end users."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from wordveil.service.budgets import Budgets
 
 app = App(
-    help="Look at the budgets of the service's keys and of their end users, and change them. Works beside a running "
-    "service: a change counts from its next request on.",
+    help="Show and change the budgets of the service's keys and of their end users. Works while the service is "
+    "running: a change takes effect with the next request.",
 )
 
 _Config = Annotated[Path | None, Option("--config", "-c", help="The TOML file of the service's settings.")]
@@ -36,7 +36,7 @@ def show(
     config: _Config = None,
     as_json: Json = False,
 ) -> None:
-    """Show what is spent and left, in this period and over all.
+    """Show what has been spent and what is left, in this period and in total.
 
     Examples:
 
@@ -52,7 +52,7 @@ def show(
 @app.command()
 def add(
     key: _KeyName,
-    amount: Annotated[float, Argument(help="How much more it may lose, in this period if it has one.")],
+    amount: Annotated[float, Argument(help="How much to add, to this period's budget if there are periods.")],
     user: _User = None,
     config: _Config = None,
     as_json: Json = False,
@@ -74,8 +74,8 @@ def add(
 def reset(key: _KeyName, user: _User = None, config: _Config = None, as_json: Json = False) -> None:
     """Let a key, or one of its end users, spend its whole budget again.
 
-    What was released stays released: for anyone who kept it, the losses before and after add up. The account keeps
-    the total ever spent, and records every change with its time.
+    What was released stays released: for anyone who kept it, the losses before and after add up. The account keeps the
+    total ever spent and a dated record of every change.
 
     Examples:
 
@@ -84,7 +84,9 @@ def reset(key: _KeyName, user: _User = None, config: _Config = None, as_json: Js
     with _opened(config) as (budgets, keys):
         one = _key(keys, key)
         told = budgets.change(one, user, None)
-        typer.echo(f"wordveil: what was released before is not undone: {told['ever']:g} are spent over all.", err=True)
+        typer.echo(
+            f"wordveil: this does not undo earlier releases: {told['ever']:g} have been spent in total.", err=True
+        )
         _print([(one, told)], as_json)
 
 
@@ -109,7 +111,7 @@ def _opened(config: Path | None) -> Iterator[tuple[Budgets, dict[str, Key]]]:
 
 def _key(keys: dict[str, Key], name: str) -> Key:
     if name not in keys:
-        raise OptionError(f"there is no such key with a budget; there are {', '.join(keys)}.")
+        raise OptionError(f"no key of that name has a budget; choose one of {', '.join(keys)}.")
     return keys[name]
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, pictures_of, refuse_given
 from wordveil.cli.options import Json, Made, Quiet, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
@@ -154,13 +153,13 @@ def calibrate(
     if bounds.alternatives is not None and bounds.alternatives > draws:
         raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
     if texts is None:
-        refuse_given("is about texts of your own, and no file of them is named", "column", "select", "reader")
+        refuse_given("only applies to texts of your own, and no file is given", "column", "select", "reader")
     if chosen:
-        refuse_given("says how many values of ε to choose, and some are given", "points")
+        refuse_given("only applies where no ε is given", "points")
     if not {"stays", "alternatives", "near-loss"} & asked.keys():
-        refuse_given("belongs to --stays, --alternatives or --near-loss", "share")
+        refuse_given("only applies with --stays, --alternatives or --near-loss", "share")
     if figures is None and html is None:
-        refuse_given("is plotted, and there is no --figures or --html", "compare")
+        refuse_given("only applies with --figures or --html", "compare")
     opened = on_engine(load_space(made.space, normalise=made.normalise), engine)
     make = calibration.maker(made.mechanism, opened, **parse_options(made.option))
     with ProgressBar("calibrating", quiet=quiet) as progress:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, pictures_of, refuse_given
 from wordveil.cli.options import Compared, Format, Json, Quiet, parse_options, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import InputError, OptionError
@@ -36,17 +35,19 @@ def compare(
     ] = None,
     *,
     column: Annotated[str | None, Option("--column", "-c", help="The column of FILE that holds the texts.")] = None,
-    label: Annotated[str | None, Option(metavar="COLUMN", help="What analysts want to tell from the texts.")] = None,
+    label: Annotated[
+        str | None, Option(metavar="COLUMN", help="The column of labels that analysts want to predict from the texts.")
+    ] = None,
     author: Annotated[
         str | None,
-        Option(metavar="COLUMN", help="Whose each text is: no author is then both learnt from and tested on."),
+        Option(metavar="COLUMN", help="The column of authors: no author is then in both training and test."),
     ] = None,
     rows: Annotated[
         int | None,
         Option(min=50, help="How many records of FILE to use at most, chosen at random (2,000), or of each data set."),
     ] = None,
     format_name: Format = None,
-    encoding: Annotated[str, Option(help="Of FILE, such as cp1252 (Excel) or utf-16.")] = "utf-8",
+    encoding: Annotated[str, Option(help="The encoding of FILE, such as cp1252 (Excel) or utf-16.")] = "utf-8",
     data: Annotated[Path | None, Option(metavar="FOLDER", help="The folder of data sets.")] = None,
     mechanism: Annotated[
         list[str] | None,
@@ -64,7 +65,8 @@ def compare(
     level: Annotated[
         list[float] | None,
         Option(
-            metavar="P", help="A success of the attacker; may be repeated. Default: .05 .1 .25 .4, with FILE .25 alone."
+            metavar="P",
+            help="A success rate of the attacker; may be repeated. Default: .05 .1 .25 .4, with FILE .25 alone.",
         ),
     ] = None,
     prior: Annotated[
@@ -79,7 +81,7 @@ def compare(
         str | None, Option(help="Which words are veiled: all, or content words (the default with FILE).")
     ] = None,
     repeats: Annotated[
-        int | None, Option(min=1, help="How often each task is done; 2, and 5 (or more) times with FILE.")
+        int | None, Option(min=1, help="How often to repeat each task: 2 by default, with FILE 5 or more.")
     ] = None,
     draws: Annotated[
         int | None,
@@ -239,7 +241,9 @@ def _settings(
         raise OptionError("--select must be all or content here.")
     repeats = repeats or (_VEILINGS if is_own else 2)
     if is_own and repeats < _VEILINGS:
-        raise OptionError(f"--repeats must be {_VEILINGS} or more: fewer veilings tell little of how they differ.")
+        raise OptionError(
+            f"--repeats must be {_VEILINGS} or more: fewer veilings say little about how much they differ."
+        )
     return levels, select, repeats, draws or (_QUICK_DRAWS if is_own else 150_000)
 
 
@@ -247,7 +251,7 @@ def _check_labels(ends: tuple[list[Outcome], list[Outcome]]) -> None:
     """Refuse labels that say nothing: without a way from random words to clean text there are no shares of it."""
     (random,), (clean,) = ends
     if clean.score <= random.score:
-        raise InputError("the labels cannot be told from the clean texts, so there is nothing to compare by.")
+        raise InputError("the labels cannot be predicted from the clean texts, so there is nothing to compare.")
 
 
 def _attackers(attacker: str, prior: str, *, is_own: bool) -> tuple[str, ...]:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, refuse_given
 from wordveil.cli.options import Chosen, Seed, check_can_print
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def demo(
 
     check_writable(svg, save, inputs=(chosen.space,), overwrite=overwrite)
     if save is not None:
-        refuse_given("is for the demonstration, and --save only writes a file", "epsilon", "mechanism", "space",
+        refuse_given("has no effect with --save, which only writes a file", "epsilon", "mechanism", "space",
                      "normalise", "option", "seed", "svg")  # fmt: skip
         write_whole(save, _SAMPLE.read_text(encoding="utf-8"))
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from wordveil.cli.calibrate import number_of_words
-from wordveil.cli.files import Overwrite, check_writable, pictures_of
+from wordveil.cli.checks import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import Json, Normalise, Quiet, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, ParameterInfo
 
-from wordveil.cli.given import remember
+from wordveil.cli.checks import remember
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -208,7 +208,7 @@ def _parts(words: list[str]) -> list[str]:
 
 
 class _Group(_Shown, TyperGroup):
-    """A command that others stand below."""
+    """A command with commands below it."""
 
 
 class App(typer.Typer):
@@ -231,7 +231,7 @@ class App(typer.Typer):
 
 
 def _name_values(command: Callable[..., Any]) -> None:
-    """Say by its type what the value of an option is called, where the option does not say it."""
+    """Name the value of an option by its type, where the option does not name it."""
     for one in inspect.signature(command, eval_str=True).parameters.values():
         type_, *told = get_args(one.annotation) if hasattr(one.annotation, "__metadata__") else (one.annotation,)
         while get_args(type_):  # `list[float] | None`

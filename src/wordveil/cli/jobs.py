@@ -1,26 +1,33 @@
-"""A job of ``wordveil privatize``: where its output goes, how it runs, and what it says at the end."""
+"""A job of ``wordveil privatize``: what it learns first, where its output goes, how it runs, and what it says."""
 
 from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import typer
 
-from wordveil.cli.files import check_writable
+from wordveil.cli.checks import check_writable
 from wordveil.cli.progress import ProgressBar
-from wordveil.errors import FileError, OptionError
+from wordveil.errors import FileError, InputError, OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wordveil._mechanisms import Mechanism
     from wordveil.io import FileJob, Plan, Reading, StreamJob, Tally, Veils
+    from wordveil.text import RareWords
 
 STREAM = "-"  #: the name of standard input and output
 _BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
+
+_NO_SENSE = "little of the meaning will survive"
 
 
 def open_job(
@@ -40,7 +47,7 @@ def open_job(
     resume, overwrite = again
     if output is not None and is_remote(output):
         if resume:
-            raise OptionError("output to another place cannot be resumed; leave out --resume, or give -o FILE.")
+            raise OptionError("remote output cannot be resumed; leave out --resume, or give -o FILE.")
         sources = [piece.source for piece in plan.pieces]
         stream = stack.enter_context(written_remotely(output, sources, overwrite=overwrite))
         return StreamJob(plan, reading, stream, unveiled=unveiled)
@@ -106,7 +113,7 @@ def run_job(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int,
         raise typer.Exit(_BROKEN_PIPE) from None
     except KeyboardInterrupt:
         if job.kept:
-            typer.echo(f"wordveil: what was done is kept in {job.kept}; continue with --resume.", err=True)
+            typer.echo(f"wordveil: the work so far is kept in {job.kept}; continue with --resume.", err=True)
         raise
 
 
@@ -152,3 +159,135 @@ def warn(*sentences: str) -> None:
     """Say what is not promised or protects little, whatever other options are given: no --quiet, no --report."""
     for sentence in sentences:
         typer.echo(f"wordveil: warning: {sentence}", err=True)
+
+
+class Common(NamedTuple):
+    """How to learn which words are common, and below which likelihood a word is rare."""
+
+    epsilon: float
+    longest: int
+    words: int
+    below: float
+
+
+def common_options(
+    select: str, below: float | None, epsilon: float | None, height: int | None, words: int | None
+) -> Common | None:
+    """Return the options of ``--select rare``, or None for another selection, with which none of them may be given."""
+    if select != "rare":
+        given = {"--rare-below": below, "--tree-epsilon": epsilon, "--tree-height": height, "--tree-words": words}
+        for name, value in given.items():
+            if value is not None:
+                raise OptionError(f"{name} can only be used with --select rare.")
+        return None
+    common = Common(1.0 if epsilon is None else epsilon, height or 3, words or 20, 0.01 if below is None else below)
+    if not (common.epsilon > 0.0 and math.isfinite(common.epsilon)):
+        raise OptionError("--tree-epsilon must be a finite number above 0.")
+    if not 0.0 < common.below <= 1.0:
+        raise OptionError("--rare-below must be above 0 and at most 1.")
+    return common
+
+
+def learn_rare_words(
+    job: FileJob | StreamJob, plan: Plan, made: Mechanism[Any], common: Common, seed: int | None, *, quiet: bool
+) -> RareWords:
+    """Learn from the whole input of a job which words are common, and return what finds the others."""
+    from wordveil.io import learn_common_words
+    from wordveil.noise import Entropy
+    from wordveil.text import NgramTree, RareWords
+
+    if any(piece.is_stream for piece in plan.pieces):
+        raise OptionError(
+            "--select rare reads its input twice, first to learn which words are common; give a file, not a stream."
+        )
+    tree = NgramTree(made.space.vocabulary, epsilon=common.epsilon, longest=common.longest, words=common.words)
+    with ProgressBar("learning", plan.size, quiet=quiet) as bar:
+        return RareWords(learn_common_words(job, tree, Entropy(seed), bar.move), below=common.below)
+
+
+def language_and_check(
+    made: Mechanism[Any], language: str | None, *, is_list_used: bool
+) -> tuple[str, Callable[[list[str]], None]]:
+    """Return the language of the function words, and what looks at texts and refuses or warns of another language.
+
+    The language is the one that was given, else that of the space, else English. A list of function words is never
+    applied to texts in another language, unless somebody says that they are in its own.
+    """
+    from wordveil.text import language_name
+
+    drawn = _language_of(made)
+    spoken = language or drawn or "en"
+    if drawn not in ("", spoken):
+        _warn(f"the words of the space are {language_name(drawn)}, not {language_name(spoken)}: {_NO_SENSE}.")
+
+    def look(texts: list[str]) -> None:
+        from wordveil.text import language_of
+
+        found = language_of(texts).name
+        if found in ("", spoken):
+            return
+        what = f"the texts seem to be {language_name(found)}, not {language_name(spoken)}"
+        if is_list_used and language is None:
+            raise InputError(
+                f"{what}: give an embedding of their language with `space`, set `language` to {spoken} if that is "
+                "theirs after all, or set `select` to all."
+            )
+        _warn(f"{what}: {_NO_SENSE}.")
+
+    return spoken, look
+
+
+def _language_of(made: Mechanism[Any]) -> str:
+    """Return the language of the words that are drawn, "" if it cannot be told."""
+    from wordveil.spaces import BUNDLED
+    from wordveil.text import language_of_words
+
+    name = made.space.name.split()[0]
+    return "en" if name in BUNDLED else language_of_words(made.space.vocabulary.ids)
+
+
+def _warn(sentence: str) -> None:
+    typer.echo(f"wordveil: warning: {sentence}", err=True)
+
+
+def on_spark(
+    source: str,
+    output: str | None,
+    columns: list[str] | None,
+    format_name: str | None,
+    report: str | None,
+    *,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    """Veil a file or a folder on Spark, and say what was done."""
+    if source == STREAM or output in (None, STREAM):
+        raise OptionError("--engine spark reads a file or folder and writes a folder; give INPUT and -o FOLDER.")
+    from wordveil.io import Tally, format_named, format_of
+    from wordveil.spark import privatize_files
+    from wordveil.text import Counts
+
+    form = format_named(format_name) if format_name else format_of(Path(source))
+    if form is None:
+        raise OptionError("--format is required with --engine spark unless INPUT is a file with a known extension.")
+    if report not in (None, STREAM):
+        check_writable(Path(report), inputs=[Path(source)], overwrite=how["resume"])
+    told: list[dict[str, Any]] = []
+    warned: list[str] = []
+
+    def tell(sentence: str) -> None:
+        warned.append(sentence)
+        warn(sentence)
+
+    privatize_files(source, str(output), columns or [], form.name, tell=tell, report=told.append, **how)
+    if not told:
+        if report is not None:
+            raise FileError(f"{output} was complete, so nothing was drawn; its report is that of the first run.")
+        typer.echo(f"wordveil: {output} was complete, so nothing was drawn.", err=True)
+        return
+    if report is not None:
+        write_report(told[0], report)
+    if not quiet:
+        counts, job = Counts(**told[0]["counts"]), told[0]["job"]
+        tally = Tally(counts, records=job["records"], seconds=job["seconds"])
+        summarise(told[0], tally, warned=bool(warned), report=report)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, pictures_of, refuse_given
 from wordveil.cli.options import Chosen, Json, check_epsilon, parse_options, print_facts, print_table, stdout
 from wordveil.errors import OptionError
 
@@ -65,8 +64,8 @@ def lac(
         refuse_given("belongs to --threshold", "threshold_rate")
     if task == "promise":
         if words is not None or figure is not None:
-            raise OptionError("--words and --figure go with simulate.")
-        refuse_given("replaces files, and none is written here", "overwrite")
+            raise OptionError("--words and --figure belong to simulate.")
+        refuse_given("has no effect where no file is written", "overwrite")
         from wordveil.lac import Amplifier, KThreshold, Localizer, Pipeline, Plain, Shuffle, Subsample
         from wordveil.text import Veil
 
@@ -79,7 +78,7 @@ def lac(
         _show_stages({count: pipeline.stages(count) for count in records or [1_000_000]}, as_json=as_json)
         return
     if sample is not None or no_shuffle or threshold is not None or record_words is not None:
-        raise OptionError("--sample, --no-shuffle, --threshold and --record-words go with promise.")
+        raise OptionError("--sample, --no-shuffle, --threshold and --record-words belong to promise.")
     check_writable(*pictures_of(figure), inputs=(chosen.space,), overwrite=overwrite)
     import numpy as np
 
@@ -127,9 +126,9 @@ def _show_stages(found: dict[int, list[Stage]], *, as_json: bool) -> None:
                 console.print(f"  after {stage.name}: {escape(guarantee.sentence())}")
         console.print(f"  if no amplifier is trusted: {escape(stages[-1].untrusted.sentence())}")
     console.print(
-        "The shape of a record is all that is released of it unchanged: words left alone, what lies between words, "
-        "which words are veiled or outside the vocabulary, lengths of numbers, copied capitals. A record hides only "
-        "among those of its shape and label: if there are several shapes, ask with the number of records of the "
+        "The shape of a record is everything about it that is released unchanged: words left alone, what lies between "
+        "words, which words are veiled or outside the vocabulary, lengths of numbers, copied capitals. A record hides "
+        "only among those of its shape and label: if there are several shapes, ask with the number of records of the "
         "rarest, and without --sample."
     )
 

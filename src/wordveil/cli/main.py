@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 from contextlib import suppress
+from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
@@ -59,7 +60,7 @@ def _watch_for_interrupts() -> list[int]:
 
 
 def _have_idle_threads_sleep() -> None:
-    """Have the threads of numpy's BLAS, one for each core, wait asleep from the start.
+    """Let the threads of numpy's BLAS, one for each core, sleep while they wait.
 
     They would first run idle for some 2^26 cycles, which for a sentence is an eighth of the work on two cores, and more
     on every further one. It is read when numpy is loaded, and a choice of the user's stands.
@@ -91,11 +92,16 @@ def _run(arguments: list[str]) -> int:
 
 def _command(arguments: list[str]) -> Any:
     """Return the command line; of its commands only the one that is asked for, since each takes time to prepare."""
+    return _prepared(next((part for part in arguments if not part.startswith("-")), None))
+
+
+@cache
+def _prepared(asked: str | None) -> Any:
     import typer
 
     from wordveil.cli.commands import app_with
 
-    return typer.main.get_command(app_with(next((part for part in arguments if not part.startswith("-")), None)))
+    return typer.main.get_command(app_with(asked))
 
 
 def _dump_no_core() -> None:
@@ -107,7 +113,7 @@ def _dump_no_core() -> None:
 
 
 def _print_what_can_be_printed() -> None:
-    """Let a terminal that knows few characters show question marks for the others instead of failing."""
+    """Let a terminal that knows few characters show question marks for the others."""
     if sys.stderr is None:  # closed; what is said goes nowhere, and no other file may take its number
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
     for stream in (sys.stdout, sys.stderr):
@@ -197,7 +203,7 @@ def _usage_mistake(error: Any) -> str:
 
 
 def _drop_what_is_left() -> None:
-    """Let what is still in the buffers go nowhere, so that nothing is said of it at the very end."""
+    """Discard what is still in the buffers, so that nothing fails at the very end."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # closed, or no file
             stream.flush()

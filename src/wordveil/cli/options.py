@@ -67,11 +67,21 @@ Select = Annotated[str, Option("--select", help="Which words are veiled: content
 ReportFile = Annotated[
     Path | None, Option("--report", metavar="FILE", help="The report of the release, which says how it was veiled.")
 ]
+EncodingErrors = Annotated[
+    str,
+    Option(metavar="HOW", help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD)."),
+]
+SpansKey = Annotated[
+    str | None, Option(metavar="KEY", help="For --select spans: the JSON key with [[start, end], ...].")
+]
+ReportedMechanism = Annotated[
+    str | None, Option("--mechanism", "-m", help="How words were replaced; graph if there is no report.")
+]
 PublicPrior = Annotated[
     str,
     Option(
         "--prior",
-        help="How frequent words are by public knowledge: space (as in English in general, or by rank), uniform, or a "
+        help="What is public about word frequencies: space (those of English in general, or by rank), uniform, or a "
         "file: public text, or lines of a word and its count.",
     ),
 ]
@@ -130,13 +140,13 @@ def on_terminal() -> bool:
 
 
 def while_at_work(what: str) -> AbstractContextManager[object]:
-    """Show a sign of life until the block ends; on a terminal only."""
+    """Show a spinner until the block ends; on a terminal only."""
     return stderr().status(what) if on_terminal() else nullcontext()
 
 
 @contextmanager
 def _opening(title: str, *, quiet: bool) -> Iterator[None]:
-    """Show a sign of life while a space is opened; if its graph has to be made, how far that is, and how long yet."""
+    """Show a spinner while a space is opened, or a progress bar if its graph has to be made."""
     from wordveil.cli.progress import ProgressBar
     from wordveil.progress import watched_by
 
@@ -185,7 +195,7 @@ def build_mechanism(
     index: str = "exact",
     quiet: bool = False,
 ) -> Mechanism[Any]:
-    """Open the space and make the mechanism, with a sign of life where that takes time."""
+    """Open the space and make the mechanism, with a spinner where that takes time."""
     epsilon = check_epsilon(epsilon)
     chosen = parse_options(options)
     from wordveil._mechanisms import kind_named, mechanism
@@ -247,8 +257,8 @@ class Compared:
     attacker: Annotated[
         str,
         Option(
-            help="By whose success mechanisms are made equal: alone, one word at a time; or context, by the whole "
-            "release (needs PyTorch)."
+            help="Which attacker is to be equally successful: alone (one word at a time) or context (the whole "
+            "release; needs PyTorch)."
         ),
     ] = "alone"
     reader: Annotated[

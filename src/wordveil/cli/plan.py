@@ -14,8 +14,8 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
-from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.options import Quiet, check_epsilon, print_facts, print_table, stdout
+from wordveil.cli.checks import Overwrite, check_writable
+from wordveil.cli.options import EncodingErrors, Quiet, check_epsilon, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
 from wordveil.extras import needs
@@ -90,7 +90,8 @@ def plan(
     label: Annotated[
         str | None,
         Option(
-            metavar="COLUMN", help="A column that analysts want to predict from the text, to measure what they keep."
+            metavar="COLUMN",
+            help="A column that analysts want to predict from the text, to measure how much of it survives.",
         ),
     ] = None,
     epsilon: Annotated[
@@ -110,9 +111,7 @@ def plan(
         str | None, Option("--format", "-f", help="The format of the input, if its extension does not say.")
     ] = None,
     encoding: Annotated[str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16.")] = "utf-8",
-    encoding_errors: Annotated[
-        str, Option(help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD).")
-    ] = "strict",
+    encoding_errors: EncodingErrors = "strict",
     missing: Missing = "refuse",
     sheet: Annotated[str | None, Option(metavar="SHEET", help="Which sheet of a workbook to look at.")] = None,
     sample: Annotated[int, Option(min=40, help="How many records to try attacks on, chosen at random.")] = 2000,
@@ -187,7 +186,7 @@ def plan(
         command = command_for(found, source, given, person)
     if html is not None:
         from wordveil.files import write_whole
-        from wordveil.plan.page import page
+        from wordveil.plan.wording import page
 
         name = "standard input" if source in (None, _STREAM) else str(source)
         write_whole(html, page(found, name, command, verdicts), mode=0o600)  # it has exact counts: for the owner
@@ -205,7 +204,7 @@ def check_headers(pieces: Plan, reading: Reading) -> None:
     """Refuse a table whose first line is a record, and warn of one whose first line may be."""
     if not any(piece.format.has_columns for piece in pieces.pieces):
         return
-    from wordveil.plan.headers import Header, check_header, headers
+    from wordveil.plan.columns import Header, check_header, headers
 
     for source, found in headers(pieces, reading):
         check_header(source, found)
@@ -245,22 +244,10 @@ def check_before(
     quiet: bool,
     **how: Any,
 ) -> float:
-    """Look before ``privatize`` writes: choose ε by protection, and leave if something required does not hold.
+    """Check before ``privatize`` writes: choose ε by protection, and exit if a requirement is not met.
 
-    Parameters
-    ----------
-    pieces, reading, made, space : Plan, Reading, callable, Space
-        The job, and what makes the mechanism for an ε.
-    epsilon : float or None
-        The ε; None to choose it by `protect`.
-    protect : str or None
-        The protection.
-    gates : sequence of Gate
-        What is required.
-    quiet : bool
-        Show no progress.
-    **how
-        Further parameters of `wordveil.plan.plan_release`.
+    `epsilon` is None where `protect` chooses it; `gates` is what is required, and `how` takes further parameters of
+    `wordveil.plan.plan_release`.
 
     Returns
     -------

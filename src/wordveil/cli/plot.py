@@ -7,8 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from wordveil.cli.files import Overwrite, check_writable, pictures_of
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, pictures_of, refuse_given
 from wordveil.cli.help import App
 from wordveil.cli.options import Seed, while_at_work
 from wordveil.errors import SpaceError
@@ -24,7 +23,7 @@ def disk(
     *,
     output: Output,
     space: Annotated[
-        str, Option("--space", "-s", help="A Poincaré space; one of more than two dimensions is laid out anew.")
+        str, Option("--space", "-s", help="A Poincaré space; one of more than two dimensions is laid out in two.")
     ] = "wordnet-poincare",
     below: Annotated[str | None, Option(help="Also draw kinds of this word.")] = None,
     most: Annotated[int, Option(min=1, help="How many of those to draw at most.")] = 60,
@@ -50,9 +49,9 @@ def disk(
     from wordveil.spaces import PoincareSpace, load_space
 
     if below is None:
-        refuse_given("is about --below, which is not given", "most")
+        refuse_given("only applies with --below", "most")
     if cloud is None:
-        refuse_given("is about the --cloud, which is not given", "epsilon", "draws")
+        refuse_given("only applies with --cloud", "epsilon", "draws")
     check_writable(*pictures_of(output), inputs=(space,), overwrite=overwrite)
     opened = load_space(space)
     if not isinstance(opened, PoincareSpace):

@@ -11,14 +11,30 @@ import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
-from wordveil.cli.files import check_no_input
-from wordveil.cli.given import refuse_given
-from wordveil.cli.jobs import STREAM, check_report, open_job, run_job, summarise, warn, write_report
-from wordveil.cli.languages import language_and_check
-from wordveil.cli.options import build_mechanism, check_epsilon, never_drawing, parse_options, words_in
+from wordveil.cli.checks import check_no_input, refuse_given
+from wordveil.cli.jobs import (
+    STREAM,
+    check_report,
+    common_options,
+    language_and_check,
+    learn_rare_words,
+    on_spark,
+    open_job,
+    run_job,
+    summarise,
+    warn,
+    write_report,
+)
+from wordveil.cli.options import (
+    EncodingErrors,
+    SpansKey,
+    build_mechanism,
+    check_epsilon,
+    never_drawing,
+    parse_options,
+    words_in,
+)
 from wordveil.cli.plan import Missing, Once, Protect, Require, check_before, check_headers, gates_of, scope_of
-from wordveil.cli.rare import common_options, learn_rare_words
-from wordveil.cli.spark import on_spark
 from wordveil.errors import OptionError, UnprovenError
 
 if TYPE_CHECKING:
@@ -94,9 +110,7 @@ def privatize(
         Path | None,
         Option("--stopwords", help="For --select content: a file with the words to leave alone, one per line."),
     ] = None,
-    spans: Annotated[
-        str | None, Option(metavar="KEY", help="For --select spans: the JSON key with [[start, end], ...].")
-    ] = None,
+    spans: SpansKey = None,
     rare_below: Annotated[
         float | None,
         Option(
@@ -161,7 +175,7 @@ def privatize(
     ] = None,
     seed: options.Seed = None,
     unproven: Annotated[
-        bool, Option("--unproven", help="Allow what leaves words unprotected, for experiments.")
+        bool, Option("--unproven", help="Allow settings that leave words unprotected, for experiments.")
     ] = False,
     report: Annotated[
         str | None, Option(metavar="FILE", help="Write the privacy report as JSON; - for standard output.")
@@ -173,16 +187,15 @@ def privatize(
     encoding: Annotated[
         str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
     ] = "utf-8",
-    encoding_errors: Annotated[
-        str,
-        Option(metavar="HOW", help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD)."),
-    ] = "strict",
+    encoding_errors: EncodingErrors = "strict",
     batch_words: Annotated[
         int, Option(min=1, help="About how many words to process at a time; a crash loses at most these.")
     ] = _BATCH,
     workers: Annotated[
         str,
-        Option("--workers", "-j", help="How many workers veil, or auto for one per core; records keep their order."),
+        Option(
+            "--workers", "-j", help="How many worker processes, or auto for one per core; records keep their order."
+        ),
     ] = "1",
     engine: Annotated[
         str,
@@ -326,7 +339,7 @@ def _check_protects(made: Mechanism[Any]) -> None:
     from wordveil.text import KEEPS_ALL, kept_share
 
     if made.shortfall:
-        raise UnprovenError(f"{made.shortfall} Add --unproven to use {made.name} all the same.")
+        raise UnprovenError(f"{made.shortfall} Add --unproven to use {made.name} anyway.")
     kept = kept_share(made)
     if kept >= KEEPS_ALL:
         raise UnprovenError(
@@ -403,16 +416,16 @@ def _check_effects(select: str, language: str | None, stop_words: Path | None, n
     if stop_words is not None and (select != "content" or language is not None):
         raise OptionError("--stopwords can only be used with --select content, and without --language.")
     if numbers != "metric":
-        refuse_given("is for --numbers metric alone", "date_order")
+        refuse_given("only applies with --numbers metric", "date_order")
     if once == "none":
-        refuse_given("counts within the scope of --once, and there is none", "numbered")
+        refuse_given("numbers within a scope, and --once is none", "numbered")
 
 
 def _check_replaces(written: set[str | None], *, resume: bool, overwrite: bool) -> None:
     if resume and overwrite:
         raise OptionError("give --resume to go on or --overwrite to begin again, not both.")
     if overwrite and not written:
-        refuse_given("replaces files, and none is written here", "overwrite")
+        refuse_given("has no effect where no file is written", "overwrite")
 
 
 def _scope(once: str, person: str | None) -> str | None:
@@ -420,6 +433,6 @@ def _scope(once: str, person: str | None) -> str | None:
     scope = scope_of(once)
     if (once == "person") != (person is not None):
         raise OptionError(
-            "--once person needs --person COLUMN, which says who each record belongs to, and the other way round."
+            "--once person needs --person COLUMN, which says who each record belongs to: give both or neither."
         )
     return scope

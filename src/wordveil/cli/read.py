@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wordveil.cli import options
-from wordveil.cli.files import Overwrite, check_writable
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import Overwrite, check_writable, refuse_given
 from wordveil.cli.options import (
     Format,
     Normalise,
     Options,
     PublicPrior,
+    ReportedMechanism,
     ReportFile,
+    SpansKey,
     build_mechanism,
     check_can_print,
     check_not_in_report,
@@ -46,7 +47,7 @@ _LOOKED_AT = 500  # texts that tell whether they were veiled
 _VECTORS = (".npz", ".parquet", ".pq")
 _STREAM = "-"  # standard input or output
 _NOT_VEILED = (
-    "does not look veiled in this way, since its words are as frequent as in ordinary text: what is read of an "
+    "does not look veiled with these settings: its words are as frequent as in ordinary text, and what is read of an "
     "original means nothing and must not be passed on"
 )
 
@@ -69,18 +70,16 @@ def read(
         typer.Option(
             "--reader",
             "-r",
-            help="What is known besides the output: table (public word frequencies), population (also those of this "
-            "release), or context (also the rest of the text; needs PyTorch, and minutes to fit).",
+            help="What the reader knows besides the output: table (public word frequencies), population (also those "
+            "of this release), or context (also the rest of the text; needs PyTorch, and minutes to fit).",
         ),
     ] = "table",
     report: ReportFile = None,
     epsilon: Annotated[
         float | None,
-        typer.Option("--epsilon", "-e", help="The ε that it was veiled with, if there is no report."),
+        typer.Option("--epsilon", "-e", help="The ε of the release, if there is no report."),
     ] = None,
-    mechanism: Annotated[
-        str | None, typer.Option("--mechanism", "-m", help="How words were replaced; graph if there is no report.")
-    ] = None,
+    mechanism: ReportedMechanism = None,
     space: Annotated[
         str | None,
         typer.Option("--space", "-s", help="The space of the release, if it is not bundled or there is no report."),
@@ -92,10 +91,7 @@ def read(
         str | None,
         typer.Option("--select", help="Which words were veiled: content (the default without a report), all or spans."),
     ] = None,
-    spans: Annotated[
-        str | None,
-        typer.Option("--spans", metavar="KEY", help="For --select spans: the JSON key with [[start, end], ...]."),
-    ] = None,
+    spans: SpansKey = None,
     prior: PublicPrior = "space",
     column: Annotated[
         list[str] | None,
@@ -115,7 +111,8 @@ def read(
     ] = None,
     overwrite: Overwrite = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Read what does not look veiled, too; what comes out may mean nothing.")
+        bool,
+        typer.Option("--force", help="Read the file even if it does not look veiled; the result may mean nothing."),
     ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress and no remarks; warnings are still shown.")
@@ -149,7 +146,7 @@ def read(
     if spans is not None and select not in (None, "spans"):
         raise OptionError("--spans can only be used with --select spans.")
     if report is not None and space is None:
-        refuse_given("is said by the report, unless there is a --space", "normalise")
+        refuse_given("is already in the report, unless you give a --space", "normalise")
     select = "spans" if spans is not None else select
     with _input(source, format_name) as piece, ProgressBar("reading", quiet=quiet) as progress:
         vectors = _is_vectors(piece, output) if as_vectors is None else as_vectors
@@ -166,7 +163,7 @@ def read(
         )
         looks_veiled = made.looks_veiled(_first_texts(piece, reading))
         if looks_veiled is False and not force:  # the result would be nonsense, and the file may be an original
-            raise InputError(f"{name} {_NOT_VEILED}; add --force to read it all the same.")
+            raise InputError(f"{name} {_NOT_VEILED}; add --force to read it anyway.")
         if made.kind != "table":
             made.fit((text for block in _blocks(piece, reading) for text in block.texts()), watch=progress.watch)
         write = _write_vectors if vectors else _write_text
@@ -214,8 +211,8 @@ def _is_vectors(piece: Piece, output: Path) -> bool:
 
     if format_of(output) not in (None, piece.format):
         raise OptionError(
-            f"{output} ends like another format than the input, and none is converted: give another name, or one that "
-            "ends in .npz or .parquet for vectors."
+            f"{output} has the extension of another format, and formats are not converted: give another name, or one "
+            "that ends in .npz or .parquet for vectors."
         )
     return False
 
@@ -235,7 +232,7 @@ def _check_columns(report: Path | None, columns: tuple[str, ...]) -> None:
     veiled = {} if report is None else read_report(report).get("job") or {}
     known = veiled.get("columns") if isinstance(veiled, dict) else None
     if known and not set(columns) <= set(known):
-        raise OptionError(f"by its report only these columns were veiled: {', '.join(map(str, known))}.")
+        raise OptionError(f"the report says that only these columns were veiled: {', '.join(map(str, known))}.")
 
 
 def _check_records(report: Path | None, piece: Piece, reading: Reading, name: object, *, force: bool) -> str:
@@ -250,13 +247,13 @@ def _check_records(report: Path | None, piece: Piece, reading: Reading, name: ob
     if there > told and not force:
         raise InputError(
             f"{name} has {there:,} records, and the release of this report only {told:,}: give the report of this "
-            "release, or add --force to read it all the same."
+            "release, or add --force to read it anyway."
         )
     if there == told:
         return ""
     return (
-        f"{name} has {there:,} records, and the release of this report {told:,}: what is read by the report of another "
-        "release means nothing."
+        f"{name} has {there:,} records, and the release of this report {told:,}: the result means nothing if the "
+        "report is that of another release."
     )
 
 

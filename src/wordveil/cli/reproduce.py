@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli.files import check_no_input
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import check_no_input, refuse_given
 from wordveil.cli.options import Compared, Json, Quiet, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
@@ -45,11 +44,11 @@ def reproduce(
         str | None, Option(help="Where networks are fitted: cpu or cuda; the GPU if there is one.")
     ] = None,
     rows: Annotated[
-        int | None, Option(min=50, help="At most so many examples of each task, for a first look or a slow machine.")
+        int | None, Option(min=50, help="At most this many examples of each task, for a first look or a slow machine.")
     ] = None,
     level: Annotated[
         list[float] | None,
-        Option(metavar="P", help="A success of the attacker to compare mechanisms at; may be repeated."),
+        Option(metavar="P", help="A success rate of the attacker at which to compare mechanisms; may be repeated."),
     ] = None,
     mechanism: Annotated[
         list[str] | None,
@@ -57,15 +56,17 @@ def reproduce(
             "--mechanism",
             "-m",
             metavar="NAME[:OPTION=VALUE,…][@SPACE]",
-            help="Compare this one in `mechanisms`; may be repeated. All of them if not given.",
+            help="A mechanism to compare in `mechanisms`; may be repeated. All if not given.",
         ),
     ] = None,
     minutes: Annotated[
-        float | None, Option(min=0.0, help="Begin no further part of a long experiment after so many minutes.")
+        float | None, Option(min=0.0, help="Start no further part of a long experiment after this many minutes.")
     ] = None,
     parts: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Keep the parts of a long experiment here, and go on from those it has."),
+        Option(
+            metavar="FILE", help="Keep the parts of a long experiment in this file, and continue from those it has."
+        ),
     ] = None,
     page: Annotated[
         Path | None, Option(metavar="FILE", help="Write a Markdown page of all results in the folder --output.")
@@ -95,7 +96,7 @@ def reproduce(
     from wordveil.lab.experiments.run import Parts, Run
 
     if listed:
-        refuse_given("has no effect beside --list", *_RUN, "everything", "output", "page", "quiet")
+        refuse_given("has no effect with --list", *_RUN, "everything", "output", "page", "quiet")
         _list(as_json)
         return
     names = _names(list(EXPERIMENTS) if everything else name or [], data, page)
@@ -141,13 +142,13 @@ def _check_effects(names: list[str], *, is_named: bool, everything: bool, output
     if everything and is_named:
         raise OptionError("name tables and figures or use --all, not both.")
     if not names:
-        refuse_given("is for tables and figures to run, and none is named", *_RUN)
+        refuse_given("only applies to tables and figures to run, and none is named", *_RUN)
     if not {"reading", *AT_LEVELS} & set(names):
-        refuse_given("is for reading and the comparisons of mechanisms", "minutes", "parts")
+        refuse_given("only applies to reading and to comparisons of mechanisms", "minutes", "parts")
     elif len({"reading", *AT_LEVELS} & set(names)) > 1:
-        refuse_given("is for one experiment", "parts")
+        refuse_given("only applies to a single experiment", "parts")
     if output is None:
-        refuse_given("is about results in --output, which is not given", "replace")
+        refuse_given("needs --output", "replace")
 
 
 def _names(given: list[str], data: Path | None, page: Path | None) -> list[str]:

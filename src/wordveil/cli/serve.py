@@ -115,7 +115,7 @@ def check_address(host: str, port: int) -> None:
 
 
 def log_config() -> dict[str, Any]:
-    """Let our own lines out beside the server's, with the time."""
+    """Print our own log lines beside the server's, with the time."""
     from uvicorn.config import LOGGING_CONFIG
 
     ours = {"format": "%(asctime)s %(levelname)s %(message)s"}
@@ -135,7 +135,7 @@ def log_config() -> dict[str, Any]:
 
 @contextmanager
 def _environment(told: dict[str, str]) -> Iterator[None]:
-    """Set variables for the processes that are started meanwhile, and put back what was there."""
+    """Set variables for the processes that are started inside the block, and put back what was there."""
     before = {name: os.environ.get(name) for name in told}
     os.environ.update(told)
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import refuse_given
 from wordveil.cli.options import Json, on_terminal, print_facts, stdout, while_at_work
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
@@ -52,7 +52,7 @@ def train(
     geometry: Annotated[
         str, Option(help="lorentz or poincare (the same space, computed differently), or euclidean to compare.")
     ] = "lorentz",
-    epochs: Annotated[int, Option(help="How often every pair is seen.")] = 200,
+    epochs: Annotated[int, Option(help="How often to go through all pairs.")] = 200,
     negatives: Annotated[int, Option(help="How many random nodes each pair is compared with.")] = 50,
     rate: Annotated[float, Option(help="The learning rate.")] = 0.3,
     burn_in: Annotated[int, Option(help="How many epochs at the start run at a tenth of the rate.")] = 10,
@@ -93,7 +93,7 @@ def train(
     else:
         refuse_given("is for a file of pairs", "min_count", "min_links", "closure")
         if nodes == "synsets":
-            refuse_given("is for words, and synsets are learnt", "vocabulary", "stop_words")
+            refuse_given("only applies to words, not to synsets", "vocabulary", "stop_words")
     training = Training(dim, geometry, epochs, negatives, rate, burn_in, batch, sharpness, weighted, seed)
     _make_room(output, (source, wordnet, vocabulary, hyperlex), resume=resume, overwrite=overwrite)
     opened = None if wordnet is None else WordNet(wordnet)

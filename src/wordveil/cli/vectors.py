@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from wordveil.cli.files import Overwrite, check_writable
+from wordveil.cli.checks import Overwrite, check_writable
 from wordveil.cli.options import Chosen, Seed, stderr, while_at_work
 from wordveil.errors import OptionError
 from wordveil.rounding import round_up

@@ -151,7 +151,7 @@ def _put_labels(
 ) -> None:
     """Write each text beside its place, clear of the labels written before it, so the first have the best choice.
 
-    Sizes of fonts are in points, and a unit of the axes is so many points wide.
+    Font sizes are in points; `points` is how many a unit of the axes is wide.
     """
     taken: list[tuple[float, float, float, float]] = []
     dots = places * points

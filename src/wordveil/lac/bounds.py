@@ -235,7 +235,7 @@ def closed_form_limit(records: int, delta: float) -> float:
 
 
 def clip_that_amplifies(mechanism: Mechanism[Any], records: int, delta: float) -> float | None:
-    """Return the largest clip at which shuffling so many records surely helps; None if none is large enough."""
+    """Return the largest clip at which shuffling this many records is sure to help; None if none is large enough."""
     limit = closed_form_limit(records, delta)
     return limit / mechanism.epsilon if limit > 0.0 else None
 
@@ -317,7 +317,7 @@ def _excess(count: NDArray[np.float64], epsilon: float, central: float) -> NDArr
 
 
 def blanket(epsilon: float, records: int, delta: float) -> float:
-    """Return ε after shuffling records of which only the local ε₀ is known.
+    """Return ε after shuffling records whose local ε₀ alone is known.
 
     Examples
     --------

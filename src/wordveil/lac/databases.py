@@ -136,7 +136,7 @@ class _Postgres:
 
     @contextmanager
     def changing(self) -> Iterator[Run]:
-        """Run a transaction; whoever waits for a row that it changed goes on after the commit."""
+        """Run a transaction; others who wait for a row that it changed go on after the commit."""
         try:
             connection = self._begun()
             try:

@@ -180,7 +180,7 @@ class Pipeline(Generic[ResultT]):
         self.delta, self.per_user, self.ledger = check_delta(delta), per_user, ledger
 
     def stages(self, records: int | Crowd) -> list[Stage]:
-        """Return the guarantee after each stage, for so many records."""
+        """Return the guarantee after each stage, for this many records."""
         crowd = records if isinstance(records, Crowd) else Crowd(records)
         check_records(crowd.alike)
         account = self.localizer.account(crowd, self.delta, self.per_user)

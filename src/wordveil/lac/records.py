@@ -68,7 +68,7 @@ class Crowd:
         return self.records if self.smallest is None else self.smallest
 
     def sentence(self) -> str:
-        """Say what a guarantee about so many records rests on."""
+        """Say what a guarantee about this many records rests on."""
         if self.smallest is None:
             return f"if all {self.records:,} records have one shape and label"
         if self.shapes == 1:

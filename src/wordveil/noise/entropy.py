@@ -126,8 +126,8 @@ class Entropy:
 class KeyedEntropy(Entropy):
     """A stream that follows from a key of at least 32 random bytes, for draws that must come out the same again.
 
-    It is as good as random to those without the key. It is made for one draw, in one thread, and never handed on:
-    unlike other streams it does not change in a forked process.
+    It looks random to anyone without the key. It is made for one draw, in one thread, and never handed on: unlike other
+    streams it does not change in a forked process.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -153,7 +153,7 @@ def uniform_from(
     """Return the numbers from (0, 1) that random bits stand for, as `Entropy.uniform` says.
 
     `high` are the first 64 bits of each. `low` are the next 64, which only numbers near 0 need: an array for all of
-    them, or a function that gives so many.
+    them, or a function that returns this many.
     """
     draws = np.ldexp(high.astype(np.float64), -64)
     coarse = np.flatnonzero(high < _REFINE_BELOW)

@@ -1,20 +1,25 @@
-"""What each column of an input seems to be, from all its values, in bounded memory."""
+"""What each column of an input seems to be, and whether the first line of a table names them or is a record."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from itertools import islice
 from typing import Any
 
 import regex
 
+from wordveil.errors import InputError
+from wordveil.io import Plan, Reading
 from wordveil.plan.sketches import Hasher, Recurring, Reservoir
 from wordveil.text.identifiers import VALUES, find_identifiers
 from wordveil.text.languages import language_of, stop_words
 from wordveil.text.lookup import Lookup
 from wordveil.text.tokens import Tokens, is_number, tokenise
 
-__all__ = ["PERSONAL", "Column", "ColumnWatch", "form_of"]
+__all__ = ["PERSONAL", "TABLES", "Column", "ColumnWatch", "Header", "check_header", "form_of", "header_of", "headers"]
 
 #: Kinds of columns that name a person or a thing, so that they are to be dropped or replaced before a release.
 PERSONAL = ("id", "name-like", "e-mail", "phone", "address")
@@ -23,9 +28,9 @@ _NEARLY_ALL = 0.9  # of the values of a column have the form that gives it its k
 _DISTINCT = 0.95  # of its values are found once in a column of ids
 _FEW_VALUES, _FEW_SHARE = 50, 0.1  # a category has no more distinct values, and no larger share of them
 _LEAST = 20  # values; fewer are distinct by chance
-_TEXT_WORDS = 3.0  # a text has at least so many words on average
-_RUN = 5  # words; a run of so many that recurs is a piece of a template
-_TEMPLATE, _TEMPLATE_SHARE = 3, 0.001  # it recurs in at least so many records, and in such a share of them
+_TEXT_WORDS = 3.0  # a text has at least this many words on average
+_RUN = 5  # words; a run of this many that recurs is part of a template
+_TEMPLATE, _TEMPLATE_SHARE = 3, 0.001  # a template recurs in at least this many records, and in this share
 _VALUES, _RUNS = 1 << 14, 1 << 15  # distinct ones that are counted of a column; beyond, a fair sample of them
 _SHOWN_TEXTS = 200  # by which the language is told
 _LONGEST = 100_000  # characters of a value that are looked at
@@ -43,46 +48,32 @@ _NAMED = regex.compile(
 _CODE = regex.compile(r"(?=.*\d)[\p{L}\d#/_.:-]{3,}")
 _ADDRESSES = {"EMAIL": "e-mail", "PHONE": "phone", "URL": "address", "IP": "address", "HANDLE": "name-like"}
 
+#: Formats whose first line names the columns.
+TABLES = ("csv", "tsv", "xlsx")
+_LOOKED_AT = 200  # records
+_FILES = 20  # of a folder
+_OF_ITS_FORM = 0.9  # of the values of a column have its form
+_SENTENCE = 5  # words; a name with this many may be a text
+
 
 @dataclass(frozen=True)
 class Column:
-    """What a column seems to be.
+    """What a column seems to be."""
 
-    Attributes
-    ----------
-    name : str
-        Its name; empty for a format without columns.
-    kind : str
-        ``text``, ``id``, ``date``, ``number``, ``category``, ``name-like``, ``e-mail``, ``phone``, ``address``,
-        ``empty`` or ``other``.
-    values, empty : int
-        How many records have a value in it, and how many have none.
-    distinct : int
-        How many different values it has, or about how many.
-    words : float
-        The mean number of words in a value.
-    language : str
-        The code of the language of a text; empty where it cannot be told.
-    coverage : float or None
-        The share of the words to veil that the space knows; None where there is none.
-    templated : float
-        The share of its running text that lies in phrases which recur from record to record.
-    repeated : float
-        The share of its values that are there more than once, apart from their numbers.
-    identifiers : dict
-        How many things that are not words it holds, by kind: e-mail addresses, phone numbers, amounts …
-    """
-
-    name: str
+    name: str  # its name; empty for a format without columns
+    # ``text``, ``id``, ``date``, ``number``, ``category``, ``name-like``, ``e-mail``, ``phone``, ``address``, ``empty``
+    # or ``other``.
     kind: str
+    # How many records have a value in it, and how many have none.
     values: int
     empty: int
-    distinct: int
-    words: float
-    language: str
-    coverage: float | None
-    templated: float
-    repeated: float
+    distinct: int  # how many different values it has, or about how many
+    words: float  # the mean number of words in a value
+    language: str  # the code of the language of a text; empty where it cannot be told
+    coverage: float | None  # the share of the words to veil that the space knows; None where there is none
+    templated: float  # the share of its running text that lies in phrases which recur from record to record
+    repeated: float  # the share of its values that are there more than once, apart from their numbers
+    # How many things that are not words it holds, by kind: e-mail addresses, phone numbers, amounts, …
     identifiers: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,16 +98,8 @@ def form_of(value: str) -> str:
 class ColumnWatch:
     """Looks at the values of a column, one after the other.
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    hasher : Hasher
-        For what is counted.
-    lookup : Lookup
-        The words that the space knows.
-    seed : int
-        Of what is sampled.
+    `name`: of the column. `hasher`: for what is counted. `lookup`: the words that the space knows. `seed`: of what is
+    sampled.
     """
 
     def __init__(self, name: str, hasher: Hasher, lookup: Lookup, seed: int) -> None:
@@ -171,7 +154,7 @@ class ColumnWatch:
 
     @property
     def kind(self) -> str:
-        """What the column seems to be, by what was seen so far."""
+        """What the column seems to be, from what was seen so far."""
         if not self.values:
             return "empty"
         enough = _NEARLY_ALL * self.values
@@ -214,4 +197,59 @@ class ColumnWatch:
             templated=self._runs.share_of_occurrences(least=round(templated)) if kind == "text" else 0.0,
             repeated=self._masked.share_of_occurrences(least=2),
             identifiers=dict(sorted(self._identifiers.items())),
+        )
+
+
+class Header(Enum):
+    """What the first line of a table looks like."""
+
+    NAMES = "names"
+    DOUBTFUL = "doubtful"
+    RECORD = "a record"
+
+
+def header_of(names: Sequence[str], rows: Sequence[Mapping[str, str | None]]) -> Header:
+    """Tell what a first line looks like by the records below it.
+
+    A date, an address or a fraction above a column of such values is one of them. A whole number or a code above such
+    values, a word that comes again below, and a sentence above sentences may be a name all the same: two of these make
+    a record, and one a doubt. Whole numbers that grow from column to column are taken for years and the like.
+    """
+    rows = [row for row in rows if list(row.values()) != list(names)]  # the header again, as of files put together
+    numbers = [int(name) for name in names if name.strip().isdecimal()]
+    are_years = len(numbers) > 1 and numbers == sorted(set(numbers))
+    hints = 0
+    for column in names:
+        values = [value.strip() for row in rows if (value := row.get(column)) and value.strip()]
+        name = column.strip()
+        form = form_of(name)
+        if not values or not name:
+            continue
+        if form and sum(form_of(value) == form for value in values) >= _OF_ITS_FORM * len(values):
+            if not (name.isdecimal() or form.startswith("code")):
+                return Header.RECORD
+            hints += not (name.isdecimal() and are_years)
+        elif values.count(name) > 1:
+            hints += 1
+        elif len(name.split()) >= _SENTENCE and not name.endswith("?"):
+            hints += sum(len(value.split()) >= _SENTENCE for value in values) > 0.5 * len(values)
+    return Header.RECORD if hints > 1 else Header.DOUBTFUL if hints else Header.NAMES
+
+
+def headers(plan: Plan, reading: Reading) -> Iterator[tuple[str, Header]]:
+    """Give the tables of an input that can be read twice, and what the first line of each looks like."""
+    every = replace(reading, columns=(), spans=None, person=None, every_column=True)
+    tables = (piece for piece in plan.pieces if piece.format.name in TABLES and not piece.is_stream)
+    for piece in islice(tables, _FILES):
+        with piece.format.open_reader(piece.source, every) as reader:
+            rows = list(islice((row for some, _ in reader.look() for row in some), _LOOKED_AT))
+        yield str(piece.source), header_of(list(rows[0]) if rows else [], rows)
+
+
+def check_header(source: object, found: Header) -> None:
+    """Refuse a record in the place of a header: it would be released as it is, and shown as names."""
+    if found is Header.RECORD:
+        raise InputError(
+            f"the first line of {source} looks like a record and not like the names of columns, and would be released "
+            "as it is: put a line with names before it, or rename the columns that look like values."
         )

@@ -1,4 +1,4 @@
-"""Conditions that figures must meet, such as ``attacker<=0.2``: a gate for jobs that run by themselves."""
+"""Conditions that figures must meet, such as ``attacker<=0.2``: a gate for unattended jobs."""
 
 from __future__ import annotations
 

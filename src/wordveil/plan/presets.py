@@ -17,18 +17,10 @@ __all__ = ["PROTECTION", "Protection", "bound_of", "choose", "usual_epsilons", "
 
 
 class Protection(NamedTuple):
-    """What a preset allows; the upper ends of the intervals must be no more than this.
+    """What a preset allows; the upper ends of the intervals must be no more than this."""
 
-    Attributes
-    ----------
-    attacker : float
-        The share of the veiled words that the strongest attacker guesses, with the draws or without.
-    gain : float
-        Of the words that cannot be guessed without the draws, the share that these give away.
-    """
-
-    attacker: float
-    gain: float
+    attacker: float  # the share of the veiled words that the strongest attacker guesses, with the draws or without
+    gain: float  # of the words that cannot be guessed without the draws, the share that these give away
 
     def allows(self, trial: Trial) -> bool:
         """Whether no attacker of a trial finds more."""
@@ -79,16 +71,7 @@ def choose(bench: Bench, bound: Protection, epsilons: Sequence[float], watch: Wa
     The quick attackers are tried at each of some ε, and at one between the last that will do and the first that will
     not. The network, if there is one, then has its say: where it gains more, the next smaller ε is tried.
 
-    Parameters
-    ----------
-    bench : Bench
-        Where to try.
-    bound : Protection
-        What may be found; see `PROTECTION`.
-    epsilons : sequence of float
-        The ε to try, in order.
-    watch : callable
-        Told how far it is.
+    `bench`: where to try. `bound`: what may be found; see `PROTECTION`. `epsilons`: the ε to try, in order.
 
     Returns
     -------

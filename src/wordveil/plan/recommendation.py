@@ -18,33 +18,16 @@ __all__ = ["RULES", "Advice", "Recommendation", "recommend"]
 
 @dataclass(frozen=True)
 class Rules:
-    """From where on something is said.
+    """The thresholds of the advice."""
 
-    Attributes
-    ----------
-    least_coverage : float
-        Do not release below: most words would be replaced at random.
-    poor_coverage : float
-        Say so below.
-    weakest : Protection
-        Do not release at an ε at which attackers find more than the weakest preset allows.
-    least_utility : float
-        Do not release if a reader keeps less than this: it would help nobody.
-    templated : float
-        Drop a column if more of its running text than this lies in phrases that recur from record to record.
-    recurring : float
-        Draw words once if they recur in more records, or for more people, than this.
-    singled_out : float
-        Say so if more records than this have a shape of their own.
-    """
-
-    least_coverage: float = 0.5
-    poor_coverage: float = 0.8
-    weakest: Protection = PROTECTION["light"]
-    least_utility: float = 0.05
+    least_coverage: float = 0.5  # below this, do not release: most words would be replaced at random
+    poor_coverage: float = 0.8  # below this, warn
+    weakest: Protection = PROTECTION["light"]  # do not release where attackers find more than this, the weakest preset
+    least_utility: float = 0.05  # do not release if a reader keeps less than this: it would help nobody
+    # Drop a column if more of its running text than this lies in phrases that recur from record to record.
     templated: float = 0.5
-    recurring: float = 0.1
-    singled_out: float = 0.5
+    recurring: float = 0.1  # draw words once if they recur in more records, or for more people, than this
+    singled_out: float = 0.5  # warn if more records than this have a shape of their own
 
 
 #: The rules that are used.
@@ -123,24 +106,11 @@ def recommend(
 ) -> Recommendation:
     """Weigh what was found.
 
-    Parameters
-    ----------
-    found : Survey
-        What the input holds.
-    trial : Trial or None
-        What attackers find at the ε to release at; None if no ε gives the protection asked for.
-    floor : float
-        The share of the veiled words that attackers guess without the draws.
-    protect : str or None
-        The protection asked for; None if an ε was given instead.
-    is_fast : bool
-        Whether the network was left out.
-    once : {"record", "person", "file"} or None
-        In what equal words are drawn once already.
-    has_label : bool
-        Whether a label was to be told from the texts.
-    enough : bool
-        Whether there were enough records to try attacks on.
+    `found`: what the input holds. `trial`: what attackers find at the ε to release at; None if no ε gives the
+    protection asked for. `floor`: the share of the veiled words that attackers guess without the draws. `protect`: the
+    protection asked for; None if an ε was given instead. `is_fast`: whether the network was left out. `once`: in what
+    equal words are drawn once already (record, person, file). `has_label`: whether a label was to be told from the
+    texts. `enough`: whether there were enough records to try attacks on.
     """
     stops, first = _stops(found, trial, floor, protect, enough=enough), _first(found)
     notes = _notes(found, trial, is_fast=is_fast)
@@ -149,7 +119,7 @@ def recommend(
             Advice(
                 "note",
                 "label",
-                "These texts hardly predict the label better than without their veiled words, so it cannot be said "
+                "These texts predict the label little better than without their veiled words, so it cannot be said "
                 "how much of it is kept.",
             )
         )

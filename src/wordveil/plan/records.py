@@ -18,35 +18,20 @@ _ALL = 1 << 64
 
 @dataclass(frozen=True)
 class Records:
-    """What was found of the texts that would be veiled, record by record.
+    """What was found of the texts that would be veiled, record by record."""
 
-    Attributes
-    ----------
-    records : int
-        How many there are.
-    words, veiled : int
-        How many words they have, and how many of these would be veiled.
-    recurring : float
-        The share of the records in which a word to be veiled stands more than once.
-    draws : float
-        How often such a word stands in its record, on average.
-    singled_out : float
-        The share of the records whose shape no other record has: the words left alone, the punctuation and the number
-        of words, which are released as they are.
-    singled_out_bare : float
-        The same if all words were veiled, so that only the punctuation and the number of words are released.
-    is_exact : bool
-        Whether the last two were counted on all records, not on a sample of the shapes.
-    """
-
-    records: int
+    records: int  # how many there are
+    # How many words they have, and how many of these would be veiled.
     words: int
     veiled: int
-    recurring: float
-    draws: float
+    recurring: float  # the share of the records in which a word to be veiled stands more than once
+    draws: float  # how often such a word stands in its record, on average
+    # The share of the records whose shape no other record has: the words left alone, the punctuation and the number of
+    # words, which are released as they are.
     singled_out: float
+    # The same if all words were veiled, so that only the punctuation and the number of words are released.
     singled_out_bare: float
-    is_exact: bool
+    is_exact: bool  # whether the last two were counted on all records, not on a sample of the shapes
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -56,12 +41,7 @@ class Records:
 class RecordWatch:
     """Looks at the texts of records that would be veiled.
 
-    Parameters
-    ----------
-    veil : Veil
-        What would veil them.
-    hasher : Hasher
-        For what is counted.
+    `veil`: what would veil them. `hasher`: for what is counted.
     """
 
     def __init__(self, veil: Veil, hasher: Hasher) -> None:
@@ -113,27 +93,13 @@ def veiled_words(veil: Veil, text: str) -> tuple[int, list[str]]:
 
 @dataclass(frozen=True)
 class People:
-    """What was found of those who wrote, or are written about.
+    """What was found of those who wrote, or are written about."""
 
-    Attributes
-    ----------
-    people : int
-        How many there are, or about how many.
-    records : float
-        How many records a person has on average.
-    recurring : float
-        The share of the people for whom some word would be drawn more than once, over all their records.
-    draws : float
-        How often such a word would be drawn, on average.
-    most : int
-        How often the most frequent word of a person would be drawn, among the people looked at.
-    """
-
-    people: int
-    records: float
-    recurring: float
-    draws: float
-    most: int
+    people: int  # how many there are, or about how many
+    records: float  # how many records a person has on average
+    recurring: float  # the share of the people for whom some word would be drawn more than once, over all their records
+    draws: float  # how often such a word would be drawn, on average
+    most: int  # how often the most frequent word of a person would be drawn, among the people looked at
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -143,12 +109,7 @@ class People:
 class PeopleWatch:
     """Keeps all texts of some people, chosen fairly.
 
-    Parameters
-    ----------
-    veil : Veil
-        What would veil the texts.
-    room : int
-        How many records to keep at most.
+    `veil`: what would veil the texts. `room`: how many records to keep at most.
     """
 
     def __init__(self, veil: Veil, room: int) -> None:
@@ -157,7 +118,7 @@ class PeopleWatch:
         self._people = Recurring()
 
     def add(self, person: int, texts: tuple[str, ...]) -> None:
-        """Look at a record of a person, who is given by a hash."""
+        """Look at a record of a person, given by a hash."""
         self._people.add(person)
         if person >= self._limit:
             return

@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 Hashes = NDArray[np.uint64]
 
 _ALL = 1 << 64
-_REMEMBERED = 1 << 17  # words whose hashes are kept at hand
+_REMEMBERED = 1 << 17  # words whose hashes are remembered
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -24,10 +24,7 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 class Hasher:
     """Turns values into numbers of 64 bits under a key, so that nothing that is counted holds a word.
 
-    Parameters
-    ----------
-    seed : int
-        The key: the same one gives the same numbers.
+    `seed`: the key: the same one gives the same numbers.
     """
 
     def __init__(self, seed: int) -> None:
@@ -53,7 +50,7 @@ class Hasher:
 
     @staticmethod
     def runs(words: Hashes, length: int) -> Hashes:
-        """Return a number for every run of so many words, from the numbers of the words."""
+        """Return a number for every run of `length` words, from the numbers of the words."""
         count = len(words) - length + 1
         if count <= 0:
             return np.empty(0, dtype=np.uint64)
@@ -73,10 +70,7 @@ class Recurring:
     A value is in the sample if its hash lies below a limit, which is halved whenever there are too many. So all
     occurrences of a sampled value are counted, and shares over values or occurrences are not distorted.
 
-    Parameters
-    ----------
-    room : int
-        How many distinct values to count at most.
+    `room`: how many distinct values to count at most.
 
     Examples
     --------
@@ -111,23 +105,18 @@ class Recurring:
         return round(len(self._counts) * (_ALL / self._limit))
 
     def values(self, *, most: int) -> int:
-        """Return how many values, or about how many, occur at most so often."""
+        """Return how many values, or about how many, occur at most this often."""
         return round(sum(count <= most for count in self._counts.values()) * (_ALL / self._limit))
 
     def share_of_occurrences(self, *, least: int) -> float:
-        """Return which share of all occurrences is of values that occur at least so often."""
+        """Return the share of all occurrences that values make up which occur at least this often."""
         return sum(count for count in self._counts.values() if count >= least) / max(1, sum(self._counts.values()))
 
 
 class Reservoir(Generic[Item]):
     """Keeps a uniform sample of a stream.
 
-    Parameters
-    ----------
-    room : int
-        How many items to keep.
-    seed : int
-        Of the choice.
+    `room`: how many items to keep. `seed`: of the choice.
     """
 
     def __init__(self, room: int, seed: int) -> None:

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from wordveil.errors import InputError
 from wordveil.io import Plan, Reading
 from wordveil.io.formats import almost
-from wordveil.plan.columns import PERSONAL, Column, ColumnWatch
-from wordveil.plan.headers import TABLES, check_header, header_of
+from wordveil.plan.columns import PERSONAL, TABLES, Column, ColumnWatch, check_header, header_of
 from wordveil.plan.records import People, PeopleWatch, Records, RecordWatch
 from wordveil.plan.sketches import Hasher, Reservoir
 from wordveil.progress import Watch, ignore
@@ -153,22 +152,9 @@ def survey(
 ) -> Survey:
     """Look at every record of an input once, in memory that does not grow with it.
 
-    Parameters
-    ----------
-    plan : Plan
-        What to read.
-    reading : Reading
-        How; its columns are those that would be veiled. Without any, the columns that seem to be text.
-    veil : Veil
-        What would veil them.
-    person, label : str, optional
-        The column that says whose record it is, and the one that says what is to be told from the text.
-    sample : int
-        How many records to keep for attacks.
-    seed : int
-        Of the sample.
-    watch : callable
-        Told how far it is.
+    `plan`: what to read. `reading`: how; its columns are those that would be veiled. Without any, the columns that seem
+    to be text. `veil`: what would veil them. `person` and `label`: the column that says whose record it is, and the one
+    that says what is to be told from the text. `sample`: how many records to keep for attacks. `seed`: of the sample.
     """
     hasher = Hasher(seed)
     watches: dict[str, ColumnWatch] = {}

@@ -1,4 +1,4 @@
-"""What attackers find and readers keep of a sample, at an ε: everything runs here, on texts that never leave."""
+"""What attackers find and readers keep of a sample at an ε. Everything runs here, and no text leaves the machine."""
 
 from __future__ import annotations
 
@@ -157,22 +157,9 @@ class Bench:
     Half of the sampled records are what an attacker may know in clear, a leak or the macros of a help desk; the other
     half is veiled and attacked.
 
-    Parameters
-    ----------
-    found : Survey
-        With the sample.
-    make : callable
-        Makes the mechanism for an ε.
-    space : Space
-        The space that it is made on.
-    select : {"content", "all"}
-        Which words are veiled.
-    is_fast : bool
-        Leave out the network, which needs PyTorch and minutes.
-    once : {"record", "person", "file"} or None
-        In what equal words are drawn once.
-    seed : int
-        Of all draws.
+    `found`: with the sample. `make`: makes the mechanism for an ε. `space`: the space that it is made on. `select`:
+    which words are veiled (content, all). `is_fast`: leave out the network, which needs PyTorch and minutes. `once`: in
+    what equal words are drawn once (record, person, file). `seed`: of all draws.
     """
 
     def __init__(
@@ -222,7 +209,7 @@ class Bench:
         return [self._trials[epsilon] for epsilon in sorted(self._trials)]
 
     def deepened(self, epsilon: float, watch: Watch = ignore) -> Trial:
-        """Return what is found at an ε, also by the network, which is fitted anew for it."""
+        """Return what is found at an ε, also by the network, which is fitted again for it."""
         found = self.trial(epsilon)
         if self.is_fast or epsilon in self._deepened:
             return found
@@ -272,7 +259,7 @@ class Bench:
 
     @cached_property
     def faintest(self) -> float:
-        """The ε of a release that says as good as nothing."""
+        """The ε of a release that says almost nothing."""
         return max(_FAINT, smallest_accepted(self._make, 1.0 if _accepts(self._make, 1.0) else 100.0))
 
     @cached_property
@@ -370,7 +357,7 @@ class Bench:
 
 
 def _how_many(texts: Sequence[str], words: int) -> int:
-    """Return how many texts, from the first on, have about so many words."""
+    """Return how many of the first texts have about this many words together."""
     return int(np.searchsorted(np.cumsum([len(text) / 6 for text in texts]), words))
 
 

@@ -1,12 +1,19 @@
-"""What a plan found, in sentences."""
+"""What a plan found, in sentences, and as a self-contained HTML page, which needs Jinja2 (the extra ``plots``)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from wordveil.plan.gates import Verdict
 from wordveil.plan.release import ReleasePlan
 from wordveil.plan.trial import CONTEXT
 from wordveil.stats import Estimate
 
-__all__ = ["attackers", "headline"]
+__all__ = ["attackers", "headline", "page"]
 
 
 def headline(plan: ReleasePlan) -> str:
@@ -47,3 +54,23 @@ def attackers(plan: ReleasePlan) -> str:
 
 def _share(figure: Estimate) -> str:
     return f"{100 * figure.value:.1f}% ({100 * figure.low:.1f}–{100 * figure.high:.1f})"
+
+
+def page(plan: ReleasePlan, source: str, command: str | None, verdicts: Sequence[Verdict] = ()) -> str:
+    """Write the page.
+
+    `plan`: what was found. `source`: the name of the input. `command`: what to run next; None if nothing is to be
+    released. `verdicts`: what was required.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
+    )
+    return environment.get_template("page.html").render(
+        attackers=attackers(plan),
+        command=command,
+        facts=plan.to_dict(),
+        headline=headline(plan),
+        source=source,
+        today=datetime.now(timezone.utc).date().isoformat(),
+        verdicts=[one.sentence() for one in verdicts],
+    )

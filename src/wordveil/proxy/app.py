@@ -62,18 +62,14 @@ class _Refused(Exception):  # noqa: N818 - an answer, no error
 def create_app(settings: Settings, veil: Veil) -> Proxy:
     """Make the application.
 
-    Parameters
-    ----------
-    settings : Settings
-        What it does and allows.
-    veil : Veil
-        What veils, with ``once="person"``: the draws of a message then follow from a secret of this process, the caller
-        and the message, so that a message that comes again with the next turn is not drawn again.
+    `settings`: what it does and allows. `veil`: what veils, with ``once="person"``: the draws of a message then follow
+    from a secret of this process, the caller and the message, so that a message that comes again with the next turn is
+    not drawn again.
     """
     if veil.once is None or veil.once.scope != "person":
         raise OptionError("the proxy needs a veil with once='person', or every turn would draw all messages again.")
     if veil.nonwords.identifiers != "placeholder" or veil.nonwords.numbers not in ("placeholder", "metric"):
-        raise OptionError("the proxy needs a veil that puts placeholders in the place of identifiers.")
+        raise OptionError("the proxy needs a veil that replaces identifiers by placeholders.")
     return Proxy(settings, veil)
 
 
@@ -168,7 +164,7 @@ class Proxy:
         if request.method != _METHODS[path]:
             raise _Refused(405, f"the method must be {_METHODS[path]}.", Allow=_METHODS[path])
         if request.scope.get("query_string"):
-            raise _Refused(400, "the address may have no query, since what stands in it could not be veiled.")
+            raise _Refused(400, "the address must have no query, because a query cannot be veiled.")
         if self._busy > self._settings.requests and path != "/healthz":
             raise _Refused(503, "the proxy is busy; try again in a second.", **{"Retry-After": "1"})
         return str(path)
@@ -204,7 +200,7 @@ class Proxy:
         return bytes(raw)
 
     def _caller(self, request: Request, body: dict[str, Any]) -> str:
-        """Return what stands for who calls: whoever shares it shares draws, and nothing else does."""
+        """Return what identifies the caller: only requests with the same value share draws."""
         told = [request.headers.get(name, "") for name in (*_SENT[:2], CONVERSATION)]
         named = [str(body.get(name) or "") for name in ("user", "safety_identifier")]
         return self._memory.hash(*told, *named).hex()
@@ -301,7 +297,7 @@ class _Upstream:
 
     async def __aenter__(self) -> _Upstream:
         try:
-            # httpx's time-outs begin anew with every read; this one is for all until the answer begins.
+            # httpx's time-outs start again with every read; this one covers everything until the answer begins.
             sending = self._client.send(self._request, stream=True)
             self._response = await asyncio.wait_for(sending, self._settings.timeout)
         except (asyncio.TimeoutError, TimeoutError, httpx.TimeoutException):

@@ -1,4 +1,4 @@
-"""Requests to a model, written anew: each field is known and harmless, veiled, a pseudonym, or refused."""
+"""Requests to a model, rewritten: each field is known and harmless, veiled, a pseudonym, or refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Pseudonym = Callable[[str], str]
 
 
 def write_chat(body: dict[str, Any], writer: Writer, pseudonym: Pseudonym) -> dict[str, Any]:
-    """Write a body of ``/chat/completions`` anew, with gaps for what is veiled."""
+    """Rewrite a body of ``/chat/completions``, with gaps for what is veiled."""
     made: dict[str, Any] = {}
     for key, value in _given(body, "messages"):
         if key == "messages":
@@ -47,7 +47,7 @@ def write_chat(body: dict[str, Any], writer: Writer, pseudonym: Pseudonym) -> di
 def write_response(
     body: dict[str, Any], writer: Writer, pseudonym: Pseudonym, *, stateless: bool = False
 ) -> dict[str, Any]:
-    """Write a body of ``/responses`` anew; `stateless` refuses to go on with what the model's host has kept."""
+    """Rewrite a body of ``/responses``; `stateless` refuses to continue what the model's host has kept."""
     made: dict[str, Any] = {}
     for key, value in _given(body, "input"):
         if key in _STATEFUL and stateless:

@@ -24,46 +24,26 @@ def is_loopback(host: str) -> bool:
 class Settings:
     """How the proxy runs.
 
-    Parameters
-    ----------
-    upstream : str
-        The address of the model's API, up to and with its version: ``https://api.example.com/v1``.
-    policy : Policy
-        What is veiled, left alone and refused.
-    restore : bool
-        Whether placeholders in replies become again what they stand for.
-    hosts : tuple of str
-        Names by which the proxy may be called (the ``Host`` header), besides those of this machine, against DNS
-        rebinding; ``*`` allows all.
-    timeout : float
-        Seconds for a request to arrive, for the upstream to begin its answer, and between the pieces of a stream.
-    body_bytes : int
-        The longest request.
-    reply_bytes : int
-        The longest reply that is not streamed.
-    requests : int
-        How many requests may be in progress at once.
-    plain_http : bool
-        Whether an upstream on another machine may be spoken to without TLS, with the caller's key in the clear.
-    access_log : bool
-        Whether requests are logged: path, status and time, never what was sent.
-
     Raises
     ------
     OptionError
         If a setting makes no sense.
     """
 
-    upstream: str
-    policy: Policy = field(default_factory=Policy)
-    restore: bool = False
+    upstream: str  # the address of the model's API, up to and with its version: ``https://api.example.com/v1``
+    policy: Policy = field(default_factory=Policy)  # what is veiled, left alone and refused
+    restore: bool = False  # whether placeholders in replies become again what they stand for
+    # Names by which the proxy may be called (the ``Host`` header), besides those of this machine, against DNS
+    # rebinding; ``*`` allows all.
     hosts: tuple[str, ...] = ()
+    # Seconds for a request to arrive, for the upstream to begin its answer, and between the pieces of a stream.
     timeout: float = 120.0
-    body_bytes: int = 1 << 20
-    reply_bytes: int = 1 << 25
-    requests: int = 64
+    body_bytes: int = 1 << 20  # the longest request
+    reply_bytes: int = 1 << 25  # the longest reply that is not streamed
+    requests: int = 64  # how many requests may be in progress at once
+    # Whether an upstream on another machine may be spoken to without TLS, with the caller's key in the clear.
     plain_http: bool = False
-    access_log: bool = False
+    access_log: bool = False  # whether requests are logged: path, status and time, never what was sent
 
     def __post_init__(self) -> None:
         self.policy.check()

@@ -28,8 +28,7 @@ from wordveil.progress import Watch, ignore, within
 from wordveil.reading.kinds import Basis, Floats, Ids, Means, Population, Vectors
 from wordveil.reading.network import PADDING, Size, bundled_weights, make_network
 from wordveil.reading.places import LEFT_ALONE, VEILED, Places
-from wordveil.reading.seen import Seen
-from wordveil.reading.windows import Windows, runs
+from wordveil.reading.seen import Seen, Windows, runs
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Context", "Schedule", "as_released"]
 
 _READ_WORDS = 2048  # that are read at once
-# Of so many windows one is kept aside, which tells when the fit has begun to learn the release by heart: of many
+# One window in this many is kept aside, to tell when the fit begins to learn the release by heart: of many
 # windows, of some, and of too few to tell anything by.
 _ASIDE = ((200, 10), (50, 5))
 _WARM = 50  # steps until the rate is at its largest
@@ -48,39 +47,24 @@ _Part = tuple[int, NDArray[np.int64]]  # which texts, and which of their windows
 
 
 class Schedule(NamedTuple):
-    """How a network is fitted.
+    """How a network is fitted."""
 
-    Attributes
-    ----------
-    passes : float
-        How often each text is looked at.
-    least, most : int
-        How many steps at least and at most.
-    batch : int
-        About how many words a step looks at.
-    rate, tuning_rate : float
-        The largest learning rate from scratch, and of weights that were trained before.
-    decay, dropout : float
-        The weight decay, and the share of inner values that is left out at random.
-    looks, patience : int
-        How often to look at texts that are kept aside, and how many looks may pass without a gain.
-    seconds : float
-        How long it may take.
-    candidates, read_candidates : int
-        Among how many words, the likeliest ones, the original is looked for during the fit and when reading.
-    """
-
-    passes: float = 4.0
+    passes: float = 4.0  # how often each text is looked at
+    # How many steps at least and at most.
     least: int = 200
     most: int = 1200
-    batch: int = 1024
+    batch: int = 1024  # about how many words a step looks at
+    # The largest learning rate from scratch, and of weights that were trained before.
     rate: float = 1e-3
     tuning_rate: float = 3e-4
+    # The weight decay, and the share of inner values that is left out at random.
     decay: float = 0.1
     dropout: float = 0.1
+    # How often to look at texts that are kept aside, and how many looks may pass without a gain.
     looks: int = 20
     patience: int = 5
-    seconds: float = math.inf
+    seconds: float = math.inf  # how long it may take
+    # Among how many words, the likeliest ones, the original is looked for during the fit and when reading.
     candidates: int = 8192
     read_candidates: int = 16384
 
@@ -122,7 +106,7 @@ class Context(Population):
         return Population.from_state(self.basis, {"learnt": self.prior})
 
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:
-        """Change what is given of how the network learns."""
+        """Change the given settings of how the network learns."""
         if steps is not None:
             self.schedule = self.schedule._replace(least=min(steps, self.schedule.least), most=steps)
         if candidates is not None:
@@ -136,15 +120,7 @@ class Context(Population):
     # ------------------------------------------------------------------------------------------------ learning
 
     def train(self, places: Places, watch: Watch = ignore) -> None:
-        """Learn from clean public texts: they are veiled here, and the network learns to find their words.
-
-        Parameters
-        ----------
-        places : Places
-            The texts as they are.
-        watch : callable
-            Told how far it is.
-        """
+        """Learn from clean public texts: they are veiled here, and the network learns to find their words."""
         veiled = as_released(self.basis.law.mechanism, places, self.basis.prior > 0)
         self.begin()
         before, self._learnt = self._learnt, self.basis.prior  # what is learnt here is public
@@ -168,7 +144,7 @@ class Context(Population):
         self._trust = self.descend([seen], within(watch, 0.2, 1.0))
 
     def begin(self) -> None:
-        """Begin anew: with the weights that were trained on public text, if there are any."""
+        """Start again, with the weights that were trained on public text if there are any."""
         if self._start is not None:
             self._restore(*self._start)
             return
@@ -179,14 +155,7 @@ class Context(Population):
     def descend(self, seen: Sequence[Seen], watch: Watch = ignore, schedule: Schedule | None = None) -> float:
         """Fit the network, keep the weights that serve texts kept aside best, and return how far to trust it.
 
-        Parameters
-        ----------
-        seen : sequence of Seen
-            The texts, under one mechanism or several.
-        watch : callable
-            Told how far it is.
-        schedule : Schedule, optional
-            How to.
+        `seen`: the texts, under one mechanism or several. `schedule`: how to.
         """
         torch, plan = self._torch, schedule or self.schedule
         generator = np.random.default_rng(0)
@@ -345,16 +314,8 @@ class Context(Population):
     ) -> Seen:
         """Put texts into the form that the network reads.
 
-        Parameters
-        ----------
-        places : Places
-            The veiled texts.
-        truth : array of int, optional
-            The originals, where they are known.
-        count : int, optional
-            How many words to look for the originals among.
-        watch : callable
-            Told how far it is.
+        `places`: the veiled texts. `truth`: the originals, where they are known. `count`: how many words to look for
+        the originals among.
         """
         return Seen(
             self.basis,

@@ -20,22 +20,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Law
-from wordveil.errors import FileError, InputError, OptionError
+from wordveil.errors import FileError, InputError, OptionError, SpaceError
 from wordveil.files import cached_arrays, digest_of
 from wordveil.files import found as found_in_cache
 from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore, within
 from wordveil.reading.places import Places
+from wordveil.spaces import PointSpace, Space
+from wordveil.spaces.space import HopSpace
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]
 
-_FEW_GUESSED = 4  # of so many words fewer than one came out: then a guess for every word takes longer than it saves
+_FEW_GUESSED = 4  # fewer than one word in this many came out: guessing for every word would take longer than it saves
 _ROUNDS = 15  # of estimating word frequencies from a release, at most
 _PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
 _CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
-_FEW = 16  # one output in so many, and their vectors take less time than the whole table that is then cached
+_FEW = 16  # up to one output in this many, single vectors take less time than the whole table, which is then cached
 _LOOKED_AT = 500  # outputs that tell whether texts were veiled
 _AT_ONCE = 100  # of them
 _CLEAR = 4.0  # standard errors
@@ -54,7 +56,7 @@ class Basis:
     once: bool = True  # whether equal words of a text were drawn once, so that equal outputs of it are one draw
 
     def looks_drawn(self, outputs: Ids) -> bool | None:
-        """Tell whether outputs were drawn by the law: likely, hardly, or None for who knows.
+        """Tell whether outputs were drawn by the law: True for likely, False for hardly, None if that is unclear.
 
         They are spread over the neighbours of the words that people use: ``Σπ(w)·Pr[M(w)=y]``. Text that was never
         veiled has the words themselves, by ``π(y)``. Some are compared under both.
@@ -108,11 +110,11 @@ class Kind(ABC):
         return self.means(places, within(watch, 0.0, 0.5)), self.best(places, within(watch, 0.5, 1.0))
 
     def without_context(self) -> Kind:
-        """Return the kind that looks each output up by itself, knowing as much of word frequencies."""
+        """Return the kind that looks each output up by itself, with the same word frequencies."""
         return self
 
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:  # noqa: ARG002
-        """Change what is given of how a network learns; see `Reader.tune`."""
+        """Change the given settings of how a network learns; see `Reader.tune`."""
         raise OptionError("only a context reader has a network to be tuned.")
 
     def train(self, places: Places, watch: Watch = ignore) -> None:  # noqa: ARG002
@@ -347,7 +349,7 @@ class Means:
         return known + missing > len(self._known) / _FEW or found_in_cache(self._key) is not None
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the vectors that were computed, and of which outputs."""
+        """Return the vectors that were computed, with their outputs."""
         if self._vectors is None:
             return {}
         return {"means": self._vectors[self._known], "outputs": np.flatnonzero(self._known)}
@@ -396,3 +398,22 @@ def _cached_means(basis: Basis, prior: Floats, key: str, watch: Watch) -> Vector
     if means.shape != basis.vectors.shape or means.dtype != np.float32:
         raise FileError("the cached table of a reader does not fit its space; delete it from the cache.")
     return means
+
+
+def vectors_of(space: Space, given: NDArray[np.floating[Any]] | None) -> tuple[Vectors, Vectors]:
+    """Return the given vector of every word, or that of the space; and that of the space, or the given one."""
+    embedding = space.embedding if isinstance(space, HopSpace) else space
+    points = None
+    if isinstance(embedding, PointSpace):
+        points = np.ascontiguousarray(embedding.points(np.arange(len(embedding))), dtype=np.float32)
+    if given is None:
+        if points is None:
+            raise SpaceError("this space has no vectors of its own; give a vector for every word as vectors.")
+        return points, points
+    table = np.asarray(given)
+    if table.ndim != 2 or len(table) != len(space) or not table.shape[1] or table.dtype.kind not in "fiu":
+        raise OptionError("vectors needs a row of numbers for every word of the vocabulary.")
+    table = np.ascontiguousarray(table, dtype=np.float32)
+    if not np.isfinite(table).all():
+        raise OptionError("vectors must hold finite numbers only.")
+    return table, table if points is None else points

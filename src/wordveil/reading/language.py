@@ -1,4 +1,4 @@
-"""The kind of reader whose knowledge of context is a language model that anybody can download, or learns from a text.
+"""The kind of reader that knows context from a public language model, or from one learnt from a text.
 
 The words of a text are those with the largest ``log p(text) + Σ log Pr[M(w)=y]`` over its veiled places. Three models
 give ``p``: the English trigrams of the package pocketsphinx, trigrams of a public reference text, and SmolLM2, a
@@ -40,21 +40,11 @@ _CANDIDATES = 24  # words of each place that are weighed by trigrams
 
 
 class Line(NamedTuple):
-    """A text as a language model reads it.
+    """A text as a language model reads it."""
 
-    Attributes
-    ----------
-    pieces : list of str
-        What stands between words and the words, alternately.
-    ids : array of int
-        The word at each place by the `Lexicon`.
-    veiled : array of int
-        The places that are veiled, in order.
-    """
-
-    pieces: list[str]
-    ids: Ids
-    veiled: Ids
+    pieces: list[str]  # what stands between words and the words, alternately
+    ids: Ids  # the word at each place by the `Lexicon`
+    veiled: Ids  # the places that are veiled, in order
 
 
 class TextModel(Protocol):
@@ -63,22 +53,14 @@ class TextModel(Protocol):
     def read(self, line: Line, evidence: Floats) -> tuple[Floats, Ids]:
         """Return how likely each possible word is at each veiled place, and the words of the likeliest text.
 
-        Parameters
-        ----------
-        line : Line
-            The text.
-        evidence : array of shape (veiled places, possible words)
-            The logarithm of how likely each possible word makes what was seen there.
+        `line`: the text. `evidence`: the logarithm of how likely each possible word makes what was seen there.
         """
 
 
 class Lexicon:
     """Numbers words for a language model: those of the space, function words that it lacks, and one for all others.
 
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-        The words of the space, whose ids stay.
+    `vocabulary`: the words of the space, whose ids stay.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -93,14 +75,14 @@ class Lexicon:
         return len(self.words)
 
     def number(self, ids: Ids, pieces: Sequence[str]) -> Ids:
-        """Return the number of each word of a text, of which the pieces are given."""
+        """Return the number of each word of a text, given its pieces."""
         found = ids.copy()
         for place in np.flatnonzero(ids == OUTSIDE).tolist():
             found[place] = self._more.get(lookup_key(pieces[2 * place + 1]), self.unknown)
         return found
 
     def spread(self, prior: Floats) -> Floats:
-        """Return a frequency for every number, of which those of the space are given."""
+        """Return a frequency for every number, given those of the space."""
         least = float(prior[prior > 0].min())
         found = np.concatenate([prior, np.full(len(self) - len(prior), least)])
         found[found == 0] = least
@@ -124,12 +106,7 @@ def _phrases() -> Phrases:
 def public_trigrams(lexicon: Lexicon, prior: Floats) -> NgramModel:
     """Return the English trigram model of pocketsphinx over a lexicon.
 
-    Parameters
-    ----------
-    lexicon : Lexicon
-        The words.
-    prior : array of float
-        How frequent each word of the space is, for those that the model lacks.
+    `lexicon`: the words. `prior`: how frequent each word of the space is, for those that the model lacks.
     """
     return PhraseModel(_phrases(), lexicon.words, lexicon.spread(prior))
 
@@ -137,12 +114,7 @@ def public_trigrams(lexicon: Lexicon, prior: Floats) -> NgramModel:
 class Trigrams:
     """Reads texts by a model of trigrams.
 
-    Parameters
-    ----------
-    model : NgramModel
-        The model, over a lexicon.
-    possible : array of int
-        The words that can be behind an output.
+    `model`: the model, over a lexicon. `possible`: the words that can be behind an output.
     """
 
     def __init__(self, model: NgramModel, possible: Ids) -> None:
@@ -184,17 +156,10 @@ def _windows(count: int) -> Iterator[tuple[int, int, int]]:
 class Language(Kind):
     """Reads each veiled place in the light of its text, by a language model.
 
-    Parameters
-    ----------
-    basis : Basis
-        What every kind is made from.
-    model : {"trigram", "smollm2"} or path
-        The English trigrams of pocketsphinx (the extra ``trigram``), SmolLM2 (the extra ``lm``), or a public reference
-        text to learn trigrams from.
-    beam : int
-        How many texts SmolLM2 follows at once.
-    preamble : str, optional
-        A few public sentences of the same kind that SmolLM2 reads before every text.
+    `basis`: what every kind is made from. `model`: the English trigrams of pocketsphinx (the extra ``trigram``),
+    SmolLM2 (the extra ``lm``), or a public reference text to learn trigrams from (trigram, smollm2). `beam`: how many
+    texts SmolLM2 follows at once. `preamble`: a few public sentences of the same kind that SmolLM2 reads before every
+    text.
     """
 
     name = "language"

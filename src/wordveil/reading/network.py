@@ -33,23 +33,15 @@ PADDING = 3  # beside the kinds of places
 
 
 class Size(NamedTuple):
-    """How large the network is.
+    """How large the network is."""
 
-    Attributes
-    ----------
-    width, heads : int
-        Of every layer.
-    towers, questions : int
-        How many layers the towers and the questions have.
-    words : int
-        How long the vectors are that answers and words are compared by.
-    """
-
+    # Of every layer.
     width: int = 256
     heads: int = 4
+    # How many layers the towers and the questions have.
     towers: int = 3
     questions: int = 2
-    words: int = 192
+    words: int = 192  # how long the vectors are that answers and words are compared by
 
 
 def bundled_weights(points: NDArray[np.float32]) -> tuple[Size, dict[str, NDArray[Any]]] | None:
@@ -76,7 +68,7 @@ def _fingerprints(points: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def make_network(size: Size, dimension: int) -> Any:
-    """Make a network for words whose vectors have so many dimensions; it begins by saying nothing of any place."""
+    """Make a network for words whose vectors have `dimension` dimensions; at first it says nothing about any place."""
     return _classes()["Network"](size, dimension)
 
 

@@ -125,14 +125,8 @@ class PhraseModel(NgramModel):
     What such a model states of a pair or triple that it has seen is written as the above is: what is left for any word,
     and what having seen the pair adds. Where the latter would be negative for a pair, it is taken as 0.
 
-    Parameters
-    ----------
-    phrases : Phrases
-        The model.
-    words : sequence of str
-        The words to number; words of the model that are not among them are left out.
-    usual : array of float
-        How frequent each word is, for those that the model lacks.
+    `phrases`: the model. `words`: the words to number; words of the model that are not among them are left out.
+    `usual`: how frequent each word is, for those that the model lacks.
     """
 
     def __init__(self, phrases: Phrases, words: Sequence[str], usual: NDArray[np.float64]) -> None:
@@ -186,23 +180,12 @@ def _look_up(
 
 
 class Decoded(NamedTuple):
-    """What a decoder makes of a stretch of words.
+    """What a decoder makes of a stretch of words."""
 
-    Attributes
-    ----------
-    likeliest : array of int
-        The likeliest word at each place, all others summed out: right most often.
-    path : array of int
-        The likeliest stretch as a whole (Viterbi).
-    belief : array of shape (places, words)
-        How likely each word is at each place.
-    held : array of float
-        The share of the exact bigram posterior that the candidates of each place hold; 1 where all words are.
-    """
-
-    likeliest: NDArray[np.int64]
-    path: NDArray[np.int64]
-    belief: NDArray[np.float64]
+    likeliest: NDArray[np.int64]  # the likeliest word at each place, all others summed out: right most often
+    path: NDArray[np.int64]  # the likeliest stretch as a whole (Viterbi)
+    belief: NDArray[np.float64]  # how likely each word is at each place
+    # The share of the exact bigram posterior that the candidates of each place hold; 1 where all words are.
     held: NDArray[np.float64]
 
 
@@ -211,11 +194,6 @@ class BigramDecoder:
 
     Every method takes, for each place (row) and each word (column), how likely the word makes what was seen there, up
     to a factor for each place.
-
-    Parameters
-    ----------
-    model : NgramModel
-        The model.
     """
 
     def __init__(self, model: NgramModel) -> None:
@@ -317,16 +295,8 @@ def decode_trigrams(
 
     Words that are no candidates keep what the other belief gives them.
 
-    Parameters
-    ----------
-    model : NgramModel
-        The model.
-    likelihoods : array of shape (places, words)
-        How likely each word makes what was seen at each place.
-    belief : array of shape (places, words)
-        What the candidates are chosen by: the bigram posterior.
-    most : int
-        The largest number of candidates at a place.
+    `model`: the model. `likelihoods`: how likely each word makes what was seen at each place. `belief`: what the
+    candidates are chosen by: the bigram posterior. `most`: the largest number of candidates at a place.
     """
     candidates = [_largest(row, most) for row in belief]
     held = np.array([row[chosen].sum() for row, chosen in zip(belief, candidates, strict=True)])

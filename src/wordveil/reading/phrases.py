@@ -27,41 +27,24 @@ _PAST = 8  # bytes behind every level
 
 
 class Phrases(NamedTuple):
-    """A back-off model of words, pairs and triples; all logarithms are natural ones.
+    """A back-off model of words, pairs and triples; all logarithms are natural ones."""
 
-    Attributes
-    ----------
-    words : list of str
-        The words; the others number these.
-    log_word, escape_word : array of float
-        The probability of each word, and what is left for words that were never seen after it.
-    pairs : array of shape (pairs, 2)
-        The word before and the word itself.
-    log_pair, escape_pair : array of float
-        Likewise of each pair.
-    triples : array of shape (triples, 3)
-        The two words before and the word itself.
-    log_triple : array of float
-        The probability of each.
-    """
-
-    words: list[str]
+    words: list[str]  # the words; the others number these
+    # The probability of each word, and what is left for words that were never seen after it.
     log_word: NDArray[np.float64]
     escape_word: NDArray[np.float64]
-    pairs: NDArray[np.int64]
+    pairs: NDArray[np.int64]  # the word before and the word itself
+    # The same for each pair.
     log_pair: NDArray[np.float64]
     escape_pair: NDArray[np.float64]
-    triples: NDArray[np.int64]
-    log_triple: NDArray[np.float64]
+    triples: NDArray[np.int64]  # the two words before and the word itself
+    log_triple: NDArray[np.float64]  # the probability of each
 
 
 def read_phrases(path: Path | None = None) -> Phrases:
     """Read a trigram model in the binary form of pocketsphinx.
 
-    Parameters
-    ----------
-    path : Path, optional
-        The file; the English model of the installed package if not given.
+    `path`: the file; the English model of the installed package if not given.
     """
     if path is None:
         needs("pocketsphinx", "trigram", "the trigram model")
@@ -116,7 +99,7 @@ def _parsed(data: bytes) -> Phrases:
 
 
 def _field(raw: NDArray[np.uint8], start: int, count: int, total: int, skip: int, bits: int) -> NDArray[np.int64]:
-    """Return one field of every record of a level, whose records have so many bits in all."""
+    """Return one field of every record of a level, whose records have `width` bits in all."""
     at = np.arange(count, dtype=np.int64) * total + skip
     byte, found = start + (at >> 3), np.zeros(count, dtype=np.int64)
     for number in range((bits + 14) // 8):

@@ -19,6 +19,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from wordveil.errors import InputError, OptionError
@@ -32,7 +33,19 @@ from wordveil.text.replacing import CASES, WRITERS
 from wordveil.text.selection import Document, Selection, Spans
 from wordveil.text.tokens import apart_as, lookup_key, tokenise, visible_key
 
-__all__ = ["GAPS", "LEFT_ALONE", "OUTSIDE", "READABLE", "UNKNOWN", "VEILED", "Cutter", "Places", "Words", "check_case"]
+__all__ = [
+    "GAPS",
+    "LEFT_ALONE",
+    "OUTSIDE",
+    "READABLE",
+    "UNKNOWN",
+    "VEILED",
+    "Cutter",
+    "Places",
+    "Words",
+    "check_case",
+    "nothing_to_find",
+]
 
 #: The id of a word outside the vocabulary.
 OUTSIDE = -1
@@ -42,12 +55,12 @@ LEFT_ALONE, VEILED, UNKNOWN = 0, 1, 2
 #: The selections that a release can be read under.
 READABLE = ("content", "all", "spans", "words")
 
-# Classes of punctuation, of which a gap has the first that fits.
+# Classes of punctuation; a gap has the first that fits.
 _MARKS = ("?", "!", ".…", "\n", '"“”«»', ",;:()[]–—", "-'’/")
 #: How many classes of gaps there are: the edge of a text, white space, the marks above, and everything else.
 GAPS = len(_MARKS) + 3
 
-#: Of so many words that look left alone, one may differ between the draws of a text: two draws of function words.
+#: One in this many words that look left alone may differ between the draws of a text: two draws of function words.
 _DIFFERENT = 4
 _APART = (*VALUES, "MARKUP")  # where identifiers are veiled, their words are read as any others
 _REMEMBERED = 1 << 20  # words whose ids are remembered: more than any vocabulary that is in use has
@@ -55,30 +68,16 @@ _REMEMBERED = 1 << 20  # words whose ids are remembered: more than any vocabular
 
 @dataclass(frozen=True)
 class Places:
-    """The words of some veiled texts, one text after the other.
+    """The words of some veiled texts, one text after the other."""
 
-    Attributes
-    ----------
-    ids : array of int
-        The id of each word in the vocabulary, -1 if it is outside.
-    kinds : array of uint8
-        Whether each word is `LEFT_ALONE`, `VEILED` or `UNKNOWN`.
-    starts : array of int
-        Where each text begins among the words; one more than there are texts, the last being the number of words.
-    others : array of shape (draws, words)
-        The ids in further draws of the same texts, if they were released more than once.
-    gaps : array of uint8 of shape (2, words)
-        What stands before and after each word: which class of punctuation, of `GAPS` classes. It is released as it was.
-    pieces : list of list of str
-        The pieces of each text, to write it again; empty if they were not kept.
-    """
-
-    ids: NDArray[np.int64]
-    kinds: NDArray[np.uint8]
+    ids: NDArray[np.int64]  # the id of each word in the vocabulary, -1 if it is outside
+    kinds: NDArray[np.uint8]  # whether each word is `LEFT_ALONE`, `VEILED` or `UNKNOWN`
+    # Where each text begins among the words; one more than there are texts, the last being the number of words.
     starts: NDArray[np.int64]
+    # What stands before and after each word: which class of punctuation, of `GAPS` classes. It is released as it was.
     gaps: NDArray[np.uint8]
-    others: NDArray[np.int64]
-    pieces: list[list[str]]
+    others: NDArray[np.int64]  # the ids in further draws of the same texts, if they were released more than once
+    pieces: list[list[str]]  # the pieces of each text, to write it again; empty if they were not kept
 
     def __len__(self) -> int:
         """Return the number of texts."""
@@ -137,16 +136,11 @@ class Places:
         return [(ends[2 * place], ends[2 * place + 1]) for place in self.veiled.tolist() if place < self.starts[1]]
 
     def write(self, words: Iterable[str], guarantee: Guarantee, case: str = "sentence") -> list[Release]:
-        """Put other words into the veiled places and return each text so, with where its words were replaced.
+        """Return each text with other words in its veiled places, and where these stand.
 
-        Parameters
-        ----------
-        words : iterable of str
-            A word for each veiled place, in order.
-        guarantee : Guarantee
-            What is promised of the release, and so of whatever is made of it.
-        case : {"sentence", "lower", "copy"}
-            How they are capitalised: as a veil does, of which ``copy`` takes the capitals that the veiled text has.
+        `words`: a word for each veiled place, in order. `guarantee`: what is promised of the release, and so of
+        whatever is made of it. `case`: how they are capitalised, as a veil does it; ``copy`` takes the capitals of the
+        veiled text (sentence, lower, copy).
         """
         new, write, written = iter(words), WRITERS[case], []
         for pieces, start, end in zip(self.pieces, self.starts[:-1], self.starts[1:], strict=True):
@@ -160,6 +154,22 @@ class Places:
             lengths = [len(piece) for piece in pieces], [len(piece) for piece in rewritten]
             written.append(Release("".join(rewritten), guarantee, counts, places, lengths))
         return written
+
+    def means(self, veiled: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the mean vector of each text, given a vector for each veiled place and one for every word."""
+        is_veiled, left_alone = self.kinds == VEILED, (self.kinds == LEFT_ALONE) & (self.ids >= 0)
+        sums = self._sums(is_veiled, np.arange(len(veiled)), veiled)
+        sums += self._sums(left_alone, self.ids[left_alone], vectors)
+        counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | is_veiled)])[self.starts])
+        return sums / np.maximum(counts, 1).astype(np.float32)[:, None]
+
+    def _sums(
+        self, which: NDArray[np.bool_], rows: NDArray[np.int64], vectors: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Return for each text the sum of the vectors of some of its words, given by their rows."""
+        starts = np.concatenate([[0], np.cumsum(which)])[self.starts]
+        ones = np.ones(len(rows), dtype=np.float32)
+        return np.asarray(scipy.sparse.csr_array((ones, rows, starts), shape=(len(self), len(vectors))) @ vectors)
 
 
 @dataclass(frozen=True)
@@ -202,13 +212,11 @@ class Words:
         """Choose places of words that a mechanism replaces, at random; all of them if there are no more."""
         targets = self.targets
         if not targets.size:
-            raise InputError(
-                "the text has no word that would be veiled and is in the space; choose another text or space."
-            )
+            raise nothing_to_find()
         return np.sort(entropy.generator.permutation(targets)[:count])
 
     def grouped(self, owners: NDArray[np.int64]) -> Words:
-        """Return the same words as records of their owners, of whom the number is given for each text."""
+        """Return the same words as records of their owners, given by a number for each text."""
         return Words(self.ids, self.hidden, owners[self.text])
 
     def distinct(self) -> Words:
@@ -233,17 +241,10 @@ class Words:
 class Cutter:
     """Cuts veiled texts into places.
 
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-        The words of the mechanism's space.
-    select : {"content", "all", "spans", "words"}
-        Which words the release has veiled. With ``spans`` and ``words`` every text must come as a `Document` with the
-        spans of its veiled words.
-    words : collection of str, optional
-        The list, for ``words``: the originals are looked for among these alone.
-    stop_words : collection of str, optional
-        The words that ``content`` has left alone, if they are not the English function words.
+    `vocabulary`: the words of the mechanism's space. `select`: which words the release has veiled. With ``spans`` and
+    ``words`` every text must come as a `Document` with the spans of its veiled words (content, all, spans, words).
+    `words`: the list, for ``words``: the originals are looked for among these alone. `stop_words`: the words that
+    ``content`` has left alone, if they are not the English function words.
     """
 
     def __init__(
@@ -283,14 +284,8 @@ class Cutter:
     def cut(self, texts: Iterable[str | Document], *, keep: bool = False, original: bool = False) -> Places:
         """Look up the words of texts.
 
-        Parameters
-        ----------
-        texts : iterable of str or Document
-            The veiled texts.
-        keep : bool
-            Keep their pieces, to write them again.
-        original : bool
-            These are the originals, in which an identifier is one place, as its placeholder is in a release.
+        `texts`: the veiled texts. `keep`: keep their pieces, to write them again. `original`: these are the originals,
+        in which an identifier is one place, as its placeholder is in a release.
         """
         apart = KINDS if original else _APART
         codes: list[int] = []
@@ -331,10 +326,7 @@ class Cutter:
         A word is veiled if it is so in any draw, for a draw may be a function word, which looks like one left alone;
         where two draws are different function words, one of them was drawn, and so both were.
 
-        Parameters
-        ----------
-        draws : sequence of str or Document
-            The same text as it was released each time.
+        `draws`: the same text as it was released each time.
         """
         found = [self.cut([draw], keep=True) for draw in draws]
         first = found[0]
@@ -390,6 +382,11 @@ class _Gaps(dict[str, int]):
 def _edge(gap: str) -> int:
     """Return the class of what stands before the first word or after the last: nothing else is the edge of the text."""
     return _Gaps()[gap] if gap.strip() else 0
+
+
+def nothing_to_find() -> InputError:
+    """Return what to raise where no word of a text is both veiled and known."""
+    return InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
 
 
 def check_case(case: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import regex
@@ -26,21 +27,16 @@ NAMED = ("space", "uniform")
 
 _COUNTED = regex.compile(r"(\S+)[\t ,;]+([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 _LOOKED_AT = 100  # lines, to tell a list of frequencies from a text
+_USAGE: WeakKeyDictionary[Space, Floats] = WeakKeyDictionary()  # of each space, asked for by every reader of it
 _ENGLISH = 0.8  # of the words of a text, that must be among those of the bundled space
 
 
 def make_prior(prior: PriorLike, space: Space, cutter: Cutter) -> Floats:
     """Return how likely every word of the vocabulary is at a veiled place; the sum is 1.
 
-    Parameters
-    ----------
-    prior : {"space", "uniform"}, path or array
-        How frequent words are in general (see `usage`); all words alike; a public text, or a list with a word and its
-        count on each line; or a number for every word.
-    space : Space
-        The words.
-    cutter : Cutter
-        Knows which words can be veiled at all; the others get 0.
+    `prior`: ``space``, how frequent words are in general (see `usage`); ``uniform``, all words alike; the path of a
+    public text, or of a list with a word and its count on each line; or a number for every word. `cutter` knows which
+    words can be veiled at all; the others get 0.
     """
     possible = cutter.possible
     if isinstance(prior, np.ndarray):
@@ -68,6 +64,12 @@ def usage(space: Space) -> Floats:
     all words of a space that is not English, follow the Zipf-Mandelbrot law of their place in the space, since
     embedding files list frequent words first.
     """
+    if space not in _USAGE:
+        _USAGE[space] = _usage(space)
+    return _USAGE[space]
+
+
+def _usage(space: Space) -> Floats:
     by_rank = np.exp(log_prior(space, "frequency"))
     by_rank /= by_rank.sum()
     english = load_space("glove-50k").vocabulary.ids

@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism, block_ids
 from wordveil._mechanisms.laws import Effort, Law
-from wordveil.errors import FileError, InputError, OptionError, SpaceError
+from wordveil.errors import FileError, InputError, OptionError
 from wordveil.progress import Watch, ignore
 from wordveil.reading.context import Context
-from wordveil.reading.kinds import Basis, Kind, Population, Table
+from wordveil.reading.kinds import Basis, Kind, Population, Table, vectors_of
 from wordveil.reading.language import Language
-from wordveil.reading.places import LEFT_ALONE, VEILED, Cutter, Places, check_case
+from wordveil.reading.places import Cutter, Places, check_case
 from wordveil.reading.priors import NAMED, PriorLike, make_prior
 from wordveil.reading.released import mechanism_of, read_report
 from wordveil.reading.saved import read_saved, write_saved
-from wordveil.spaces import PointSpace, Space
-from wordveil.spaces.space import HopSpace
+from wordveil.spaces import Space
 from wordveil.text import Document, Release, function_words, languages
 
 __all__ = ["Place", "Reader"]
@@ -93,7 +91,7 @@ class Reader:
     effort : Effort, optional
         How much to draw for a mechanism whose probabilities are not known exactly.
     law : Law, optional
-        The law of the mechanism, from ``mechanism.law(effort)``, where it is at hand: what was drawn for it is not
+        The law of the mechanism, from ``mechanism.law(effort)``, if you have it already: what was drawn for it is not
         drawn again.
     once : bool
         Whether equal words of a text were drawn once, as a `Veil` does unless it is told otherwise: equal outputs of a
@@ -153,12 +151,11 @@ class Reader:
         self._case = check_case(case)
         self._has_own_vectors = vectors is None
         self._prior = prior if isinstance(prior, str) and prior in NAMED else None
-        own = None if vectors is None else _checked(vectors, len(mechanism.space))
-        points = _vectors_of(mechanism.space, own)
+        own, points = vectors_of(mechanism.space, vectors)
         self._basis = Basis(
             mechanism.law(effort) if law is None else law,
             make_prior(prior, mechanism.space, self._cutter),
-            vectors=points if own is None else own,
+            vectors=own,
             points=points,
             is_public=self._prior is not None and words is None,
             once=once,
@@ -278,7 +275,7 @@ class Reader:
         return self
 
     def looks_veiled(self, texts: Iterable[Text]) -> bool | None:
-        """Tell by their words whether texts were veiled by this mechanism: likely, hardly, or None for who knows.
+        """Tell from their words whether texts were veiled by this mechanism; None if that is unclear.
 
         Parameters
         ----------
@@ -296,7 +293,7 @@ class Reader:
     def read(self, places: Places, *, watch: Watch = ignore) -> tuple[Vectors, NDArray[np.int64]]:
         """Return what `transform` and `guesses` do for texts that are cut already, in one reading."""
         means, guesses = self._kind.read(places, watch)
-        return self._documents(places, means), guesses
+        return places.means(means, self._basis.vectors), guesses
 
     def guesses(self, places: Places, *, watch: Watch = ignore) -> NDArray[np.int64]:
         """Return the likeliest word behind each veiled place of texts that are cut already."""
@@ -321,7 +318,7 @@ class Reader:
             places = (self._cut([text], rest) for text, rest in zip(given, others, strict=True))
         else:
             places = (self._cutter.cut(part, keep=self._kind.needs_text) for part in _batches(given))
-        parts = [self._documents(some, self._kind.means(some, watch)) for some in places]
+        parts = [some.means(self._kind.means(some, watch), self._basis.vectors) for some in places]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), dtype=np.float32)
 
     def fit_transform(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Vectors:
@@ -385,7 +382,7 @@ class Reader:
         return words, np.asarray(chances, dtype=np.float64)
 
     def without_context(self) -> Reader:
-        """Return the reader that looks each output up by itself, knowing as much of word frequencies as this one."""
+        """Return the reader that looks each output up by itself, with the same word frequencies as this one."""
         weaker = copy(self)
         weaker._kind = self._kind.without_context()
         return weaker
@@ -420,7 +417,7 @@ class Reader:
     def load(cls, path: str | Path, *, space: Space | str | Path | None = None) -> Reader:
         """Read a reader that `save` wrote."""
         if not isinstance(path, (str, PathLike)):
-            raise OptionError(f"a {type(path).__name__} is given where the file of a saved reader is needed.")
+            raise OptionError(f"expected the file of a saved reader, not a {type(path).__name__}.")
         saved = read_saved(Path(path))
         made = mechanism_of({**saved.release, "blocked_words": 0}, space)
         if saved.blocked is not None:
@@ -445,29 +442,11 @@ class Reader:
         words = self.mechanism.space.vocabulary.take(self._kind.best(places, watch))
         return places.write(words, self.mechanism.guarantee, self._case)
 
-    def _documents(self, places: Places, means: Vectors) -> Vectors:
-        """Return the mean vector of each text, of which these are the mean vectors of the veiled places."""
-        left_alone = (places.kinds == LEFT_ALONE) & (places.ids >= 0)
-        veiled = places.kinds == VEILED
-        sums = _sums(places, veiled, None, means)
-        sums += _sums(places, left_alone, places.ids, self._basis.vectors)
-        counts = np.diff(np.concatenate([[0], np.cumsum(left_alone | veiled)])[places.starts])
-        return sums / np.maximum(counts, 1).astype(np.float32)[:, None]
-
 
 def _kind(name: str) -> type[Kind]:
     if not isinstance(name, str) or name not in _KINDS:
         raise OptionError(f"unknown reader {name!r}; choose one of {', '.join(_KINDS)}.")
     return _KINDS[name]
-
-
-def _sums(places: Places, which: NDArray[np.bool_], ids: NDArray[np.int64] | None, vectors: Vectors) -> Vectors:
-    """Return for each text the sum of the vectors of some of its words: by their ids, or one after the other."""
-    count = int(which.sum())
-    starts = np.concatenate([[0], np.cumsum(which)])[places.starts]
-    columns = np.arange(count) if ids is None else ids[which]
-    ones = np.ones(count, dtype=np.float32)
-    return np.asarray(scipy.sparse.csr_array((ones, columns, starts), shape=(len(places), len(vectors))) @ vectors)
 
 
 def _check_top(top: int) -> None:
@@ -491,23 +470,3 @@ def _batches(texts: Sequence[Text]) -> Iterator[Sequence[Text]]:
             first, size = number + 1, 0
     if first < len(texts):
         yield texts[first:]
-
-
-def _vectors_of(space: Space, given: Vectors | None) -> Vectors:
-    """Return the vectors of a space, or of the embedding whose words it joins; those given if it has none."""
-    points = space.embedding if isinstance(space, HopSpace) else space
-    if not isinstance(points, PointSpace):
-        if given is not None:
-            return given
-        raise SpaceError("this space has no vectors of its own; give a vector for every word as vectors.")
-    return np.ascontiguousarray(points.points(np.arange(len(points))), dtype=np.float32)
-
-
-def _checked(vectors: NDArray[np.floating[Any]], words: int) -> Vectors:
-    table = np.asarray(vectors)
-    if table.ndim != 2 or len(table) != words or not table.shape[1] or table.dtype.kind not in "fiu":
-        raise OptionError("vectors needs a row of numbers for every word of the vocabulary.")
-    table = np.ascontiguousarray(table, dtype=np.float32)
-    if not np.isfinite(table).all():
-        raise OptionError("vectors must hold finite numbers only.")
-    return table

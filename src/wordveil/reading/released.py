@@ -41,20 +41,16 @@ def mechanism_of(
 ) -> Mechanism[Any]:
     """Make the mechanism that a release describes.
 
-    Parameters
-    ----------
-    described : mapping
-        What `Mechanism.describe` has said, as a report repeats it.
-    space : Space, str or Path, optional
-        The words, where the release used an embedding that does not come with the package.
-    block : collection of str, optional
-        The words that the release never draws, if they are not those of the bundled list.
+    `described`: what `Mechanism.describe` has said, as a report repeats it. `space`: the words, where the release used
+    an embedding that does not come with the package. `block`: the words that the release never draws, if they are not
+    those of the bundled list.
     """
     missing = [name for name in _NEEDED if name not in described]
     if missing or not isinstance(described["options"], Mapping) or not isinstance(described["space"], Mapping):
         raise InputError(
-            f"the settings of the release are unknown: nothing is said of its {missing[0] if missing else 'options'}. "
-            "Give the report of a release, or its mechanism, epsilon and space."
+            "the settings of the release are unknown: its report does not give the "
+            f"{missing[0] if missing else 'options'}. Give the report of a release, or its mechanism, epsilon and "
+            "space."
         )
     epsilon, told = described["epsilon"], described["space"]
     if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)) or not 0.0 < epsilon < math.inf:
@@ -87,7 +83,7 @@ def _never_drawing(made: Mechanism[Any], described: Mapping[str, Any], block: Co
     found = block_words(made, blocked_words() if block is None else block)
     if len(found.blocked) != count or checksum not in (None, found.blocked_checksum):
         raise OptionError(
-            "the release never draws the words of another list than this one, and cannot be read without it: give the "
+            "the release never draws the words of another list, and cannot be read without that list: give the "
             "list that it was veiled with as `block`."
         )
     return found

@@ -47,7 +47,7 @@ def write_saved(path: Path, header: Mapping[str, Any], arrays: Arrays, state: Ar
 
 
 def read_saved(path: Path) -> Saved:
-    """Read what `write_saved` wrote; a file that is none, or of another layout, is refused."""
+    """Read what `write_saved` wrote; any other file, or another layout, is refused."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             arrays = dict(found)

@@ -1,9 +1,9 @@
-"""Texts in the form in which a network reads them, with what the law of the mechanism says of their outputs."""
+"""Texts in the form in which a network reads them: cut into windows, with what the law says of their outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from wordveil.parallel import blocks
 from wordveil.reading.kinds import Basis, Floats, Vectors
 from wordveil.reading.places import VEILED, Places
-from wordveil.reading.windows import Windows
 
 if TYPE_CHECKING:
     import torch
@@ -19,28 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["Seen"]
 
 _COLUMN_BYTES = 1 << 30  # of the law, that are kept
-_LOG_FLOOR = -80.0  # below the largest: a word that cannot have given an output is as good as impossible
+_LOG_FLOOR = -80.0  # below the largest: a word this unlikely to have given an output counts as impossible
+
+
+_WINDOW, _OVERLAP = 128, 16  # words that are read together, and how many at a cut end only serve as context
 
 
 class Seen:
     """Texts as the network is shown them, with what the law says of their outputs.
 
-    Parameters
-    ----------
-    basis : Basis
-        What is known without the texts.
-    places : Places
-        The veiled texts.
-    prior : array of float
-        How likely every word is at a veiled place.
-    count : int
-        How many words, the likeliest ones, the originals are looked for among.
-    means : callable
-        Returns the mean vector of the word behind each row of outputs.
-    truth : array of int or None
-        The originals, where they are known.
-    device : str
-        Where PyTorch runs.
+    `basis`: what is known without the texts. `places`: the veiled texts. `prior`: how likely every word is at a veiled
+    place. `count`: how many words, the likeliest ones, the originals are looked for among. `means`: returns the mean
+    vector of the word behind each row of outputs. `truth`: the originals, where they are known. `device`: where PyTorch
+    runs.
     """
 
     def __init__(
@@ -138,3 +128,49 @@ class _Columns:
         self._kept[self._count : stop] = logs
         self._place[outputs] = np.arange(self._count, stop)
         self._count = stop
+
+
+class Windows(NamedTuple):
+    """Stretches of texts that are read together, and between which of its places each answers."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    lasts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, places: Places) -> Windows:
+        """Cut texts into windows, and leave out those in which there is nothing to read."""
+        before = np.concatenate([[0], np.cumsum(places.kinds == VEILED)])
+        cut = []
+        for start, stop in zip(places.starts[:-1].tolist(), places.starts[1:].tolist(), strict=True):
+            if stop - start <= _WINDOW:
+                cut.append((start, stop, start, stop))
+                continue
+            for first in range(start, stop - 2 * _OVERLAP, _WINDOW - 2 * _OVERLAP):
+                last = min(first + _WINDOW, stop)
+                answers = first if first == start else first + _OVERLAP, last if last == stop else last - _OVERLAP
+                cut.append((first, last, *answers))
+        found = np.array(cut, dtype=np.int64).reshape(-1, 4)
+        return cls(*found[before[found[:, 3]] > before[found[:, 2]]].T)
+
+    def take(self, which: NDArray[np.int64]) -> Windows:
+        """Return some of the windows."""
+        return Windows(*(part[which] for part in self))
+
+
+def runs(
+    windows: Windows, which: NDArray[np.int64], words: int, generator: np.random.Generator | None = None
+) -> list[NDArray[np.int64]]:
+    """Put windows of like lengths together, about this many words in each run, so that little of it is padding."""
+    lengths = (windows.stops - windows.starts)[which].astype(np.float64)
+    if generator is not None:
+        lengths += generator.normal(scale=2.0, size=len(lengths))
+    ordered = which[np.argsort(lengths, kind="stable")]
+    found, first, longest = [], 0, 0
+    for number, length in enumerate((windows.stops - windows.starts)[ordered].tolist()):
+        longest = max(longest, length)
+        if number > first and longest * (number - first + 1) > words:
+            found.append(ordered[first:number])
+            first, longest = number, length
+    return [*found, ordered[first:]] if len(ordered) else []

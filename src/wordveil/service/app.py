@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from wordveil import __version__, parallel
-from wordveil.service import explore, litellm, prepare, presidio, reference, tables, texts
+from wordveil.service import explore, litellm, presidio, reference, texts
 from wordveil.service.contracts import Contracts
 from wordveil.service.guard import Guard
 from wordveil.service.keys import Keys
@@ -62,7 +62,7 @@ def create_app(settings: Settings | None = None) -> Contracts:
         generate_unique_id_function=lambda route: route.name,
         lifespan=_lifespan(settings, keys),
     )
-    for router in (texts.router, tables.router, explore.router, prepare.router):
+    for router in (texts.router, explore.router):
         app.include_router(router, dependencies=[Depends(check_query)])
     for contract in (litellm.router, presidio.router):
         app.include_router(contract, dependencies=[Depends(check_query)])

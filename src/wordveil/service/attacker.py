@@ -1,8 +1,8 @@
-"""What somebody would guess of this very text: a draw to look at, and what the strongest reader at hand makes of it.
+"""What somebody would guess of a text: a draw to look at, and what the strongest available reader makes of it.
 
-Nothing here is a release. A draw that is looked at is one of many, and whoever picks the one that they like releases
-more than ε says; so what is answered are pieces and no text, and keys with a budget explore the examples alone, or
-they would have a way around it.
+Nothing here is a release. A draw that is looked at is one of many, and somebody who picks the one they like best
+releases more than ε says; so what is answered are pieces and no text, and keys with a budget explore the examples
+alone, or they would have a way around it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wordveil._mechanisms import Mechanism
 from wordveil._mechanisms.attackers import ALONE, strongest
-from wordveil.errors import InputError, WordveilError
+from wordveil.errors import WordveilError
 from wordveil.progress import Watch, ignore
 from wordveil.reading import Place, Reader
 from wordveil.service.schemas import (
@@ -26,7 +26,7 @@ from wordveil.service.schemas import (
     GuaranteeDetails,
     MechanismChoice,
     PolicyName,
-    can_be_written,
+    check_characters,
 )
 from wordveil.spaces import EuclideanSpace, PoincareSpace
 from wordveil.text import Document, Release, Veil, language_name, language_of, language_of_words
@@ -88,13 +88,12 @@ class ExploreRequest(MechanismChoice):
 
     @model_validator(mode="after")
     def _make_sense(self) -> ExploreRequest:
-        if not can_be_written(self.text) or not can_be_written(self.draw):
-            raise InputError("a text contains half of a surrogate pair, which is not a character; remove it.")
+        check_characters((self.text, self.draw))
         return self
 
 
 class AttackerDetails(BaseModel):
-    """Who guessed."""
+    """The attacker who guessed."""
 
     reader: Literal["context", "table"]
     name: str
@@ -125,7 +124,7 @@ class Explored(BaseModel):
     pieces: list[Piece]
     counts: CountDetails
     attacker: AttackerDetails | None = Field(
-        description="The strongest reader at hand; null while it is prepared, and where nobody is to guess."
+        description="The strongest reader available; null while it is prepared, and where nobody is to guess."
     )
     preparing: bool = Field(description="Whether the attacker is still being prepared: ask again for the same draw.")
     progress: float = Field(description="How far that is, from 0 to 1, where it can be told.")
@@ -167,7 +166,7 @@ class ExploreFacts(BaseModel):
 
 
 class Attacker(NamedTuple):
-    """Who reads the draws of a mechanism; nobody where nothing can be read."""
+    """The reader of a mechanism's draws, if they can be read at all."""
 
     reader: Reader | None
     select: str
@@ -175,14 +174,14 @@ class Attacker(NamedTuple):
 
     @property
     def told(self) -> dict[str, str] | None:
-        """Which reader it is, and who that is in words."""
+        """Which reader it is, with a description."""
         if self.reader is None:
             return None
         return {"reader": self.reader.kind, "name": _KINDS[self.reader.kind] + (_LEARNT if self.is_learnt else "")}
 
 
 def make_attacker(mechanism: Mechanism[Any], select: str, watch: Watch = ignore) -> Attacker:
-    """Make the strongest reader at hand: in context where PyTorch and weights for the space are there, else a table.
+    """Make the strongest reader available: in context if PyTorch and weights for the space are there, else a table.
 
     Where probabilities are known by drawing alone, a table is learnt from draws, for half a minute.
     """

@@ -187,7 +187,7 @@ class Budgets:
         return found
 
     def change(self, key: Key, user: str | None, added: float | None) -> dict[str, Any]:
-        """Add to the account of a key, or of one of its end users, or (None) let it begin anew."""
+        """Add to the account of a key, or of one of its end users, or (None) start it afresh."""
         which = "user_budget" if user is not None else "budget"
         if getattr(key, which) is None:
             raise OptionError(f"the key {key.name} has no {which}.")
@@ -229,7 +229,7 @@ class Budgets:
         )
 
     def _fitting(self, bill: Bill, draws: int, has: float) -> float | None:
-        """Return an ε at which the draws would fit; None if there is none, or if others are being priced just now."""
+        """Return an ε at which the draws would fit; None if no ε fits, or if others are being priced just now."""
         if has <= 0 or not self._pricing.acquire(blocking=False):  # refusals must stay cheap for those who flood us
             return None
         try:

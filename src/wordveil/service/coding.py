@@ -1,4 +1,4 @@
-"""gzip and zstd, of bodies that come in and of answers that go out."""
+"""gzip and zstd, for request bodies and for answers."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def unpacked(receive: Receive, coding: str) -> Receive:
 
 
 class Packer:
-    """Packs an answer as it is written; what was written so far can always be read."""
+    """Compresses an answer as it is written; what was written so far can always be read."""
 
     def __init__(self, coding: str) -> None:
         is_gzip = coding == "gzip"

@@ -36,7 +36,7 @@ _LOG.addFilter(lambda record: "Invalid HTTP request" not in record.getMessage())
 
 
 class Limits:
-    """How many connections a process has, of whom, and what each may do."""
+    """Limits on the connections of a process: how many, from which addresses, and what each may do."""
 
     def __init__(self, settings: Settings) -> None:
         self.header_bytes, self.header_seconds = settings.header_bytes, settings.header_seconds
@@ -62,7 +62,7 @@ class Limits:
 
 
 def _household(address: str) -> str:
-    """Return what counts as one address: of IPv6 the network of 64 bits, since whoever has one has all in it."""
+    """Return what counts as one address: for IPv6 the 64-bit network, because its owner has every address in it."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:  # a socket of this machine

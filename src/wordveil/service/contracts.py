@@ -1,4 +1,4 @@
-"""Contracts of others that the service speaks: their keys in, and refusals in their words out.
+"""Other APIs that the service speaks: their keys in, and problems in their form out.
 
 What stands before the routes (keys, limits, time-outs) tells problems in our own form; here, outside of all that, they
 are said as the contract says them. So no way leads around it: what is not answered at all is a refusal, too.
@@ -24,12 +24,7 @@ Told = Callable[[int, str], tuple[int, dict[str, Any]]]
 class Contracts:
     """Wraps the guarded application.
 
-    Parameters
-    ----------
-    app : Guard
-        The service.
-    told : mapping of str to callable
-        How problems are said, by path.
+    `app`: the service. `told`: how problems are said, by path.
     """
 
     def __init__(self, app: Guard, told: Mapping[str, Told]) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel, ConfigDict, Field
 
 from wordveil._mechanisms import DEFAULT
 from wordveil._mechanisms.attackers import named_curve
@@ -24,6 +25,7 @@ from wordveil.service.schemas import (
     CalibrationRequest,
     Epsilon,
     Job,
+    MechanismChoice,
     MechanismFacts,
     MechanismName,
     SpaceFacts,
@@ -143,7 +145,7 @@ async def exploring(request: Request) -> Response:
     **_route("explore", "Would someone guess this text?", Explored, 400, 403, 409, 413, 422),
 )
 async def explore(asked: ExploreRequest, request: Request) -> Response:
-    """Draw for a text, to look at, and let the strongest reader at hand guess its words. This is no release.
+    """Draw for a text, to look at, and let the strongest available reader guess its words. This is no release.
 
     The draw is one of many, so nothing of it may be published: release a text once, with /v1/privatize. It costs
     nothing, so a key with a budget can explore the examples of GET /v1/explore and nothing else.
@@ -262,3 +264,44 @@ async def metrics(request: Request) -> Response:
     budgets = state_of(request).budgets
     told = await asyncio.to_thread(lambda: exposition(budgets.of_keys()))
     return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+class PrepareRequest(MechanismChoice):
+    """What is to be made."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"mechanism": "laplace", "epsilon": 12.0}]})
+
+
+class PreparingDetails(BaseModel):
+    """How far a mechanism is."""
+
+    ready: bool
+    progress: float | None = Field(description="How far it is, from 0 to 1; null where that cannot be told.")
+    seconds_left: float | None = Field(
+        description="About how long it still takes: by what is done, or by how long the last of its kind took; null "
+        "where neither is known."
+    )
+
+
+@router.post(
+    "/v1/prepare",
+    name="prepare_mechanism",
+    response_model=PreparingDetails,
+    responses={
+        **PROBLEMS(400, 403, 409, 413, 422),
+        202: {"description": "It is being made.", "model": PreparingDetails},
+    },
+    summary="Have a mechanism made",
+)
+async def prepare(
+    asked: PrepareRequest,
+    request: Request,
+    wait: Annotated[float, Query(ge=0, le=20, description="Seconds to wait for it.")] = 1.0,
+) -> Response:
+    """Make a mechanism at an ε, if it is not there yet, and say how far it is: 200 when it is ready, 202 until then.
+
+    Nothing is drawn. With several processes, this is about the one that answers.
+    """
+    share, left = await state_of(request).prepare(asked, wait)
+    told = {"ready": share == 1.0 and left == 0.0, "progress": share, "seconds_left": left}
+    return json_response(told, 200 if told["ready"] else 202)

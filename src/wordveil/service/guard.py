@@ -1,4 +1,4 @@
-"""What stands before every request (who calls, by which name, how much at once) and is counted after every answer.
+"""Checks before every request (caller, host name, load) and counts after every answer.
 
 What Prometheus is told are counts and times, never anything of a text.
 """
@@ -159,7 +159,7 @@ class Guard:
             _LOG.info("%s %s %s %.1f ms, request %s", scope["method"], route, status, 1000 * spent, request)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Tell a request to come back later, before anything is done for it: that time is lost to those in progress."""
+        """Tell a request to come back later, before any time is spent on it that requests in progress need."""
         told = dict(scope["headers"]).get(b"content-length", b"")
         if told.isdigit() and int(told) > _AT_ONCE:
             await self._drain(receive)
@@ -276,7 +276,7 @@ class Guard:
 
 
 class _Answer:
-    """What sends an answer on: with the headers of all answers, packed if that is worth it."""
+    """Sends an answer on, with the headers that all answers have, compressed if that is worth it."""
 
     def __init__(self, send: Send, request: str, coding: str | None) -> None:
         self._send, self._request, self._coding = send, request, coding

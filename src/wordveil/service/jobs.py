@@ -1,4 +1,4 @@
-"""Calibrations, each in a process of its own so that requests go on being answered.
+"""Calibrations, each in its own process, so that requests are still answered.
 
 The progress and the result of a job are in a file of the service's run folder, where all of its processes find them.
 """

@@ -1,8 +1,9 @@
-"""What takes time to make, kept ready for those who ask again; and how far it is while it is being made."""
+"""Things that take time to make, such as mechanisms and attackers: kept for the next request, with their progress."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -10,19 +11,25 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from wordveil.progress import watched_by
+from wordveil.progress import Watch, watched_by
+from wordveil.service.attacker import Attacker
 from wordveil.service.problems import busy
 
-__all__ = ["Kept", "Progress"]
+__all__ = ["Kept", "Preparing", "Progress"]
 
 Thing = TypeVar("Thing")
 
 _WORTH_TELLING = 0.02  # the share of work from which on its speed says when it ends
 _NEARLY = 0.95  # what takes longer than the last time is never told to be done
 
+_FORGOTTEN = 10.0  # seconds after which an attacker who was not asked for again is not prepared further
+_KEPT = 4  # attackers: a reader holds columns of a law
+_CALLERS = 64  # who may wait for their turn in a lane
+Make = Callable[[Watch], Attacker]
+
 
 class Progress(NamedTuple):
-    """How far something is that is being made, from 0 to 1, and seconds until it is done; None where unknown."""
+    """How far something in the making is, from 0 to 1, and the seconds until it is done; None where unknown."""
 
     share: float | None
     seconds_left: float | None
@@ -56,18 +63,9 @@ class Kept(Generic[Thing]):
     Each is made once, in one thread, for all who wait for it. The threads are few and of their own, so that callers who
     ask for one thing after the other leave those that draw and charge alone.
 
-    Parameters
-    ----------
-    most : int
-        How many are kept.
-    makers : ThreadPoolExecutor
-        The threads that make them.
-    waiting : int
-        How many may be made or wait for it at once; more are refused as busy.
-    kind : callable
-        Says of a key what kind of thing it is: things of one kind take about the same time.
-    usual : callable
-        Says of a kind how many seconds the first of it takes, where that is known.
+    `most`: how many are kept. `makers`: the threads that make them. `waiting`: how many may be made or wait for it at
+    once; more are refused as busy. `kind`: says of a key what kind of thing it is: things of one kind take about the
+    same time. `usual`: says of a kind how many seconds the first of it takes, where that is known.
     """
 
     def __init__(
@@ -126,3 +124,125 @@ class Kept(Generic[Thing]):
             self._things[key] = task.result()
             while len(self._things) > self._most:
                 self._things.popitem(last=False)
+
+
+class _Forgotten(Exception):  # noqa: N818 - nothing went wrong
+    """Raised where nobody waits for an attacker any more."""
+
+
+class _Wish(NamedTuple):
+    key: Any
+    make: Make
+    asked: float
+
+
+class _Going:
+    """An attacker in preparation."""
+
+    task: asyncio.Future[Attacker]
+
+    def __init__(self, key: Any) -> None:
+        self.key, self.share, self.asked = key, 0.0, time.monotonic()
+
+    def watch(self, _: str, share: float) -> None:
+        """Note how far it is; give up where nobody asks."""
+        self.share = share
+        if time.monotonic() - self.asked > _FORGOTTEN:
+            raise _Forgotten
+
+
+class _Lane:
+    """Prepares one at a time: for each caller the last that they asked for, callers in the order in which they came."""
+
+    def __init__(self, name: str, keep: Callable[[Any, Attacker], None]) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"wordveil-{name}")
+        self._keep = keep
+        self._wishes: OrderedDict[str, _Wish] = OrderedDict()
+        self.going: _Going | None = None
+
+    def ask(self, caller: str, key: Any, make: Make) -> None:
+        """Note what a caller wants; begin with it if nothing else is being prepared."""
+        if self.going is not None and self.going.key == key:
+            self.going.asked = time.monotonic()
+            return
+        if caller not in self._wishes and len(self._wishes) >= _CALLERS:
+            raise busy()
+        self._wishes[caller] = _Wish(key, make, time.monotonic())
+        if self.going is None:
+            self._next()
+
+    def stop(self) -> None:
+        """Prepare nobody any more."""
+        self._wishes.clear()
+        if self.going is not None:
+            self.going.asked = -math.inf
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _next(self) -> None:
+        while self._wishes:
+            _, wish = self._wishes.popitem(last=False)
+            if time.monotonic() - wish.asked > _FORGOTTEN:
+                continue
+            self.going = going = _Going(wish.key)
+            work = asyncio.get_running_loop().run_in_executor(self._thread, wish.make, going.watch)
+            going.task = asyncio.ensure_future(work)
+            going.task.add_done_callback(self._done)
+            return
+
+    def _done(self, task: asyncio.Future[Attacker]) -> None:
+        going, self.going = self.going, None
+        if going is not None and not task.cancelled() and task.exception() is None:  # asked, or asyncio logs it
+            self._keep(going.key, task.result())
+        self._next()
+
+
+class Preparing:
+    """Keeps attackers ready, and prepares those that are asked for."""
+
+    def __init__(self) -> None:
+        self._ready: OrderedDict[Any, Attacker] = OrderedDict()
+        self._lanes = {is_exact: _Lane(name, self._keep) for is_exact, name in ((True, "read"), (False, "learn"))}
+
+    async def get(self, key: Any, make: Make, *, is_exact: bool, caller: str, seconds: float) -> Attacker | float:
+        """Return an attacker; while that one is prepared, which goes on if it is asked for again, how far it is.
+
+        Parameters
+        ----------
+        key : object
+            What the attacker depends on.
+        make : callable
+            Prepares the attacker, in a thread; takes a watch.
+        is_exact : bool
+            Whether the probabilities of the mechanism are known.
+        caller : str
+            Who asks.
+        seconds : float
+            How long to wait for it.
+        """
+        lane, until = self._lanes[is_exact], time.monotonic() + seconds
+        while key not in self._ready:
+            lane.ask(caller, key, make)
+            going, left = lane.going, until - time.monotonic()
+            if going is None:
+                break  # the service is being stopped
+            if left > 0:
+                await asyncio.wait({going.task}, timeout=left)
+            is_mine = going.key == key
+            if is_mine and going.task.done() and not isinstance(going.task.exception(), _Forgotten):
+                return going.task.result()
+            if left <= 0:
+                return going.share if is_mine else 0.0
+        if key not in self._ready:
+            return 0.0
+        self._ready.move_to_end(key)
+        return self._ready[key]
+
+    def stop(self) -> None:
+        """Prepare nobody any more."""
+        for lane in self._lanes.values():
+            lane.stop()
+
+    def _keep(self, key: Any, attacker: Attacker) -> None:
+        self._ready[key] = attacker
+        while len(self._ready) > _KEPT:
+            self._ready.popitem(last=False)

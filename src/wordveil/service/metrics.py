@@ -1,4 +1,4 @@
-"""What Prometheus is told: counts and times, never anything of a text. End users have no figures: they are too many."""
+"""The figures for Prometheus: counts and times, never anything of a text. End users have none: they are too many."""
 
 from __future__ import annotations
 

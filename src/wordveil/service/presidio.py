@@ -133,7 +133,7 @@ def _undoing() -> list[str]:
 
 
 def _check(operator: Object, names: list[str], *, has_budget: bool) -> None:
-    """Refuse an operator that there is none of, before Presidio would quote its name."""
+    """Refuse an unknown operator before Presidio would quote its name."""
     name = operator.get("type")
     if name == "custom":
         raise Problem(400, "Custom type anonymizer is not supported")

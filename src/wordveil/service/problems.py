@@ -95,7 +95,7 @@ _USUAL = {status: code for code, (status, _) in reversed(CODES.items())}
 
 
 class Problem(Exception):  # noqa: N818 - the name that the standard gives it
-    """Something that the caller is told: a status, one sentence, and a code that programs can rely on."""
+    """An error for the caller: a status, one sentence, and a code that programs can rely on."""
 
     def __init__(self, status: int, sentence: str, code: str = "", *, after: float = 0.0, **told: Any) -> None:
         super().__init__(sentence)
@@ -118,7 +118,7 @@ def stopping() -> Problem:
 
 
 def fault() -> Problem:
-    """Say that something went wrong, and not what: that might quote a text."""
+    """Report an internal error without its message, which might quote a text."""
     return Problem(500, "internal error; no original text was released.")
 
 

@@ -1,7 +1,7 @@
-"""Several processes behind one socket: one that ends is replaced at once, while callers wait in the socket's queue.
+"""Several processes behind one socket; one that ends is replaced at once, while callers wait in the socket's queue.
 
 uvicorn has a supervisor of its own, which looks at one process after the other and waits a minute for each that does
-not answer; meanwhile nobody replaces those that are dead. Here the system says at once who has ended.
+not answer, and until then does not replace dead ones. Here the system reports at once which has ended.
 """
 
 from __future__ import annotations
@@ -77,12 +77,7 @@ def hangup_as_sigterm() -> Iterator[None]:
 def serve(options: dict[str, Any], workers: int) -> None:
     """Run as many servers as there are workers on one address, until SIGTERM or Ctrl-C.
 
-    Parameters
-    ----------
-    options : dict
-        What `uvicorn.Config` takes, in plain values.
-    workers : int
-        How many processes answer.
+    `options`: what `uvicorn.Config` takes, in plain values. `workers`: how many processes answer.
 
     Raises
     ------
@@ -95,7 +90,7 @@ def serve(options: dict[str, Any], workers: int) -> None:
         listening.listen(config.backlog)  # now: two services that are starting may both be bound, and one stays deaf
     except OSError:
         listening.close()
-        raise WordveilError("another service listens on this address; choose another --port or --host.") from None
+        raise WordveilError("another service listens on this address; choose another `port` or `host`.") from None
     try:
         family = _Family(options, listening, workers)
         family.run()

@@ -1,8 +1,8 @@
-"""What goes over the wire."""
+"""The bodies of requests and answers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
@@ -36,7 +36,7 @@ __all__ = [
     "Way",
     "WordFacts",
     "WordRequest",
-    "can_be_written",
+    "check_characters",
 ]
 
 
@@ -76,13 +76,13 @@ def _not_moved(name: object) -> object:
     return name
 
 
-def can_be_written(text: str) -> bool:
-    """Whether a text has no halves of surrogate pairs, which no answer could hold."""
+def check_characters(texts: Iterable[str]) -> None:
+    """Refuse texts with halves of surrogate pairs, which no answer could hold."""
     try:
-        text.encode()
+        for text in texts:
+            text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        raise InputError("a text contains half of a surrogate pair, which is not a character; remove it.") from None
 
 
 MechanismName = Annotated[str, _OneOf(MECHANISMS)]
@@ -211,8 +211,7 @@ class PrivatizeRequest(Way):
 
     @model_validator(mode="after")
     def _make_sense(self) -> PrivatizeRequest:
-        if not all(map(can_be_written, self.texts)):
-            raise InputError("a text contains half of a surrogate pair, which is not a character; remove it.")
+        check_characters(self.texts)
         if (self.select == "words") != (self.words is not None):
             raise OptionError("the selection words and the list words go together: give both or neither.")
         if (self.select == "spans") != (self.spans is not None):
@@ -253,7 +252,7 @@ class CountDetails(BaseModel):
     identifiers: int
     dropped: int
     kept_raw: int
-    repeated: int = Field(description="Of those drawn, how many took the draw of an equal word of their text.")
+    repeated: int = Field(description="How many of the drawn words reused the draw of an equal word in their text.")
 
 
 class GuaranteeDetails(BaseModel):

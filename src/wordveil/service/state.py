@@ -21,12 +21,10 @@ from wordveil.errors import UnprovenError, WordveilError
 from wordveil.service.attacker import SECONDS, Attacker, make_attacker
 from wordveil.service.budgets import Budgets
 from wordveil.service.jobs import Jobs
-from wordveil.service.kept import Kept, Progress
-from wordveil.service.keys import Keys
+from wordveil.service.kept import Kept, Preparing, Progress
+from wordveil.service.keys import Keys, Rates
 from wordveil.service.metrics import BATCH
-from wordveil.service.preparing import Preparing
 from wordveil.service.problems import Problem, busy, fault, log_fault, problem_of
-from wordveil.service.rates import Rates
 from wordveil.service.schemas import MechanismChoice, Way
 from wordveil.service.settings import SLOW, Key, Settings, traits_of
 from wordveil.service.sticky import Sticky

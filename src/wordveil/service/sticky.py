@@ -1,9 +1,9 @@
 """The draws of a conversation's messages, so that a message that is sent again comes out as it did.
 
-A chat client sends the whole history with each turn. Drawn anew each time, every message would be released many times,
+A chat client sends the whole history with each turn. Drawn again each time, every message would be released many times,
 and repeated draws can be combined to recover the words. What is kept is what was released anyway, under a keyed hash of
-who sent what where; the key is a secret of the run that is never written, so whoever reads the file can neither find a
-text nor test a guess. A copy of a release is post-processing: it loses nothing, and costs nothing.
+who sent what where; the key is a secret of the run that is never written, so nobody who reads the file can find a text
+or test a guess. A copy of a release is post-processing: it loses nothing, and costs nothing.
 
 A message that two requests send for the first time at once must be paid for once, so the one that will pay claims it,
 and the other waits for its draw.
@@ -31,8 +31,8 @@ __all__ = ["Sticky"]
 
 _LOG = logging.getLogger("wordveil.service")
 _WAIT = 30.0  # seconds for the other processes to finish
-_CLAIMED = 60.0  # seconds until whoever claimed a message is taken to have given up
-_SHARE = 10  # one in so many goes when there is no more room
+_CLAIMED = 60.0  # seconds until a claim on a message lapses
+_SHARE = 10  # one draw in this many goes when there is no more room
 
 
 class Sticky:

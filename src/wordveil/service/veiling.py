@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from fastapi import Request
 
+from wordveil.errors import InputError
 from wordveil.service.budgets import Bill, Budgets
 from wordveil.service.guard import CHARGED
 from wordveil.service.metrics import REUSED, count_words
-from wordveil.service.problems import Problem
-from wordveil.service.schemas import Way, can_be_written
+from wordveil.service.problems import Problem, problem_of
+from wordveil.service.schemas import Way, check_characters
 from wordveil.service.settings import Settings
 from wordveil.service.state import Batcher, caller, state_of
 from wordveil.service.sticky import Sticky
@@ -28,7 +29,7 @@ _AGAIN = 0.01  # seconds until another look at what somebody else has claimed
 
 
 class Drawn(NamedTuple):
-    """What a request gets."""
+    """The answer to a request."""
 
     results: list[dict[str, Any]]  # the text, and where words were redrawn
     counts: Counts
@@ -132,7 +133,7 @@ async def price_messages(request: Request, texts: Sequence[str], way: Way, **bes
 
 
 class _Order(NamedTuple):
-    """What is to be done for a request."""
+    """What a request needs drawn and what it has already."""
 
     batcher: Batcher
     bill: Bill | None
@@ -208,8 +209,10 @@ def check_texts(texts: Sequence[str], settings: Settings) -> None:
     """Refuse texts that are too many, too long or no texts."""
     if len(texts) > settings.texts:
         raise Problem(413, f"a batch may have at most {settings.texts:,} texts; send fewer, or a stream.")
-    if not all(map(can_be_written, texts)):
-        raise Problem(422, "a text contains half of a surrogate pair, which is not a character; remove it.")
+    try:
+        check_characters(texts)
+    except InputError as error:
+        raise problem_of(error) from None
     check_words(texts, settings)
 
 

@@ -1,4 +1,4 @@
-"""What one word may become, and what lies around it."""
+"""What one word may become, and its neighbourhood."""
 
 from __future__ import annotations
 

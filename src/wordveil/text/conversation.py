@@ -34,27 +34,14 @@ _DEEPEST = 32  # objects in objects
 
 
 class Policy(NamedTuple):
-    """What becomes of the parts of a conversation. What users write is always veiled.
+    """What becomes of the parts of a conversation. What users write is always veiled."""
 
-    Attributes
-    ----------
-    system : {"leave", "veil", "refuse"}
-        Messages of the roles ``system`` and ``developer``, and instructions.
-    assistant : {"veil", "leave"}
-        What the model is said to have written before.
-    results : {"veil", "leave", "refuse"}
-        What tools answered.
-    tools : {"leave", "refuse"}
-        Descriptions and schemas of tools and of the answer's form, and stop sequences.
-    other : {"refuse", "drop"}
-        Pictures, sound, files, and fields that are not known.
-    """
-
-    system: str = "leave"
-    assistant: str = "veil"
-    results: str = "veil"
+    system: str = "leave"  # messages of the roles ``system`` and ``developer``, and instructions: leave, veil, refuse
+    assistant: str = "veil"  # what the model is said to have written before: veil, leave
+    results: str = "veil"  # what tools answered: veil, leave, refuse
+    # Descriptions and schemas of tools and of the answer's form, and stop sequences: leave, refuse.
     tools: str = "leave"
-    other: str = "refuse"
+    other: str = "refuse"  # pictures, sound, files, and fields that are not known: refuse, drop
 
     def check(self) -> Policy:
         """Return it, unless a choice is not one of `CHOICES`."""
@@ -72,17 +59,11 @@ class _Gap(NamedTuple):
 
 
 class Writer:
-    """Writes messages anew, with gaps where texts belong that must not be sent as they are, and fills these in later.
+    """Rewrites messages, with gaps for texts that must not be sent as they are, and fills these later.
 
-    Parameters
-    ----------
-    policy : Policy
-        What becomes of which part.
-    keys : collection of str
-        Names of the arguments of tools, which may be sent as they are.
-    is_known : callable, optional
-        Whether a text of the assistant's need not be veiled. Its second argument says whether the text is JSON: the
-        arguments of a call. What is sent for it, `fill` is told.
+    `policy`: what becomes of each part. `keys`: names of the arguments of tools, which may be sent as they are.
+    `is_known`: whether a text of the assistant's need not be veiled. Its second argument says whether the text is JSON:
+    the arguments of a call. What is sent for it, `fill` is told.
     """
 
     def __init__(

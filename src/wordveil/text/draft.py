@@ -27,7 +27,7 @@ _STAY = frozenset((_MARKUP, *map(placeholder, VALUES)))  # where they are not se
 
 
 class Words(NamedTuple):
-    """What is written for the words of some texts, in their order."""
+    """The words to write into some texts, in order."""
 
     inside: Iterator[str]
     outside: Iterator[str]
@@ -221,7 +221,7 @@ class Draft:
         return said
 
     def write(self, veil: Veil, words: Words, repeated: int, number: Numbers) -> Release:
-        """Put the drawn words in their places, of which so many took the draw of another."""
+        """Put the drawn words in their places; `repeated` of them share the draw of another."""
         pieces = self.pieces
         before = list(map(len, pieces))
         write = WRITERS[veil.case]

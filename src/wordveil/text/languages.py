@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from functools import lru_cache
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -36,14 +36,14 @@ _LETTER = regex.compile(r"\p{L}")
 _LATIN = regex.compile(r"\p{Latin}")
 
 
-@lru_cache(maxsize=1)
+@cache
 def stop_words() -> frozenset[str]:
     """Return the English function words that the selection ``content`` leaves alone."""
     listed = Path(__file__).parent.parent / "data" / "stopwords-english.txt"
     return frozenset(listed.read_text(encoding="utf-8").split())
 
 
-@lru_cache(maxsize=1)
+@cache
 def languages() -> tuple[str, ...]:
     """Return the codes (ISO 639-1) of the languages whose function words are known."""
     import stop_words as second  # noqa: PLC0415 - rarely needed
@@ -53,7 +53,7 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted({"en", *(both - _WITHOUT)}))
 
 
-@lru_cache(maxsize=8)
+@cache
 def function_words(language: str) -> frozenset[str]:
     """Return the function words of a language, in lower case.
 
@@ -79,8 +79,9 @@ def function_words(language: str) -> frozenset[str]:
     both = {word.lower() for word in stopwordsiso.stopwords(language)}
     both &= {word.lower() for word in second.get_stop_words(language)}
     # A list is looked up word by word, as texts are cut up: "d'" and "aujourd'hui" are not one word there.
-    cut = (tokenise(word, apart=()).keys for word in both)
-    return frozenset(keys[0] for keys in cut if len(keys) == 1 and not keys[0].isdigit())
+    plain = {word for word in both if len(word) > 1 and word.isascii() and word.isalpha()}  # one word, as most are
+    cut = (tokenise(word, apart=()).keys for word in both - plain)
+    return frozenset(plain | {keys[0] for keys in cut if len(keys) == 1 and not keys[0].isdigit()})
 
 
 class Language(NamedTuple):

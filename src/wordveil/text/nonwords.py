@@ -1,4 +1,4 @@
-"""What becomes of what is not a word: identifiers, values and markup that are set apart from the words of a text."""
+"""What becomes of identifiers, values and markup, which are set apart from the words of a text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 from wordveil.errors import OptionError
 from wordveil.noise import Entropy
-from wordveil.text.identifiers import KINDS, VALUES, is_placeholder, placeholder
-from wordveil.text.markup import markup_kept
+from wordveil.text.identifiers import KINDS, VALUES, is_placeholder, markup_kept, placeholder
 from wordveil.text.numbers import DATE_ORDERS, Mover, read_value
 
 __all__ = ["IDENTIFIERS", "MARKUP", "NUMBERS", "NonWords", "Numbering", "drop"]
@@ -118,11 +117,11 @@ class NonWords:
         return f"{kind} {_same(kind, written)}" if self.numbered and kind not in VALUES else kind
 
     def moved(self, found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return which of what was found, given with its kind, are values to move."""
+        """Return which of the things found, given with their kinds, are values to move."""
         return [one for one in found if one[0] in VALUES and not is_placeholder(one[1])] if self.mover else []
 
     def move(self, values: Sequence[tuple[str, str]], entropy: Entropy) -> list[str | None]:
-        """Move values, each by itself; None for what cannot be read as one."""
+        """Move values one by one; None for what cannot be read as a value."""
         return self.mover.move(values, entropy) if self.mover and values else []
 
     def write(self, found: Sequence[tuple[str, str]], moved: Iterator[str | None], number: Numbers) -> list[str]:

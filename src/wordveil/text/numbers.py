@@ -74,7 +74,7 @@ class Place(NamedTuple):
     write: Callable[[int], str]
 
     def moved(self, steps: int) -> str:
-        """Write the value so many steps away."""
+        """Write the value this many steps away."""
         if self.is_ring:
             return self.write((self.step + steps) % (self.last + 1))
         return self.write(min(max(self.step + steps, self.first), self.last))
@@ -83,12 +83,7 @@ class Place(NamedTuple):
 class Mover:
     """Moves values with metric privacy.
 
-    Parameters
-    ----------
-    epsilon : float
-        The loss per step.
-    order : {"dmy", "mdy"}
-        How dates such as 3/4/2021 are read.
+    `epsilon`: the loss per step. `order`: how dates such as 3/4/2021 are read (dmy, mdy).
 
     Examples
     --------

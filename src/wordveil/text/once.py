@@ -46,7 +46,7 @@ class Shared(NamedTuple):
 
 
 class Once:
-    """Has equal words of one scope drawn once.
+    """Makes equal words of one scope share a draw.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Once:
     is_seeded : bool
         Whether a seed was given, so that nothing is promised.
     secret : bytes
-        What the draws of scopes wider than a record follow from. Whoever has it and the release can find the words, so
+        What the draws of scopes wider than a record follow from. Anyone with it and the release can find the words, so
         it must be kept like the text, and forgotten when the last record is veiled. A copy in another process has the
         same one.
     """
@@ -203,7 +203,7 @@ class Once:
         """Return for each text what numbers its identifiers, given by kind and spelling: the same in all of a scope.
 
         In a record they are counted. Those of a wider scope may come anywhere and in any order, so that their numbers
-        follow from the secret: so many digits that two identifiers of one scope as good as never share one.
+        follow from the secret, with enough digits that two identifiers of one scope almost never share one.
         """
         if not self.is_keyed:
             counted: dict[int, Numbering] = {}
@@ -227,7 +227,7 @@ class Once:
         fresh: Callable[[int], list[Drawn]],
         again: Callable[[bytes, Word], Drawn],
     ) -> list[Drawn]:
-        """Give equal words of one scope the same: of so many fresh draws, or the draw that follows from a seed."""
+        """Give equal words of one scope the same draw: one of `fresh`, or the one that follows from a seed."""
         pairs = list(zip(groups, words, strict=True))
         different = list(dict.fromkeys(pairs))
         if self.is_keyed:
@@ -238,7 +238,7 @@ class Once:
         return [of_pair[pair] for pair in pairs]
 
     def _hash(self, kind: bytes, text: str) -> bytes:
-        """Return 64 bytes that are as good as random to those without the secret, the same for the same things."""
+        """Return 64 bytes, the same for the same things, that look random to anyone without the secret."""
         # Ways and digests have a fixed length, and kinds begin differently, so that no two things are written alike.
         told = self._way + kind + b"\0" + text.encode("utf-8", "surrogatepass")
         return hashlib.blake2b(told, key=self.secret, person=_PURPOSE).digest()

@@ -1,7 +1,7 @@
-"""What a careful person would say before a release goes out: where its promise holds and still protects little.
+"""Warnings before a release goes out: where its promise holds but protects little.
 
-Each of these is a warning and nothing else: the promise stands as it is, and so does the report. They are made in one
-place, so that every way in (Python, the command, Spark) says the same.
+None of these changes the promise or the report. They are made in one place, so that every way in (Python, the command,
+Spark) says the same.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["KEEPS_ALL", "kept_share", "remarks", "told_before"]
 
 #: Where this share of the words comes out as it went in, the release is the text, and there is nothing to promise.
 KEEPS_ALL = 0.99
-#: Where more of the words stay than this, or more of the frequent ones, an attacker needs no skill: whoever takes such
-#: a word as it stands is told it more often than not. A prior that favours frequent words can keep nearly all of them,
-#: and few enough of the others that all words together stay below. Which words are frequent everybody knows.
+#: Where more of the words stay than this, or more of the frequent ones, an attacker needs no skill: taking words as
+#: they stand is right more often than not. A prior that favours frequent words can keep nearly all of them, and few
+#: enough of the others that all words together stay below. Which words are frequent everybody knows.
 _KEEPS_MANY = 0.5
 _KNOWS_FEW, _KNOWS_FEWER = 0.8, 0.5  # shares of the words to veil that the space knows
 _TRIED = 400  # draws that tell which share is kept, to within a few per cent

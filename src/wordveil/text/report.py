@@ -34,7 +34,7 @@ _OUTSIDE = {
     "keep": "Words outside the vocabulary are released as they are, including names, numbers and rare words.",
 }
 
-# How a release differs from the texts that were attacked in advance, of which all but function words were veiled.
+# How a release differs from the texts that were attacked in advance, where all but function words were veiled.
 _DIFFERS = "Fewer words are veiled here than there, and the clear words around them help an attacker."
 _DIFFERS_BY = {
     "content": "",
@@ -157,7 +157,7 @@ def _document(veil: Veil, longest: int) -> dict[str, Any]:
 
 
 def _numbers(veil: Veil) -> dict[str, str]:
-    """Say what is promised of values that are moved, unless whoever knows a seed can move them back."""
+    """Say what is promised of moved values, unless a seed allows them to be moved back."""
     mover = veil.nonwords.mover
     return {"numbers_promise": mover.sentence()} if mover is not None and not veil.is_seeded else {}
 

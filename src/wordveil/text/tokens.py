@@ -1,4 +1,4 @@
-"""Words of a text and what lies between them.
+"""Words of a text, and the text between them.
 
 A *word* is a run of letters, marks and digits; a run without a letter is a *number*. Everything else (spaces,
 punctuation, symbols, emoji) lies between words and survives as it is. What counts as one word never depends on which

@@ -1,4 +1,4 @@
-"""The whole way of a text: words, selection, draws, and text again."""
+"""From text to veiled text: words, selection, draws, and text again."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Veil:
         Number the placeholders of identifiers, the same for the same identifier (``<EMAIL_1>``), within the scope of
         `once`. Beyond a record the numbers are no counts but long and random, since texts may come in any order.
     markup : {"keep", "drop"}
-        What becomes of HTML's tags, of which only the name is ever kept, of entities and of the headers of mails.
+        What becomes of HTML tags (only their names are ever kept), of entities and of mail headers.
     block : collection of str, optional
         Words never to be drawn, with their inflections. Without it, a mechanism made here draws none of the bundled
         list of slurs and obscenities, and one that is given draws what it draws; an empty list blocks nothing.
@@ -161,7 +161,7 @@ class Veil:
         unproven: bool = False,
     ) -> None:
         if not isinstance(language, str):  # a list could not even be looked up
-            raise OptionError(f"a {type(language).__name__} is given where the code of a language is needed.")
+            raise OptionError(f"language must be the code of a language, such as en, not a {type(language).__name__}.")
         self.language = language if stop_words is None else None
         is_english = language == "en" or select != "content"
         left_alone = function_words(language) if stop_words is None and not is_english else stop_words
@@ -183,12 +183,12 @@ class Veil:
             self.once = self.once.for_way(digest_of(way))
         self.shortfall = self.mechanism.shortfall
         if self.shortfall and not unproven:
-            raise UnprovenError(f"{self.shortfall} Set `unproven` to release texts all the same.")
+            raise UnprovenError(f"{self.shortfall} Set `unproven` to release texts anyway.")
         if not unproven and (kept := kept_share(self.mechanism)) >= KEEPS_ALL:
             raise UnprovenError(
                 f"at ε = {self.mechanism.epsilon:g} about {kept:.0%} of the words would come out as they went in, so "
-                "the promise would protect nothing. Choose a smaller epsilon, or set `unproven` to release texts all "
-                "the same."
+                "the promise would protect nothing. Choose a smaller epsilon, or set `unproven` to release texts "
+                "anyway."
             )
         self._vocabulary = self.mechanism.space.vocabulary
         self.lookup = Lookup(self._vocabulary)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from wordveil.lab.training import Pairs
-from wordveil.lab.training.cuda import CudaSteps
 from wordveil.lab.training.geometries import GEOMETRIES
-from wordveil.lab.training.steps import CpuSteps
+from wordveil.lab.training.steps import CpuSteps, CudaSteps
 
 # All negatives are node 0, whatever the random numbers, because it is the only parent; the pairs of one batch have no
 # order.

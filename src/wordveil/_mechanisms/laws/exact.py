@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _AT_ONCE = 32  # blocks of rows whose sums are held together
-_FEW = 64  # of so many words not more than one is asked about: then their columns take less time than all rows
+_FEW = 64  # if at most one word in this many is asked about, their columns take less time than all rows
 _ALIKE = 1e-9  # probabilities equal but for rounding count as equal
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a law and what it answers: figures about words, one number for each, and how they are summed up."""
+"""Questions to a law and its answers: figures about words, one number for each, and their summaries."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Figures(NamedTuple):
 
 
 def expected_distinct(chances: Floats, sizes: Floats, draws: int) -> Floats:
-    """Return how many distinct outputs so many draws give on average.
+    """Return how many distinct outputs this many draws give on average.
 
     `chances`, of shape (words, m), are the probabilities of single outputs, and `sizes`, which broadcasts to the same
     shape, tells how many outputs have each of them.

@@ -53,7 +53,7 @@ class UnitLength:
     is_root: bool = False  # whether it is the root of twice a Gamma variable (a chi law), and not that variable itself
 
     def draw(self, count: int, entropy: Entropy) -> Floats:
-        """Draw so many lengths."""
+        """Draw this many lengths."""
         drawn = entropy.generator.standard_gamma(self.shape, count)
         return np.sqrt(2.0 * drawn) if self.is_root else drawn
 
@@ -177,7 +177,7 @@ class _Sweep:
         return run_watched(one, list(enumerate(blocks(len(ids), self.field.rays.block))), what, watch, weights)
 
     def forget_blocks(self, count: int, key: dict[str, Any]) -> None:
-        """Forget so many blocks that were kept under this key."""
+        """Forget the blocks that were kept under this key."""
         for number in range(count):
             forget({**self.identity, **key, "block": number})
 

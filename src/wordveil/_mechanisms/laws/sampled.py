@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, Outputs, PerWord, Question, Spread
 from wordveil._mechanisms.laws.law import Ids, Law, support
-from wordveil._mechanisms.laws.learner import Learnt, Sightings, success_of
-from wordveil._mechanisms.laws.pool import Pool
+from wordveil._mechanisms.laws.learner import Learnt, Pool, Sightings, success_of
 from wordveil._mechanisms.laws.store import hash_of
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
@@ -37,7 +36,7 @@ Drawn = NDArray[np.integer[Any]]
 
 #: How many of the worst words are measured again, and on how many times as many draws.
 WORST, AGAIN = 20, 4
-#: An output tells which inputs are alike only if its likeliest input gave it at least so often.
+#: An output tells which inputs are alike only if its likeliest input gave it at least this often.
 SEEN = 20
 
 _TOKENS = 1 << 17
@@ -102,7 +101,7 @@ class SampledLaw(Law):
     def _sight(
         self, words: NDArray[np.int64], times: NDArray[np.int64], number: int, watch: Watch
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Draw each word so often, for the columns, and count what came: for each pair the place of its word first."""
+        """Draw each word as often as asked, and count the pairs of the place of a word and its output."""
         row = np.repeat(np.arange(len(words)), times)
         output, entropy = np.empty(len(row), dtype=np.int64), Entropy(seed_of(self.effort, _COLUMNS, number))
         for part in blocks(len(row), _TOLD):
@@ -240,7 +239,7 @@ class Pairs:
 
     @classmethod
     def of_halves(cls, outputs: Drawn, half: int) -> tuple[Pairs, NDArray[np.int64]]:
-        """Count the outputs of each row, and how often each came after so many of the draws."""
+        """Count the outputs of each row, and how often each came after the first `half` draws."""
         marked = 2 * outputs.astype(np.int64)
         marked[:, half:] += 1
         marked.sort(axis=1)
@@ -257,7 +256,7 @@ class Pairs:
 
 
 def _needed(pairs: Pairs, words: int, draws: float) -> Floats:
-    """Return how many outputs of each word, the likeliest first, it takes to make up so many draws."""
+    """Return how many of each word's outputs, the likeliest first, make up this many draws."""
     most = int(pairs.count.max(initial=1))
     # how many outputs came how often: far fewer numbers than outputs, so that nothing need be sorted
     outputs = np.bincount(pairs.row * most + (most - pairs.count), minlength=words * most).reshape(words, most)
@@ -351,7 +350,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Halves:
-    """What came out of which words, in the first and in the second half of the draws."""
+    """The outputs of words, in the first and in the second half of the draws."""
 
     ids: NDArray[np.int64]  # the words
     draws: NDArray[np.int64]  # for each of them how many draws it had in all; the first half is rounded down

@@ -5,8 +5,7 @@ from __future__ import annotations
 from wordveil.cli.attack.context import context
 from wordveil.cli.attack.people import authors, membership
 from wordveil.cli.attack.repeats import repeats
-from wordveil.cli.attack.vectors import vectors
-from wordveil.cli.attack.words import bayes, sentence
+from wordveil.cli.attack.words import bayes, sentence, vectors
 from wordveil.cli.help import App
 
 app = App(

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from wordveil.cli import options
 from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import Plotted, ReadBy, as_number, as_share, show
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import refuse_given
 from wordveil.cli.options import Made, print_table
 from wordveil.errors import OptionError
 
@@ -27,23 +27,21 @@ def context(
     epsilon: shared.Epsilons = None,
     veiled: Annotated[
         Path | None,
-        Option(metavar="FILE", help="What was released of them; without it they are veiled here, for trial."),
+        Option(metavar="FILE", help="The released version of FILE; without it, FILE is veiled here as a trial."),
     ] = None,
     reading: ReadBy = ReadBy(),
     beam: Annotated[
         int | None,
-        Option(min=1, help="For smollm2: how many texts are followed at once. Default: 16.", show_default=False),
+        Option(min=1, help="For smollm2: how many candidate texts to follow at once. Default: 16.", show_default=False),
     ] = None,
     preamble: Annotated[
         Path | None,
-        Option(metavar="FILE", help="For smollm2: a few public sentences of the same kind, to be read first."),
+        Option(metavar="FILE", help="For smollm2: a few public sentences of the same kind, read first."),
     ] = None,
     report: options.ReportFile = None,
-    mechanism: Annotated[
-        str | None, Option("--mechanism", "-m", help="How words are replaced; graph if there is no report.")
-    ] = None,
+    mechanism: options.ReportedMechanism = None,
     space: Annotated[
-        str | None, Option("--space", "-s", help="The words; glove-50k if there is no report that names another.")
+        str | None, Option("--space", "-s", help="The space; glove-50k unless the report names another.")
     ] = None,
     normalise: options.Normalise = False,
     option: options.Options = None,
@@ -54,8 +52,8 @@ def context(
     select: Annotated[
         str | None, Option(help="Which words are veiled: content (all but function words; the default) or all.")
     ] = None,
-    tokens: Annotated[int, Option(min=1, help="About how many veiled words to look for.")] = 5000,
-    frequent: Annotated[int, Option(min=0, help="How many of the most frequent words do not count as rare.")] = 5000,
+    tokens: Annotated[int, Option(min=1, help="About how many veiled words to attack.")] = 5000,
+    frequent: Annotated[int, Option(min=0, help="Words beyond this many of the most frequent count as rare.")] = 5000,
     releases: Annotated[int, Option(min=1, max=100, help="How often each text is released, without --veiled.")] = 1,
     once: Annotated[
         bool,
@@ -91,14 +89,14 @@ def context(
     if veiled is not None and releases > 1:
         raise OptionError("--releases is for texts that are veiled here: leave out --veiled.")
     if report is not None:
-        refuse_given("is said by the report", "once")
+        refuse_given("is already in the report", "once")
         if space is None:
-            refuse_given("is said by the report, unless there is a --space", "normalise")
+            refuse_given("is already in the report, unless you give a --space", "normalise")
     chosen = select or "content"
     if report is None:
         rates = shared.epsilons_of(epsilon)
         if veiled is not None and len(rates) > 1:
-            raise OptionError("--veiled was veiled with one epsilon: give that one, or --report.")
+            raise OptionError("--veiled was made with a single epsilon: give that one, or --report.")
         shared.check_select(chosen)
     with told.bar() as progress:
         if report is None:
@@ -172,7 +170,7 @@ def _show(rates: Sequence[float], found: Sequence[ContextAttack]) -> None:
         ("ε",),
         rows,
         {"at least 90% sure": "sure", "right when sure": "right_when_sure",
-         "tells what stayed (AUC)": ("stayed", as_number), "passed for left alone": "missed"},
+         "tells what stayed (AUC)": ("stayed", as_number), "taken for left alone": "missed"},
     )  # fmt: skip
     parts = [(rate, part) for rate, one in rows for part in one.reliability if part.right.n]
     print_table(
@@ -192,5 +190,5 @@ def _show(rates: Sequence[float], found: Sequence[ContextAttack]) -> None:
         "further."
     )
     if first.left_out:
-        limits += f" {first.left_out:,} texts were left out: their words do not stand at the same places."
+        limits += f" {first.left_out:,} texts were left out, because their words do not line up with the originals."
     shared.describe_attacker(first.exact, limits)

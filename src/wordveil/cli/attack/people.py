@@ -19,7 +19,7 @@ from wordveil.cli.attack.shared import (
     show,
     veiling,
 )
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import refuse_given
 from wordveil.cli.options import Select
 from wordveil.errors import OptionError
 

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from wordveil.cli.attack import shared
 from wordveil.cli.attack.shared import Attacked, Knowledge, Plotted, ReadBy, Source, as_share, show
-from wordveil.cli.given import refuse_given
+from wordveil.cli.checks import refuse_given
 from wordveil.cli.options import stdout
 from wordveil.errors import OptionError
 
@@ -38,7 +38,7 @@ def repeats(
     ] = None,
     releases: Annotated[
         list[int] | None,
-        Option(min=1, help="Also read the text as a whole, released so many times, by --reader; may be repeated."),
+        Option(min=1, help="Also attack whole texts released this many times, with --reader; may be repeated."),
     ] = None,
     reading: ReadBy = ReadBy("population"),
     prior: shared.PriorName = None,
@@ -80,9 +80,9 @@ def repeats(
     if text is None and releases:
         raise OptionError("--releases needs a text to attack: name its file.")
     if text is None and knowledge.reference is None:
-        refuse_given("is about a text, and none is named", "format_name")
+        refuse_given("needs a text to attack, and none is given", "format_name")
     if not releases:
-        refuse_given("says who reads whole --releases, and none are asked for", "reader", "language_model")
+        refuse_given("only applies with --releases", "reader", "language_model")
     more = reading.options()
     if author_column is not None and source.column is None:
         raise OptionError("--author-column needs --column, the column of the text.")
@@ -159,7 +159,7 @@ def _show(
         )  # fmt: skip
     for rate, one in zip(rates, found, strict=True):
         least = "" if one.exact else "at least "
-        said = f"At ε = {rate:g} one draw reveals {least}{one.revealed.value:.1f} of {one.uncertainty:.1f} bits."
+        said = f"At ε = {rate:g}, one draw reveals {least}{one.revealed.value:.1f} of {one.uncertainty:.1f} bits."
         if one.names:
             said += (
                 f" A word that recurs stands at {one.places:.1f} places of its record on average; an attacker who "

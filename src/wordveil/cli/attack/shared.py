@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from wordveil.cli.files import Overwrite, check_writable, pictures_of
+from wordveil.cli.checks import Overwrite, check_writable, pictures_of
 from wordveil.cli.options import (
     Column,
     Format,
@@ -87,7 +87,7 @@ class Source:
         return words_of(sentences, space.vocabulary, self.select).in_records(records)
 
     def sentences(self, path: Path) -> tuple[list[str], NDArray[np.int64]]:
-        """Return the sentences of a file or folder, and of which text each is."""
+        """Return the sentences of a file or folder, and the text that each belongs to."""
         import numpy as np
 
         from wordveil.attacks import sentences_of
@@ -123,7 +123,7 @@ class Knowledge:
 
 @dataclass(frozen=True)
 class ReadBy:
-    """Who reads a whole release."""
+    """The reader of a whole release."""
 
     reader: Annotated[
         str,
@@ -165,7 +165,7 @@ def _refuse(given: Mapping[str, Any], needed: str) -> None:
 
 @dataclass(frozen=True)
 class Told:
-    """How a command shows what it does and what it found."""
+    """How a command reports progress and results."""
 
     seed: Annotated[int | None, Option(min=0, help="Random seed, for repeatable figures.")] = None
     as_json: Json = False

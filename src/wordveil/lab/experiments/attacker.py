@@ -1,4 +1,4 @@
-"""How often a guess of a word is right, on real text, and the ε at which it is right just so often.
+"""How often a guess of a word is right on real text, and the ε at which it is right a given share of the time.
 
 There are three attackers, and every comparison of mechanisms takes any. One looks at each word alone: they know the
 mechanism and how often each word occurs in the text, or nothing of that. Where the mechanism's law is exact, so is
@@ -38,7 +38,7 @@ PRIORS = ("text", "uniform")
 
 _KEPT = 20_000  # draws that tell how many words stay
 _TRIES = 14
-_ALIKE, _KEPT_ALL = 4, 0.9  # so many ε at which an attacker is right equally often, and how often if no word changes
+_ALIKE, _KEPT_ALL = 4, 0.9  # ε in a row with equal success of the attacker, and the share of words kept if none changes
 _SMALLEST, _LARGEST = 1e-4, 1e5
 
 
@@ -229,7 +229,7 @@ def _next(known: dict[float, float], level: float) -> float:
     if not above:
         return max(below) * 2.0
     low, high = max(below), min(above)
-    if low >= high:  # estimates that cross: between them is as good as it gets
+    if low >= high:  # estimates that cross: it cannot be found more closely
         return math.sqrt(low * high)
     odds = [_odds(known[low]), _odds(known[high])]
     part = (_odds(level) - odds[0]) / (odds[1] - odds[0])

@@ -28,8 +28,7 @@ from wordveil.lab.experiments.attacker import (
     TokenAttacker,
     at_levels,
 )
-from wordveil.lab.experiments.run import Cell, Parts, Table, shown
-from wordveil.lab.experiments.workers import done_in_turn
+from wordveil.lab.experiments.run import Cell, Parts, Table, done_in_turn, shown
 from wordveil.lab.tasks import (
     AS_IT_STANDS,
     NETWORKS,
@@ -59,7 +58,7 @@ _TRIED = (5.0, 500.0)  # an ε that every mechanism accepts on some space
 
 @dataclass(frozen=True)
 class Contender:
-    """A mechanism that takes part."""
+    """A mechanism in the comparison."""
 
     label: str
     make: Maker
@@ -84,7 +83,7 @@ def entrant(label: str, name: str, options: dict[str, Any], space: Space, engine
 def everyone(
     space: Space, engine: str = "local", *, suffix: str = "", among: Sequence[str] | None = None
 ) -> list[Contender]:
-    """Return every mechanism of the registry that suits a space, some also with other options.
+    """Return every registered mechanism that suits a space, some also with other options.
 
     Only mechanisms with noise draw on the engine; the others do not search for nearest words. The labels end in
     `suffix`; with `among` only those with one of these labels are made.
@@ -236,9 +235,9 @@ def compare(
     share of it, or as closely as is worth its time with that attacker. Utility is measured as the texts stand and by
     the readers of `reading`; `share` makes of an outcome, and of those of random words and of clean text, how far it is
     on the way, with its interval. The figures do not depend on `workers`, which is how many mechanisms are measured at
-    once; after so many `minutes` no further one is begun. `keep` is given what was found so far after each mechanism,
-    so that little is lost if a long run is stopped; `parts` is a file that keeps all of that, from which the same
-    comparison takes what it has.
+    once; after `minutes` no further one is started. `keep` is given what was found so far after each mechanism, so that
+    little is lost if a long run is stopped; `parts` is a file that keeps all of that, from which the same comparison
+    takes what it has.
     """
     watch("clean text and random words", 0.0)
     random, clean = TaskTexts(tasks, model.space, select=select).ends(model, repeats=repeats, seed=seed)
@@ -289,7 +288,7 @@ def _unpacked(part: dict[str, Any], tasks: Sequence[Task]) -> _Measured:
 
 @dataclass(frozen=True)
 class _Race:
-    """What is the same for all contenders."""
+    """What all contenders share."""
 
     tasks: Sequence[Task]
     model: AveragedVectors

