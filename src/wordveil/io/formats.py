@@ -219,8 +219,8 @@ _MAIL = (
 )
 FORMATS = (
     Format("text", (".txt", ".text", ".md", ".log"), "wordveil.io.lines.TextReader", is_bytes=True),
-    Format("csv", (".csv",), "wordveil.io.tables.CsvReader"),
-    Format("tsv", (".tsv", ".tab"), "wordveil.io.tables.TsvReader"),
+    Format("csv", (".csv",), "wordveil.io.tables.CsvReader", is_bytes=True),
+    Format("tsv", (".tsv", ".tab"), "wordveil.io.tables.TsvReader", is_bytes=True),
     Format("jsonl", (".jsonl", ".ndjson"), "wordveil.io.json_lines.JsonReader"),
     Format("json", (".json",), "wordveil.io.json_arrays.JsonFileReader"),
     Format(

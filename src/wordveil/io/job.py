@@ -92,7 +92,8 @@ class _Job:
             before += piece.size
 
     def _crew(self, veils: Veils, workers: int) -> Crew:
-        can_share = all(piece.format.is_bytes for piece in self._plan.pieces)
+        # Words of a person are drawn in Python, with those of all of theirs.
+        can_share = self._reading.person is None and all(piece.format.is_bytes for piece in self._plan.pieces)
         return Crew(veils, workers, in_threads=can_share and veils.is_compiled_for(self._reading.batch_bytes))
 
     def _is_bare(self, veils: Veils, tally: Tally) -> bool:

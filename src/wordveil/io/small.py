@@ -25,7 +25,7 @@ _BEGINNING = 4  # bytes
 def may_be_plain(piece: Piece, reading: Reading) -> bool:
     """Whether an input may be a file of text that can be read as it is, by what is known without opening it."""
     is_read_so = not reading.columns and reading.encoding == "utf-8" and reading.encoding_errors == "strict"
-    return is_read_so and piece.format.is_bytes and isinstance(piece.source, Path)
+    return is_read_so and piece.format.name == "text" and isinstance(piece.source, Path)
 
 
 def seems_plain(path: Path) -> bool:
