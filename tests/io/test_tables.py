@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from wordveil.errors import InputError, OptionError
 from wordveil.io import Reading, Veils, format_named
+from wordveil.io.tables import TableBlock
 from wordveil.kernels.native import SWITCH, compiled
 from wordveil.text.flow import Texts
 
@@ -239,7 +240,9 @@ def taken(path: Path, reading: Reading, change: Callable[[str], str], kernels: s
                     texts = block.together()
                     new = rewritten(texts, change)
                     assert block.render_together(new) == block.render([Plain(text) for text in new])
-                    seen += (block.end, list(texts), block.sizes.tolist(), block.records, block.render_together(new))
+                    assert isinstance(block, TableBlock)
+                    seen += (block.end, list(texts), block.sizes.tolist(), block.records, block.columns())
+                    seen.append(block.render_together(new))
         except (InputError, OptionError) as error:
             seen.append((type(error), str(error)))
     return seen

@@ -65,6 +65,13 @@ class TableBlock(Block):
         """Whether any of the texts is somebody's: its words are drawn with those of others of theirs."""
         return self._people is not None and any(self._people)
 
+    def columns(self) -> list[tuple[str, Sequence[str]]]:
+        """Return the name of each column, which another may have, too, and its fields."""
+        written = io.StringIO(self.render_together(self._cells).decode("utf-8"), newline="")
+        rows = filter(None, csv.reader(written, delimiter=self._form.delimiter, strict=True))
+        columns = list(zip(*rows, strict=True)) or [()] * self._form.width
+        return list(zip(self._form.names, columns, strict=True))
+
     @property
     def sizes(self) -> NDArray[np.int64]:
         """How many texts each record has."""
@@ -89,11 +96,16 @@ class TableBlock(Block):
 
 @dataclass(frozen=True)
 class Form:
-    """How the rows of a table are made: what separates their fields, how many these are, and which are to be veiled."""
+    """How the rows of a table are made: what separates their fields, what these are, and which are to be veiled."""
 
     delimiter: str
-    width: int
+    names: tuple[str, ...]
     places: tuple[int, ...]  # which rise
+
+    @property
+    def width(self) -> int:
+        """How many fields a row has."""
+        return len(self.names)
 
     def quoted(self, fields: Sequence[str]) -> list[str]:
         """Return fields as they are written: in quotation marks where they must be."""
@@ -167,7 +179,7 @@ class TableReader(InLines):
             check_columns(self._lines.name, self._reading.columns, names, may_be_text=True)
             check_columns(self._lines.name, self._reading.needed, names, may_be_text=True)
         places = sorted({names.index(column) for column in self._reading.columns})
-        self._form = Form(self._delimiter, len(names), tuple(places))
+        self._form = Form(self._delimiter, tuple(names), tuple(places))
         self._person = None if self._reading.person is None else names.index(self._reading.person)
         return header
 
