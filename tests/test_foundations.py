@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from wordveil.files import cached_folder, home
 from wordveil.guarantee import Guarantee, Notion
-from wordveil.parallel import blocks, cores, run, shares, use_here
+from wordveil.parallel import blocks, cores, quota, run, shares, use_here
 
 
 def test_run_keeps_the_order_and_counts() -> None:
@@ -178,3 +178,31 @@ def test_guarantees_speak() -> None:
     assert "no bound" in none.formula()
     for promise in (metric, near, none):
         assert Guarantee.from_dict(promise.to_dict()) == promise
+
+
+@pytest.mark.parametrize(
+    ("own", "limits", "found"),
+    [
+        ("0::/", {}, None),
+        ("0::/", {"": "max 100000"}, None),
+        ("0::/", {"": "200000 100000"}, 2),
+        ("9:cpu:/\n0::/pod/box", {"pod/box": "150000 100000", "pod": "max 100000"}, 2),
+        ("0::/pod/box", {"pod/box": "800000 100000", "pod": "50000 100000"}, 1),
+        ("0::/pod/box", {"pod/box": "no number", "pod": "10 0"}, None),
+        ("9:cpu:/", {"": "200000 100000"}, None),
+    ],
+)
+def test_a_container_has_the_cores_that_it_may_use(
+    tmp_path: Path, own: str, limits: dict[str, str], found: int | None
+) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(own + "\n")
+    for group, limit in limits.items():
+        folder = tmp_path / "sys/fs/cgroup" / group
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cpu.max").write_text(limit + "\n")
+    assert quota(tmp_path) == found
+
+
+def test_a_system_without_control_groups_sets_no_limit(tmp_path: Path) -> None:
+    assert quota(tmp_path) is None

@@ -10,6 +10,7 @@ would already be at work while another still starts again. So whatever must be r
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -17,7 +18,9 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -134,9 +137,36 @@ def cores() -> int:
         return count
     if _chosen:
         return _chosen[0]
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(there, _quota() or there)
+
+
+@lru_cache(maxsize=1)
+def _quota() -> int | None:
+    return quota()
+
+
+def quota(root: Path = Path("/")) -> int | None:
+    """Return how many cores' time the control groups of this process allow it (Linux), None where they set no limit.
+
+    A container that may use two cores of sixty-four sees all of them: sixty-four threads would wait for one another.
+    """
+    try:
+        groups = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+        own = next(line.removeprefix("0::/") for line in groups if line.startswith("0::/"))
+    except (OSError, UnicodeDecodeError, StopIteration):
+        return None
+    top = root / "sys/fs/cgroup"
+    place, least = top / own, math.inf
+    for folder in (place, *place.parents):
+        try:
+            allowed, _, period = (folder / "cpu.max").read_text(encoding="ascii").partition(" ")
+            least = min(least, int(allowed) / int(period))  # "max" is no number
+        except (OSError, ValueError, ZeroDivisionError):
+            pass
+        if folder == top:
+            break
+    return None if least == math.inf else max(1, math.ceil(least))
 
 
 def check_workers(count: int) -> None:

@@ -372,6 +372,7 @@ BAD = {
     "part = input": (["x.txt.part", "-f", "text", "-e", "1", "-o", "x.txt", "--overwrite"], "x.txt.part"),
     "output is there": (["in.txt", "-e", "1", "-o", "there.txt"], "there.txt .*--overwrite"),
     "another format": (["in.csv", "-e", "1", "-c", "text", "-o", "out.jsonl"], "out.jsonl"),
+    "another format, packed": (["in.csv", "-e", "1", "-c", "text", "-o", "out.parquet.gz"], "out.parquet.gz"),
     "parquet to standard output": (["in.parquet", "-e", "1", "-c", "text"], "Parquet"),
     "parquet from standard input": (["-", "-f", "parquet", "-e", "1", "-c", "text"], "Parquet"),
     "resume from standard input": (["-", "-e", "1", "-o", "out.txt", "--resume"], "--resume"),

@@ -5,16 +5,21 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from wordveil.errors import InputError, OptionError
-from wordveil.io import Position, Veils
+from wordveil.io import Reading, Veils, format_named
 from wordveil.io.tables import TableBlock
+from wordveil.kernels.native import SWITCH, compiled
+from wordveil.text.flow import Texts
 
 relaxed = settings(
     max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -178,12 +183,169 @@ def test_exactly_the_header_goes_out_as_it_is(
     assert parsed(veiled)[0] == parsed(path.read_bytes())[0]
 
 
+@pytest.mark.parametrize("kernels", [None, "off"])
+@relaxed
 @given(
-    rows=st.lists(st.lists(st.text('a,;"\r\n \t|é', max_size=6), min_size=1, max_size=3), min_size=1, max_size=4),
+    rows=st.integers(1, 3).flatmap(
+        lambda width: st.lists(
+            st.lists(st.text('a,;"\r\n \t|é', max_size=6), min_size=width, max_size=width), min_size=1, max_size=4
+        )
+    ),
     delimiter=st.sampled_from(",;\t|"),
 )
-def test_rows_are_written_as_the_csv_module_writes_them(rows: list[list[str]], delimiter: str) -> None:
-    out = io.StringIO(newline="")
-    csv.writer(out, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
-    block = TableBlock(Position(0, 0, 0, ""), [[] for _ in rows], rows, ["\r\n"] * len(rows), [], delimiter, [])
-    assert block.render([]).decode("utf-8") == out.getvalue()
+def test_rows_are_written_as_the_csv_module_writes_them(
+    tmp_path: Path, idle: Veils, through: Any, kernels: str | None, rows: list[list[str]], delimiter: str
+) -> None:
+    header = [f"column {n}" for n in range(len(rows[0]))]
+    given, wanted = io.StringIO(newline=""), io.StringIO(newline="")
+    csv.writer(given, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([header, *rows])
+    csv.writer(wanted, delimiter=delimiter).writerows(rows)
+    path = tmp_path / "in.csv"
+    first = f"sep={delimiter}\r\n"  # a table of one column says it nowhere else
+    path.write_bytes((first + given.getvalue()).encode())
+    with kernels_as(kernels):
+        out = through(idle, path, "csv", columns=(header[-1],)).decode()
+    assert out.removeprefix(first).partition("\r\n")[2] == wanted.getvalue()
+
+
+@contextmanager
+def kernels_as(kind: str | None) -> Iterator[None]:
+    """Choose the compiled code that runs; None leaves the choice as it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        if kind:
+            patch.setenv(SWITCH, kind)
+        yield
+
+
+def rewritten(texts: Texts, change: Callable[[str], str]) -> Texts:
+    """Put a new text in the place of each."""
+    parts, bounds, at = list[bytes](), list[int](), 0
+    for text, start, end in zip(texts, texts.starts.tolist(), texts.ends.tolist(), strict=True):
+        parts += (texts.data[at:start], change(text).encode())
+        bounds.append(sum(map(len, parts)))
+        at = end
+    ends = np.array(bounds, dtype=np.int64)
+    starts = ends - np.array([len(part) for part in parts[1::2]], dtype=np.int64)
+    return Texts(b"".join(parts) + texts.data[at:], starts, ends)
+
+
+def taken(path: Path, reading: Reading, change: Callable[[str], str], kernels: str | None) -> list[Any]:
+    """Return all that is seen of a table, and is written of it, block by block; the last may be a fault."""
+    seen = list[Any]()
+    with kernels_as(kernels):
+        try:
+            with format_named("csv").open_reader(path, reading) as reader:
+                seen.append(reader.preamble)
+                for block in reader.blocks():
+                    texts = block.together()
+                    new = rewritten(texts, change)
+                    assert block.render_together(new) == block.render([Plain(text) for text in new])
+                    assert isinstance(block, TableBlock)
+                    seen += (block.end, list(texts), block.sizes.tolist(), block.records, block.columns())
+                    seen.append(block.render_together(new))
+        except (InputError, OptionError) as error:
+            seen.append((type(error), str(error)))
+    return seen
+
+
+class Plain(NamedTuple):
+    text: str
+
+
+CHANGES: list[Callable[[str], str]] = [
+    str,
+    lambda text: text[::-1],
+    lambda text: text[:0],
+    lambda text: f'é"{text}\r',
+    str.upper,
+]
+SIGNS = [
+    "a",
+    "b c",
+    "é",
+    '"',
+    '""',
+    '"x"',
+    ",",
+    ";",
+    "|",
+    "\t",
+    ":",
+    " ",
+    "\n",
+    "\r\n",
+    "\r",
+    "\x0b",
+    "\u2028",
+    "\n\n",
+    "😀",
+]
+
+
+@st.composite
+def raw_tables(draw: st.DrawFn) -> bytes:
+    """Make tables as people write them, most of them whole, and some that are not."""
+    delimiter = draw(st.sampled_from(",;|\t: ^]-"))
+    width = draw(st.integers(1, 4))
+    said = f"sep={delimiter}\n" if delimiter not in ",;|\t" or draw(st.booleans()) else ""
+    mark = draw(st.sampled_from(["", "\ufeff"]))
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    signs = st.lists(st.sampled_from(SIGNS), max_size=5).map("".join)
+    bare = st.text("ab é'.", max_size=5)
+    quoted = signs.map(lambda text: '"' + text.replace('"', '""') + '"')
+    cell = st.one_of(bare, quoted, signs) if draw(st.integers(0, 3)) == 0 else st.one_of(bare, quoted)
+    rows = st.lists(cell, min_size=width, max_size=width).map(delimiter.join)
+    lines = draw(st.lists(st.one_of(rows, rows, rows, st.just("")), max_size=12))
+    header = delimiter.join(["text", "b", "c", "d"][:width])
+    whole = mark + said + end.join([header, *lines]) + draw(st.sampled_from([end, "", "\r", '"']))
+    return whole.encode()
+
+
+@pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
+@settings(relaxed, max_examples=400)
+@given(
+    raw=raw_tables(),
+    columns=st.sampled_from([("text",), ("b",), ("c", "text"), ("d", "c", "b")]),
+    words=st.integers(1, 12),
+    change=st.sampled_from(CHANGES),
+)
+@example(raw=b'text\n"a\nb"', columns=("text",), words=1, change=str)
+@example(raw=b'text,b\n"a\n""b\n""",c\r\n\r\r\n"d",""\r', columns=("text",), words=1, change=str)
+@example(raw=b'text,b\na"b"c,d"\n,\n', columns=("b",), words=1, change=str)
+def test_compiled_code_gives_what_python_gives(
+    tmp_path: Path, raw: bytes, columns: tuple[str, ...], words: int, change: Callable[[str], str]
+) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(raw)
+    reading = Reading(columns=columns, batch_words=words)
+    assert taken(path, reading, change, None) == taken(path, reading, change, "off")
+
+
+@pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("ends_in_quotes", (b"a,b\n", 5, ord(","), False)),
+        ("ends_in_quotes", (b"a,b\n", 4, ord('"'), False)),
+        ("cut_table", (b"a,b\n", 4, 0x2028, 2, np.array([0]), 1, np.zeros(1, int), np.zeros(1, int), 1)),
+        ("cut_table", (b"a,b\n", 4, ord(","), 2, np.array([0]), 2, np.zeros(1, int), np.zeros(1, int), 1)),
+        ("cut_table", (b"a,b\n", 4, ord(","), 2, np.array([0]), 1, np.zeros(1, int), np.zeros(1, int), 2)),
+        ("quote_cells", (b"ab", 2, np.array([1]), np.array([0]), 1, ord(","), False)),
+        ("quote_cells", (b"ab", 2, np.array([0]), np.array([3]), 1, ord(","), False)),
+        ("quote_cells", (b"ab", 2, np.array([0, 0]), np.array([1, 2]), 2, ord(","), False)),
+        ("quote_cells", (b"ab", 2, np.array([-1]), np.array([1]), 1, ord(","), False)),
+        ("quote_cells", (b"ab", 2, np.array([0]), np.array([1]), -1, ord(","), False)),
+    ],
+)
+def test_compiled_code_refuses_what_does_not_fit_together(name: str, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises((ValueError, MemoryError)):
+        getattr(compiled(), name)(*arguments)
+
+
+@pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
+def test_more_texts_than_there_is_room_for_are_left_to_python() -> None:
+    starts, ends = np.zeros(1, int), np.zeros(1, int)
+    native = compiled()
+    assert native is not None
+    assert native.cut_table(b"a\nb\n", 4, ord(","), 1, np.array([0]), 1, starts, ends, 1) is None
+    assert native.cut_table(b"a\n\n", 3, ord(","), 1, np.array([0]), 1, starts, ends, 1) == (b"a\n\n", 1)

@@ -43,6 +43,7 @@ def open_job(
     """Return a job that writes to a file or folder, to another place or to a stream; refuse what would not be kept."""
     from wordveil.files import file_errors
     from wordveil.io import Destination, FileJob, StreamJob, format_of, is_remote, written_remotely
+    from wordveil.io.streams import packing_of
 
     resume, overwrite = again
     if output is not None and is_remote(output):
@@ -55,7 +56,8 @@ def open_job(
     with file_errors("write", target or "standard output"):
         is_stream = target is None or not (target.is_file() or target.is_dir() or not target.exists())
     if target is not None and not is_stream:
-        meant, form = format_of(target), plan.pieces[0].format
+        # A format that cannot be packed is meant by such a name, too.
+        meant, form = format_of(target.with_suffix("") if packing_of(target) else target), plan.pieces[0].format
         if not plan.is_many and not named and meant not in (None, form):
             raise OptionError(
                 f"the input is {form.name}, but {target} has the extension of another format, and formats are not "

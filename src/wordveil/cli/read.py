@@ -370,9 +370,8 @@ def _table(block: Block, texts: list[str | Document | None], vectors: Any) -> An
     if isinstance(block, ParquetBlock):
         table = pa.Table.from_batches(block.batches)
     elif isinstance(block, TableBlock):
-        cells = zip(*(row for row in block.rows if row), strict=True)
-        columns = list(cells) or [()] * len(block.names)
-        table = pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names=block.names)
+        names, columns = zip(*block.columns(), strict=True)
+        table = pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names=list(names))
     elif isinstance(block, JsonBlock):
         try:
             table = pa.Table.from_pylist([json.loads(row.line) for row in block.rows if row.line.strip()])

@@ -219,8 +219,8 @@ _MAIL = (
 )
 FORMATS = (
     Format("text", (".txt", ".text", ".md", ".log"), "wordveil.io.lines.TextReader", is_bytes=True),
-    Format("csv", (".csv",), "wordveil.io.tables.CsvReader"),
-    Format("tsv", (".tsv", ".tab"), "wordveil.io.tables.TsvReader"),
+    Format("csv", (".csv",), "wordveil.io.tables.CsvReader", is_bytes=True),
+    Format("tsv", (".tsv", ".tab"), "wordveil.io.tables.TsvReader", is_bytes=True),
     Format("jsonl", (".jsonl", ".ndjson"), "wordveil.io.json_lines.JsonReader"),
     Format("json", (".json",), "wordveil.io.json_arrays.JsonFileReader"),
     Format(
@@ -267,10 +267,11 @@ def format_named(name: str) -> Format:
     raise OptionError(f"unknown format {name!r}; choose one of {', '.join(form.name for form in FORMATS)}.")
 
 
-def format_of(path: Path) -> Format | None:
+def format_of(path: Path | str) -> Format | None:
     """Return the format that the extension of a file stands for, if any; it may be followed by one of a packed file."""
-    stem, ending = os.path.splitext(path.name)  # noqa: PTH122 - of many names, and no Path for each
-    is_packed = bool(packing_of(path.name))
+    name = path if isinstance(path, str) else path.name
+    stem, ending = os.path.splitext(name)  # noqa: PTH122 - of many names, and no Path for each
+    is_packed = bool(packing_of(name))
     return _format_with((os.path.splitext(stem)[1] if is_packed else ending).lower(), is_packed)  # noqa: PTH122
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -24,20 +24,26 @@ class Piece:
     source: Path | None  # None is standard input
     name: str  # its path within the folder that is written; empty if a file is written
     format: Format
+    found: os.stat_result | None = field(default=None, compare=False, repr=False)  # what it was when it was found
+
+    @cached_property
+    def _state(self) -> os.stat_result | None:
+        if self.found is not None or self.source is None:
+            return self.found
+        try:
+            return self.source.stat()
+        except OSError:  # it was there a moment ago; whoever reads it says so
+            return None
 
     @cached_property
     def is_stream(self) -> bool:
         """Whether it can be read only once: standard input, a pipe, a device."""
-        return self.source is None or not self.source.is_file()
+        return self._state is None or not stat.S_ISREG(self._state.st_mode)
 
     @cached_property
     def size(self) -> int:
         """How many bytes it had when that was first asked, 0 if that is not known."""
-        try:
-            state = None if self.source is None else self.source.stat()
-            return state.st_size if state is not None and stat.S_ISREG(state.st_mode) else 0
-        except OSError:  # it was there a moment ago; whoever reads it says so
-            return 0
+        return 0 if self._state is None or self.is_stream else self._state.st_size
 
 
 @dataclass(frozen=True)
@@ -101,12 +107,13 @@ def _files_plan(sources: Sequence[Path], named: Format | None) -> Plan:
 
 def _folder_plan(folder: Path, named: Format | None) -> Plan:
     pieces, skipped = [], []
-    for name, path in _files(folder):
-        form = format_of(path)
-        if form is None or (named and form is not named) or not _has_content(path):
+    for name, entry in _files(folder):
+        form = format_of(entry.name)
+        state = None if form is None or (named and form is not named) else _content_of(entry)
+        if form is None or state is None:
             skipped.append(name)
         else:
-            pieces.append(Piece(path, name, form))
+            pieces.append(Piece(Path(entry.path), name, form, state))
     if not pieces:
         formats = [named] if named else FORMATS
         extensions = " ".join(extension for form in formats for extension in form.extensions)
@@ -114,29 +121,27 @@ def _folder_plan(folder: Path, named: Format | None) -> Plan:
     return Plan(tuple(pieces), folder, True, tuple(skipped))
 
 
-def _has_content(path: Path) -> bool:
-    """Whether a path leads to a file, and this is not empty."""
+def _content_of(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """Return what a path leads to, if it is a file and not empty."""
     try:
-        state = path.stat()
+        state = entry.stat()
     except OSError:  # a link to nothing
-        return False
-    return stat.S_ISREG(state.st_mode) and state.st_size > 0
+        return None
+    return state if stat.S_ISREG(state.st_mode) and state.st_size > 0 else None
 
 
-def _files(folder: Path) -> list[tuple[str, Path]]:
-    """Return all files below a folder with their names within it, in the order of these."""
-
-    def refuse(error: OSError) -> None:
-        raise error
-
+def _files(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
+    """Return all files below a folder, and links to folders, with their names within it, in the order of these."""
+    found, left = list[tuple[str, "os.DirEntry[str]"]](), [(str(folder), "")]
     with file_errors("read", folder):
-        found = []
-        for place, folders, names in os.walk(folder, onerror=refuse):
-            here = Path(place)
-            links = [name for name in folders if (here / name).is_symlink()]  # not followed, but told
-            within = here.relative_to(folder).as_posix()
-            before = "" if within == "." else f"{within}/"
-            found += [(before + name, here / name) for name in (*names, *links)]
+        while left:
+            place, before = left.pop()
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append((entry.path, f"{before}{entry.name}/"))
+                    else:
+                        found.append((before + entry.name, entry))
     return sorted(found, key=itemgetter(0))
 
 

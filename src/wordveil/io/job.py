@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby, islice, pairwise
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from wordveil.errors import FileError, InputError, OptionError, WordveilError
 from wordveil.files import Lock, digest_of, file_errors, write_whole
@@ -92,7 +92,8 @@ class _Job:
             before += piece.size
 
     def _crew(self, veils: Veils, workers: int) -> Crew:
-        can_share = all(piece.format.is_bytes for piece in self._plan.pieces)
+        # Words of a person are drawn in Python, with those of all of theirs.
+        can_share = self._reading.person is None and all(piece.format.is_bytes for piece in self._plan.pieces)
         return Crew(veils, workers, in_threads=can_share and veils.is_compiled_for(self._reading.batch_bytes))
 
     def _is_bare(self, veils: Veils, tally: Tally) -> bool:
@@ -346,22 +347,22 @@ class FileJob(_Job):
         Until then they are written under their names in the unfinished folder, where a resume writes them again.
         """
         state, clock = run.state, time.perf_counter() - run.state.tally.seconds
-        waiting: deque[list[tuple[Piece, bytes, int]]] = deque()
+        waiting: deque[list[_Read]] = deque()
         are_apart = not veils.may_join or not veils.is_compiled_for(self._reading.batch_bytes)
 
         def loads() -> Iterator[list[Task]]:
             for some in _batches(pieces, self._reading.batch_bytes):
                 files = None if are_apart else self._read_plain(some)
                 if files is not None:
-                    waiting.append([(piece, b"", 0) for piece in some])
-                    yield [Task(SmallFiles(files), "", 0)]
+                    waiting.append([_Read(*one) for one in zip(some, (known for _, known in files), strict=True)])
+                    yield [Task(SmallFiles([data for data, _ in files]), "", 0)]
                     continue
                 read, load = [], list[Task]()
                 for piece in some:
                     with self._open(piece) as reader:
                         blocks = list(self._looked_at(reader.blocks(), state))
                         reader.check_unchanged()
-                        read.append((piece, reader.preamble, len(blocks)))
+                        read.append(_Read(piece, None, reader.preamble, len(blocks)))
                     load += [Task(block, piece.name, number) for number, block in enumerate(blocks)]
                 waiting.append(read)
                 yield load
@@ -371,11 +372,11 @@ class FileJob(_Job):
         try:
             for done in run.crew.veil(loads()):
                 read = waiting.popleft()
-                contents = _contents(done, [count for _, _, count in read])
+                contents = _contents(done, [one.blocks for one in read])
                 for one in done:
                     if one.tally is not None:
                         state.tally.merge(one.tally)
-                for (piece, preamble, _), content in zip(read, contents, strict=True):
+                for (piece, known, preamble, _), content in zip(read, contents, strict=True):
                     whole = os.path.join(part, piece.name)  # noqa: PTH118 - of many files, and no Path for each
                     folder = os.path.dirname(whole)  # noqa: PTH120
                     if folder not in folders:
@@ -385,7 +386,7 @@ class FileJob(_Job):
                     write_small(whole, preamble + content)
                     safe.add(whole)
                     state.tally.files += 1
-                    state.next_piece(_done(state.done, piece))
+                    state.next_piece(_done(state.done, piece, known))
                     run.bytes_before += piece.size
                 if state.piece == len(self._plan.pieces) and self._is_bare(veils, state.tally):
                     self._has_kept = False
@@ -398,16 +399,16 @@ class FileJob(_Job):
         finally:
             safe.close()
 
-    def _read_plain(self, pieces: Sequence[Piece]) -> list[bytes] | None:
+    def _read_plain(self, pieces: Sequence[Piece]) -> list[tuple[bytes, os.stat_result]] | None:
         """Return what is in some inputs, all of them plain text; None if any is not, or has to be looked at more."""
-        files = list[bytes]()
+        files = list[tuple[bytes, os.stat_result]]()
         for piece in pieces:
-            data = read_plain(piece.source) if piece.source and may_be_plain(piece, self._reading_of(piece)) else None
-            if data is None:
+            found = read_plain(piece.source) if piece.source and may_be_plain(piece, self._reading_of(piece)) else None
+            if found is None:
                 return None
-            files.append(data)
+            files.append(found)
         if self.look:
-            for data in files:
+            for data, _ in files:
                 self.look(data.decode().split("\n"))
         return files
 
@@ -445,6 +446,15 @@ class FileJob(_Job):
         if not self._has_kept:
             self._destination.clear()
         return self._has_kept
+
+
+class _Read(NamedTuple):
+    """A small input that was read: what was known of it then, what stands before its records, and its blocks."""
+
+    piece: Piece
+    known: os.stat_result | None
+    preamble: bytes = b""
+    blocks: int = 0
 
 
 def _contents(done: Sequence[Done], counts: Sequence[int]) -> Iterator[bytes]:
@@ -490,11 +500,14 @@ def _bare(tally: Tally, but: str = "") -> InputError:
     )
 
 
-def _done(before: str, piece: Piece) -> str:
-    """Return the digest of the inputs up to this one."""
+def _done(before: str, piece: Piece, known: os.stat_result | None = None) -> str:
+    """Return the digest of the inputs up to this one, of which the state when it was read may be known."""
     if piece.source is None:
         return before
-    with file_errors("read", piece.source):
-        state = piece.source.stat()
+    if known is None:
+        with file_errors("read", piece.source):
+            state = piece.source.stat()
+    else:
+        state = known
     told = f"{before}/{state.st_size}/{state.st_mtime_ns}/{piece.name}"
     return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()

@@ -259,7 +259,7 @@ class Destination:
         for piece in plan.pieces if self.is_folder else ():
             if piece.source is None:
                 continue
-            name = str(piece.source.resolve() if piece.source.is_symlink() else piece.source)
+            name = str(piece.source.resolve() if os.path.islink(piece.source) else piece.source)  # noqa: PTH114
             if is_written(os.path.dirname(name)):  # noqa: PTH120 - of many files, and no Path for each
                 raise FileError(f"{piece.source} lies in {self.target}, which would be written; give another output.")
         if plan.folder:

@@ -25,7 +25,7 @@ _BEGINNING = 4  # bytes
 def may_be_plain(piece: Piece, reading: Reading) -> bool:
     """Whether an input may be a file of text that can be read as it is, by what is known without opening it."""
     is_read_so = not reading.columns and reading.encoding == "utf-8" and reading.encoding_errors == "strict"
-    return is_read_so and piece.format.is_bytes and isinstance(piece.source, Path)
+    return is_read_so and piece.format.name == "text" and isinstance(piece.source, Path)
 
 
 def seems_plain(path: Path) -> bool:
@@ -41,8 +41,11 @@ def seems_plain(path: Path) -> bool:
     return bool(start) and begins_plainly(start)
 
 
-def read_plain(path: Path) -> bytes | None:
-    """Return a file of plain text; None if it is anything else, or cannot be read, which its reader will tell about."""
+def read_plain(path: Path) -> tuple[bytes, os.stat_result] | None:
+    """Return a file of plain text and what was known of it then.
+
+    None if it is anything else, or cannot be read, which its reader will tell about.
+    """
     try:
         handle = os.open(path, _FLAGS)
         try:
@@ -54,7 +57,8 @@ def read_plain(path: Path) -> bytes | None:
     except OSError:
         return None
     is_whole = len(data) == state.st_size == after.st_size and state.st_mtime_ns == after.st_mtime_ns
-    return data if data and is_whole and begins_plainly(data) and b"\0" not in data and is_text(data) else None
+    is_plain = data and is_whole and begins_plainly(data) and b"\0" not in data and is_text(data)
+    return (data, after) if is_plain else None
 
 
 class SmallFiles(TextBlock):

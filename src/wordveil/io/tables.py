@@ -5,14 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.errors import InputError
 from wordveil.io.formats import Block, Position, Reading, Written, check_columns, of_person
 from wordveil.io.lines import LONGEST, InLines, ending, line_breaks
+from wordveil.kernels.native import compiled
+from wordveil.kernels.tables import can_separate, cut_table, ends_in_quotes, quote_cells
 from wordveil.text import Document
+from wordveil.text.flow import Texts
 
 __all__ = ["CsvReader", "TsvReader"]
 
@@ -22,28 +29,110 @@ _LONGEST_SEPARATOR_LINE = 9
 _QUOTE, _TWO = '"', '""'
 
 
-@dataclass
 class TableBlock(Block):
-    """Rows of a table, none of whose fields are there in a blank line, how each ends, and which fields to replace."""
+    """Rows of a table as they are to be written, but for the cells to veil: what is in these stands there plainly.
 
-    rows: list[list[str]]
-    endings: list[str]
-    places: list[int]
-    delimiter: str
-    names: list[str]  # of all columns
+    Parameters
+    ----------
+    end : Position
+        Where the rows end.
+    cells : Texts
+        The cells to veil, between all else of the rows.
+    form : Form
+        How the rows are made.
+    people : list of str, optional
+        Whose each row is.
+    """
+
+    def __init__(self, end: Position, cells: Texts, form: Form, people: list[str] | None = None) -> None:
+        self.end, self._cells, self._form, self._people = end, cells, form, people
+
+    def together(self) -> Texts:
+        """Return the cells to veil."""
+        return self._cells
+
+    @cached_property
+    def records(self) -> list[list[str | Document]]:  # type: ignore[override] # made when it is asked for
+        """The cells to veil of each row."""
+        texts, each = list(self._cells), len(self._form.places)
+        rows: list[list[str | Document]] = [[*texts[at : at + each]] for at in range(0, len(texts), each)]
+        if self._people is None:
+            return rows
+        return [of_person(row, person) for row, person in zip(rows, self._people, strict=True)]
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether any of the texts is somebody's: its words are drawn with those of others of theirs."""
+        return self._people is not None and any(self._people)
+
+    def columns(self) -> list[tuple[str, Sequence[str]]]:
+        """Return the name of each column, which another may have, too, and its fields."""
+        written = io.StringIO(self.render_together(self._cells).decode("utf-8"), newline="")
+        rows = filter(None, csv.reader(written, delimiter=self._form.delimiter, strict=True))
+        columns = list(zip(*rows, strict=True)) or [()] * self._form.width
+        return list(zip(self._form.names, columns, strict=True))
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many texts each record has."""
+        each = len(self._form.places)
+        return np.full(len(self._cells) // each, each, dtype=np.int64)
+
+    def render_together(self, texts: Texts) -> bytes:
+        """Return the rows with new texts in their cells, which stand between what stood between the old ones."""
+        native = compiled()
+        if native is None or not can_separate(self._form.delimiter):
+            return super().render_together(texts)
+        return quote_cells(native, *texts.parts, self._form.delimiter, alone=self._form.width == 1)
 
     def render(self, releases: Sequence[Written]) -> bytes:
-        """Return the rows with the new texts in their fields; a field is quoted where it must be."""
+        """Return the rows with new texts in their cells; a cell is quoted where it must be."""
+        cells, written, at = self._cells, list[bytes](), 0
+        for release, start, end in zip(releases, cells.starts.tolist(), cells.ends.tolist(), strict=True):
+            written += (cells.data[at:start], self._form.quoted([release.text])[0].encode("utf-8"))
+            at = end
+        return b"".join(written) + cells.data[at:]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the rows of a table are made: what separates their fields, what these are, and which are to be veiled."""
+
+    delimiter: str
+    names: tuple[str, ...]
+    places: tuple[int, ...]  # which rise
+
+    @property
+    def width(self) -> int:
+        """How many fields a row has."""
+        return len(self.names)
+
+    def quoted(self, fields: Sequence[str]) -> list[str]:
+        """Return fields as they are written: in quotation marks where they must be."""
         # As csv.writer does it, which looks at every letter of every field by itself.
-        needs_quotes = re.compile(f'[{re.escape(self.delimiter)}"\r\n]').search
-        texts, written = iter(releases), list[str]()
-        for row, end in zip(self.rows, self.endings, strict=True):
-            fields = list(row)
+        return [
+            f'"{field.replace(_QUOTE, _TWO)}"'
+            if self._needs_quotes(field) or (self.width == 1 and not field)
+            else field
+            for field in fields
+        ]
+
+    @cached_property
+    def _needs_quotes(self) -> Callable[[str], object]:
+        return re.compile(f'[{re.escape(self.delimiter)}"\r\n]').search
+
+    def cells_of(self, rows: Sequence[list[str]], endings: Sequence[str]) -> Texts:
+        """Return the cells of some rows that are to be veiled, between all else of them as it is to be written."""
+        pieces, left = list[str](), ""  # cells, and what is before each
+        for row, end in zip(rows, endings, strict=True):
+            fields, at = self.quoted(row), 0
             for place in self.places if row else ():
-                fields[place] = next(texts).text
-            quoted = [f'"{field.replace(_QUOTE, _TWO)}"' if needs_quotes(field) else field for field in fields]
-            written += ('""' if quoted == [""] else self.delimiter.join(quoted), end)
-        return "".join(written).encode("utf-8")
+                pieces += (left + self.delimiter.join([*fields[at:place], ""]), row[place])
+                at = place + 1
+                left = self.delimiter if at < self.width else ""
+            left += self.delimiter.join(fields[at:]) + end
+        texts = Texts.of([*pieces, left])
+        return Texts(texts.data, texts.starts[1::2], texts.ends[1::2])
 
 
 class TableReader(InLines):
@@ -89,8 +178,8 @@ class TableReader(InLines):
         if not self._reading.every_column:
             check_columns(self._lines.name, self._reading.columns, names, may_be_text=True)
             check_columns(self._lines.name, self._reading.needed, names, may_be_text=True)
-        self._width = len(names)
-        self._places = [names.index(column) for column in self._reading.columns]
+        places = sorted({names.index(column) for column in self._reading.columns})
+        self._form = Form(self._delimiter, tuple(names), tuple(places))
         self._person = None if self._reading.person is None else names.index(self._reading.person)
         return header
 
@@ -134,21 +223,49 @@ class TableReader(InLines):
     def blocks(self) -> Iterator[Block]:
         """Read the rows that are left."""
         while data := self._lines.read_lines(self._reading.batch_bytes):
-            lines = data.decode("utf-8").splitlines(keepends=True)
-            if line_breaks(data) + (not data.endswith(b"\n")) != len(lines):  # other signs end lines for Python, too
-                lines = [line.decode("utf-8") for line in io.BytesIO(data)]
-            whole = self._rows_in(lines)
-            if whole is not None:
-                yield self._block(whole, _endings(lines, data), self._lines.position(self._record))
-                continue
-            self._ahead = lines
-            begin, last = self._parser.line_num, self._parser.line_num + len(lines)
-            self._row_begin = self._lines.offset - len(data)
-            rows, endings = [], []
-            while self._parser.line_num < last:
-                rows.append(self._read_row())
-                endings.append(ending(lines[self._parser.line_num - begin - 1]))
-            yield self._block(rows, endings, self._lines.position(self._record))
+            data, block = self._cut(data)
+            yield self._block(*self._rows(data)) if block is None else block
+
+    def _cut(self, data: bytes) -> tuple[bytes, Block | None]:
+        """Cut the rows of some lines by compiled code, and return them with all of the last row.
+
+        Where this must be left to Python there is no block.
+        """
+        native, form = compiled(), self._form
+        if native is None or self._person is not None or not can_separate(form.delimiter):
+            return data, None
+        parts, begin = [data], self._lines.offset - len(data)
+        is_open = ends_in_quotes(native, data, form.delimiter)
+        while is_open and self._lines.offset - begin <= LONGEST and (line := self._lines.read()):
+            self._lines.decode(line)  # which refuses what is no text
+            parts.append(line)
+            is_open = ends_in_quotes(native, line, form.delimiter, begins_there=True)
+        data = b"".join(parts)
+        lines = line_breaks(data) + (not data.endswith(b"\n"))
+        found = cut_table(native, data, form.delimiter, form.width, np.array(form.places, dtype=np.int64), lines)
+        if found is None:
+            return data, None
+        rows, count, starts, ends = found
+        self._record += count
+        self._first_line += lines
+        return data, TableBlock(self._lines.position(self._record), Texts(rows, starts, ends), form)
+
+    def _rows(self, data: bytes) -> tuple[list[list[str]], list[str]]:
+        """Return the rows of some lines and of what the last row needs of others, and how each ends."""
+        lines = data.decode("utf-8").splitlines(keepends=True)
+        if line_breaks(data) + (not data.endswith(b"\n")) != len(lines):  # other signs end lines for Python, too
+            lines = [line.decode("utf-8") for line in io.BytesIO(data)]
+        whole = self._rows_in(lines)
+        if whole is not None:
+            return whole, _endings(lines, data)
+        self._ahead = lines
+        begin, last = self._parser.line_num, self._parser.line_num + len(lines)
+        self._row_begin = self._lines.offset - len(data)
+        rows, endings = [], []
+        while self._parser.line_num < last:
+            rows.append(self._read_row())
+            endings.append(ending(lines[self._parser.line_num - begin - 1]))
+        return rows, endings
 
     def _rows_in(self, lines: list[str]) -> list[list[str]] | None:
         """Return the rows of some lines, all at once, if each line is a row and nothing is wrong with any."""
@@ -156,7 +273,7 @@ class TableReader(InLines):
             rows = list(csv.reader(lines, delimiter=self._delimiter, strict=True))
         except csv.Error:
             return None  # the last may go on in the next line, or is told of with its place
-        if len(rows) != len(lines) or not {0, self._width}.issuperset(map(len, rows)):
+        if len(rows) != len(lines) or not {0, self._form.width}.issuperset(map(len, rows)):
             return None
         self._record += sum(map(bool, rows))
         self._first_line += len(lines)  # which the parser of single rows has not seen
@@ -171,9 +288,9 @@ class TableReader(InLines):
             raise InputError(f"{self._where(self._record + 1)} is malformed; check its quotation marks.")
         if fields:
             self._record += 1
-            if len(fields) != self._width:
+            if len(fields) != self._form.width:
                 raise InputError(
-                    f"{self._where(self._record)} has {len(fields)} fields, but the header has {self._width}."
+                    f"{self._where(self._record)} has {len(fields)} fields, but the header has {self._form.width}."
                 )
         return fields
 
@@ -184,16 +301,15 @@ class TableReader(InLines):
         """Give the rows that are left with all their fields; a name that comes again is numbered."""
         before = [self._names[:place].count(name) for place, name in enumerate(self._names)]
         names = [f"{name} ({more + 1})" if more else name for name, more in zip(self._names, before, strict=True)]
-        for block in self.blocks():
-            rows = block.rows if isinstance(block, TableBlock) else []
-            yield [dict(zip(names, row, strict=True)) for row in rows if row], self.bytes_done(block.end)
+        while data := self._lines.read_lines(self._reading.batch_bytes):
+            rows, _ = self._rows(data)
+            done = self.bytes_done(self._lines.position(self._record))
+            yield [dict(zip(names, row, strict=True)) for row in rows if row], done
 
-    def _block(self, rows: list[list[str]], endings: list[str], end: Position) -> Block:
-        records: list[list[str | Document]] = [[row[place] for place in self._places] for row in rows if row]
-        if self._person is not None:
-            people = [row[self._person] for row in rows if row]
-            records = [of_person(record, person) for record, person in zip(records, people, strict=True)]
-        return TableBlock(end, records, rows, endings, self._places, self._delimiter, self._names)
+    def _block(self, rows: list[list[str]], endings: list[str]) -> Block:
+        person = self._person
+        people = None if person is None else [row[person] for row in rows if row]
+        return TableBlock(self._lines.position(self._record), self._form.cells_of(rows, endings), self._form, people)
 
 
 def _endings(lines: list[str], data: bytes) -> list[str]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Crew", "Done", "Task", "Veils"]
 
+_AHEAD = 4  # blocks under way for each worker
+
 
 class Veils:
     """Veils blocks.
@@ -211,7 +213,8 @@ class Crew:
     several of them at the same time. Otherwise they are forked from this process, so they share its space and hold no
     copy of their own; each takes fresh entropy. The first blocks are veiled here, before: what is learnt from them
     every worker would have to learn by itself. Only a few blocks are ever under way, so a fast reader does not run
-    ahead of the veil. With one worker all of the work is done here.
+    ahead of the veil, but more than there are workers, who so have something to do while the disk makes a block safe.
+    With one worker all of the work is done here.
     """
 
     def __init__(self, veils: Veils, workers: int = 1, *, in_threads: bool = False) -> None:
@@ -232,7 +235,7 @@ class Crew:
 
         under_way: deque[Future[list[Done]]] = deque()
         try:
-            for load in islice(loads, 2 * self._workers):
+            for load in islice(loads, _AHEAD * self._workers):
                 under_way.append(self._submit(load))
             while under_way:
                 done = under_way.popleft().result()

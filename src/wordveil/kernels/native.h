@@ -64,4 +64,9 @@ PyObject *first_uses(PyObject *self, PyObject *args);
 /* in values.c */
 PyObject *find_values(PyObject *self, PyObject *args);
 
+/* in tables.c */
+PyObject *ends_in_quotes(PyObject *self, PyObject *args);
+PyObject *cut_table(PyObject *self, PyObject *args);
+PyObject *quote_cells(PyObject *self, PyObject *args);
+
 #endif
