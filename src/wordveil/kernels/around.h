@@ -1,17 +1,18 @@
 /* The words around a word of a graph, level by level: listed, and kept for its next draws. Included by graph_draws.h. */
 
 #define SMALLEST_BALL 128 /* words that are listed around a word before others are guessed, or this share of all: */
-#define BALL_SHARE 8192   /* these three as in hops.py */
+#define BALL_SHARE 8192   /* these four as in hops.py */
 #define RARE 4            /* guesses are rare enough where they are a fifth of the attempts */
+#define EARNS 128         /* edges that a level may have for each draw that it spares an attempt on words farther away */
 #define FARTHER 2         /* levels beyond the reach that may be listed for guesses, each as bits */
 #define AHEAD 8           /* words whose edges are fetched before they are looked at: they lie anywhere in memory */
+#define SUMS 8            /* that are compared at once */
 
-/* What the draws of a source need first: the words around it up to the reach, level by level. */
+/* The words around a source, level by level. */
 typedef struct {
-    int64_t reach;
+    int64_t deepest;                        /* level */
     const int32_t *queue, *allowed, *edges; /* its words, those that are not blocked, and how many edges begin before each */
     const int64_t *levels, *allowed_levels; /* where each level begins among them */
-    const double *sums;                     /* of the weights of guesses, edges that lead out, and levels, the farthest first */
 } Near;
 
 /* Memory that outlives a call, for what was listed around words. What is kept is never changed, and once all is used
@@ -25,6 +26,8 @@ typedef struct {
     int64_t size, *used; /* the first is not */
 } Kept;
 
+enum { EDGES, LEVEL, BITS }; /* what stands before the bits of a level: the edges that begin at it, and its number */
+
 typedef struct {
     const Graph *graph;
     const Kept *kept;        /* or NULL */
@@ -33,9 +36,14 @@ typedef struct {
     int64_t hops;            /* how many of them: more than there are between any two words */
     int64_t ball;            /* words that are listed at first */
     int32_t source;
-    Near near;
+    Near near;               /* of it: what is kept, or what is listed */
+    int64_t reach, steps;    /* up to which level words are drawn from a list; and, if 1, those a step farther by edges */
+    double *sums;            /* of the weights of guesses, edges that lead out, and levels, the farthest first */
+    uint64_t *inner;         /* a bit for each word up to the reach */
+    int64_t inside;          /* how many have one, */
+    const int32_t *marked;   /* and which */
     int64_t farther;         /* levels beyond the reach of which there are bits, or -1 where none will be: */
-    const uint64_t *far[FARTHER]; /* one for each word up to there, after the number of edges that begin at the level */
+    const uint64_t *far[FARTHER]; /* one for each word up to there */
     uint64_t *bits[FARTHER];
     int64_t entry[ENTRIES];  /* of the source, where nothing is kept */
     int is_listed;           /* whether what follows is of this source */
@@ -52,7 +60,6 @@ typedef struct {
     int64_t spent;           /* edges looked at for guesses since the last level was listed */
     int32_t *others;         /* the words around a guess */
     uint32_t *met, trial;
-    double *sums;
 } Around;
 
 static inline int64_t groups_of(const Around *around)
@@ -93,15 +100,21 @@ static inline void put_in(uint64_t *bits, int32_t word)
     bits[word >> 6] |= (uint64_t)1 << (word & 63);
 }
 
+/* Take out of some bits those of some words, or all where that is less. */
+static void take_out(const Around *around, uint64_t *bits, const int32_t *words, int64_t count)
+{
+    const int64_t groups = groups_of(around);
+    if (count < groups)
+        for (int64_t place = 0; place < count; place++)
+            bits[words[place] >> 6] = 0;
+    else
+        memset(bits, 0, sizeof *bits * (size_t)groups);
+}
+
 static void begin_around(Around *around)
 {
-    const int64_t before = around->levels[around->radius + 1], groups = groups_of(around);
     const int32_t word = around->source;
-    if (before < groups)
-        for (int64_t place = 0; place < before; place++)
-            around->listed[around->queue[place] >> 6] = 0;
-    else
-        memset(around->listed, 0, sizeof *around->listed * (size_t)groups);
+    take_out(around, around->listed, around->queue, around->levels[around->radius + 1]);
     around->mark += (uint32_t)around->radius + 1;
     around->radius = around->counted = around->spent = 0;
     around->sorted = -1;
@@ -112,6 +125,18 @@ static void begin_around(Around *around)
     around->seen[word] = around->mark;
     put_in(around->listed, word);
     around->is_listed = 1;
+}
+
+/* Whether what is near the source is what is listed, and not what is kept. */
+static inline int is_own(const Around *around)
+{
+    return around->near.queue == around->queue;
+}
+
+/* From now on it is. */
+static inline void take_own(Around *around)
+{
+    around->near = (Near){0, around->queue, around->queue, around->edges, around->levels, around->allowed_levels};
 }
 
 /* List the words one hop farther. */
@@ -141,57 +166,117 @@ static void grow_around(Around *around)
     around->spent = 0;
 }
 
-/* How many words of a level may be drawn. */
-static int64_t allowed_at(Around *around, int64_t level)
+/* List the words around the source that is kept. */
+static void list_near(Around *around)
 {
-    while (around->sorted < level) {
-        const int64_t one = ++around->sorted;
-        int64_t end = around->allowed_levels[one];
-        for (int64_t place = around->levels[one]; place < around->levels[one + 1]; place++) {
-            around->allowed[end] = around->queue[place];
-            end += !around->blocked || !around->blocked[around->queue[place]];
+    const Near *near = &around->near;
+    if (around->is_listed)
+        return;
+    begin_around(around);
+    memcpy(around->levels, near->levels, 8 * (size_t)(near->deepest + 2));
+    memcpy(around->queue, near->queue, 4 * (size_t)near->levels[near->deepest + 1]);
+    for (int64_t level = 0; level <= near->deepest; level++)
+        for (int64_t place = near->levels[level]; place < near->levels[level + 1]; place++) {
+            around->seen[near->queue[place]] = around->mark + (uint32_t)level;
+            put_in(around->listed, near->queue[place]);
         }
-        around->allowed_levels[one + 1] = end;
-    }
-    return around->allowed_levels[level + 1] - around->allowed_levels[level];
+    around->radius = near->deepest;
 }
 
-/* How many edges begin at the words of a level. */
+/* How many edges begin at the words of a level that is known, or listed. */
 static int64_t edges_of(Around *around, int64_t level)
 {
-    const int32_t *indptr = around->graph->indptr;
-    for (; around->counted < around->levels[level + 1]; around->counted++) {
-        int32_t word = around->queue[around->counted];
-        around->edges[around->counted + 1] = around->edges[around->counted] + indptr[word + 1] - indptr[word];
+    const int32_t *indptr = around->graph->indptr, *edges = around->near.edges;
+    const int64_t *levels = around->near.levels;
+    if (is_own(around) || level > around->near.deepest) {
+        edges = around->edges;
+        levels = around->levels;
+        for (; around->counted < levels[level + 1]; around->counted++) {
+            int32_t word = around->queue[around->counted];
+            around->edges[around->counted + 1] = around->edges[around->counted] + indptr[word + 1] - indptr[word];
+        }
     }
-    return around->edges[around->levels[level + 1]] - around->edges[around->levels[level]];
+    return edges[levels[level + 1]] - edges[levels[level]];
 }
 
-/* Decide how far words are listed: until the ball is large or, at first, until guesses are rare (later it may be that
-   all words near are blocked); and cumulate the weights. */
-static void reach_to(Around *around, int64_t ball)
+/* How many words of a level may be drawn. What is near the source is known up to that level then. */
+static int64_t allowed_at(Around *around, int64_t level)
 {
-    const int64_t words = around->graph->words, *levels = around->levels;
-    int64_t reach = 0;
+    if (!is_own(around) && level > around->near.deepest) {
+        list_near(around);
+        take_own(around);
+    }
+    while (is_own(around) && around->sorted < level) {
+        const int64_t one = ++around->sorted;
+        int64_t end = around->allowed_levels[one];
+        if (one > around->radius)
+            grow_around(around);
+        if (around->blocked) {
+            around->near.allowed = around->allowed;
+            for (int64_t place = around->levels[one]; place < around->levels[one + 1]; place++) {
+                around->allowed[end] = around->queue[place];
+                end += !around->blocked[around->queue[place]];
+            }
+        } else
+            end = around->levels[one + 1];
+        around->allowed_levels[one + 1] = end;
+        around->near.deepest = one;
+    }
+    return around->near.allowed_levels[level + 1] - around->near.allowed_levels[level];
+}
+
+/* Decide how far words are listed for so many draws, and cumulate the weights: until the ball is large or, at first,
+   until guesses are rare (later it may be that all words near are blocked); then as long as a level earns what it takes. */
+static void reach_to(Around *around, int64_t ball, int64_t draws)
+{
+    const double words = (double)around->graph->words, *weights = around->weights;
+    int64_t reach = 0, steps, place;
     double near = 0.0, out, guessed;
     for (;; reach++) {
-        if (reach > around->radius)
-            grow_around(around);
-        near += (double)allowed_at(around, reach) * around->weights[reach];
+        near += (double)allowed_at(around, reach) * weights[reach];
+        const int64_t *levels = around->near.levels;
         out = guessed = 0.0;
+        steps = 0;
         /* Nothing is farther than the weights reach, on a graph that is connected. */
-        if (levels[reach + 1] >= words || reach + 1 >= around->hops || levels[reach + 1] == levels[reach])
+        if (levels[reach + 1] >= around->graph->words || reach + 1 >= around->hops || levels[reach + 1] == levels[reach])
             break;
-        out = (double)edges_of(around, reach) * around->weights[reach + 1];
-        guessed = reach + 2 < around->hops ? (double)words * around->weights[reach + 2] : 0.0;
-        if (levels[reach + 1] >= ball || (ball == around->ball && guessed * RARE <= near + out))
+        const double edges = (double)edges_of(around, reach), next = words * weights[reach + 1];
+        const double beyond = reach + 2 < around->hops ? words * weights[reach + 2] : 0.0;
+        steps = edges * weights[reach + 1] + beyond < next;
+        out = steps ? edges * weights[reach + 1] : 0.0;
+        guessed = steps ? beyond : next;
+        if (levels[reach + 1] < ball && !(ball == around->ball && guessed * RARE <= near + out))
+            continue;
+        if (!((double)draws * EARNS * (out + guessed) > edges * (near + out + guessed)))
             break;
     }
+    around->reach = reach;
+    around->steps = steps;
     around->sums[0] = guessed;
     around->sums[1] = guessed + out;
-    for (int64_t hop = reach, place = 2; hop >= 0; hop--, place++)
-        around->sums[place] = around->sums[place - 1] + (double)allowed_at(around, hop) * around->weights[hop];
-    around->near = (Near){reach, around->queue, around->allowed, around->edges, levels, around->allowed_levels, around->sums};
+    for (place = 2; reach >= 0; reach--, place++)
+        around->sums[place] = around->sums[place - 1] + (double)allowed_at(around, reach) * weights[reach];
+    for (; place < SUMS; place++)
+        around->sums[place] = INFINITY;
+}
+
+/* Mark the words up to the reach. */
+static void mark_inner(Around *around)
+{
+    const Near *near = &around->near;
+    if (around->inside)
+        return;
+    around->marked = near->queue;
+    around->inside = near->levels[around->reach + 1];
+    for (int64_t place = 0; place < around->inside; place++)
+        put_in(around->inner, near->queue[place]);
+}
+
+static inline void forget_inner(Around *around)
+{
+    if (around->inside)
+        take_out(around, around->inner, around->marked, around->inside);
+    around->inside = 0;
 }
 
 /* So many bytes to keep something in, in a place of its own; NULL where no more is kept. */
@@ -235,86 +320,75 @@ static inline void note_once(Around *around)
 static void keep_near(Around *around)
 {
     const Near *near = &around->near;
-    const int64_t reach = near->reach, count = near->levels[reach + 1], allowed = near->allowed_levels[reach + 1];
+    const int64_t reach = around->reach, count = near->levels[reach + 1], allowed = near->allowed_levels[reach + 1];
+    const int64_t numbers = 2 * count + (around->blocked ? allowed : 0), bytes = 8 * (8 + 2 * reach) + 4 * numbers;
     int64_t place;
-    const int is_same = allowed == count;
-    const int64_t numbers = 2 * count + (is_same ? 0 : allowed), bytes = 8 * (12 + 3 * reach) + 4 * numbers;
     uint64_t *room = room_for(around->kept, bytes + (int64_t)sizeof *near, &place);
     if (!room)
         return;
     (void)edges_of(around, reach);
     char *at = (char *)room + sizeof *near;
-    Near kept = {.reach = reach};
+    Near kept = {.deepest = reach};
     kept.levels = part_of(&at, near->levels, 8 * (reach + 2));
     kept.allowed_levels = part_of(&at, near->allowed_levels, 8 * (reach + 2));
-    kept.sums = part_of(&at, near->sums, 8 * (reach + 3));
     kept.queue = part_of(&at, near->queue, 4 * count);
-    kept.allowed = is_same ? kept.queue : part_of(&at, near->allowed, 4 * allowed);
+    kept.allowed = around->blocked ? part_of(&at, near->allowed, 4 * allowed) : kept.queue;
     kept.edges = part_of(&at, near->edges, 4 * (count + 1));
     memcpy(room, &kept, sizeof kept);
     publish(around, NEAR, place);
 }
 
-/* Begin with a source: with what is kept of it, else with what is listed now. */
+/* Begin with a source: with what is kept of it, and with what is listed now. */
 static void begin_source(Around *around, int32_t source, int64_t draws)
 {
+    forget_inner(around);
     around->source = source;
     around->is_listed = 0;
     around->farther = 0;
     memset(around->entry, 0, sizeof around->entry);
     const int64_t near = kept_at(around, NEAR);
-    if (near <= 0) {
+    if (near > 0)
+        memcpy(&around->near, around->kept->room + near, sizeof around->near);
+    else {
         begin_around(around);
-        reach_to(around, around->ball);
-        if (around->kept && (draws > 1 || near)) /* words that come once are many */
-            keep_near(around);
-        else if (around->kept)
-            note_once(around);
-        return;
+        take_own(around);
     }
-    memcpy(&around->near, around->kept->room + near, sizeof around->near);
-    for (int64_t place; around->farther < FARTHER && (place = kept_at(around, (int)around->farther)); around->farther++)
-        around->far[around->farther] = around->kept->room + place;
-}
-
-/* List the words around the source that is kept. */
-static void list_near(Around *around)
-{
-    const Near *near = &around->near;
-    if (around->is_listed)
-        return;
-    begin_around(around);
-    memcpy(around->levels, near->levels, 8 * (size_t)(near->reach + 2));
-    memcpy(around->queue, near->queue, 4 * (size_t)near->levels[near->reach + 1]);
-    for (int64_t level = 0; level <= near->reach; level++)
-        for (int64_t place = near->levels[level]; place < near->levels[level + 1]; place++) {
-            around->seen[near->queue[place]] = around->mark + (uint32_t)level;
-            put_in(around->listed, near->queue[place]);
-        }
-    around->radius = near->reach;
+    reach_to(around, around->ball, draws);
+    if (around->kept && is_own(around)) {
+        if (draws > 1 || near) /* words that come once are many */
+            keep_near(around);
+        else
+            note_once(around);
+    }
+    for (int64_t place; around->farther < FARTHER && (place = kept_at(around, (int)around->farther)); around->farther++) {
+        if ((int64_t)around->kept->room[place + LEVEL] != around->reach + around->farther + 1)
+            break; /* it was listed for another reach */
+        around->far[around->farther] = around->kept->room + place + BITS;
+    }
 }
 
 /* List one more level beyond the reach, as bits. */
 static void list_farther(Around *around)
 {
-    const int64_t groups = groups_of(around), level = around->near.reach + around->farther + 1;
+    const int64_t groups = groups_of(around), level = around->reach + around->farther + 1;
     int64_t place = 0;
-    uint64_t *room = kept_at(around, NEAR) > 0 ? room_for(around->kept, 8 * (groups + 1), &place) : NULL;
+    uint64_t *room = kept_at(around, NEAR) > 0 ? room_for(around->kept, 8 * (groups + BITS), &place) : NULL;
     list_near(around);
     while (around->radius < level)
         grow_around(around);
     const int is_kept = room != NULL;
     if (!is_kept)
         room = around->bits[around->farther];
-    room[0] = (uint64_t)edges_of(around, level);
+    room[EDGES] = (uint64_t)edges_of(around, level);
+    room[LEVEL] = (uint64_t)level;
     if (around->radius == level)
-        memcpy(room + 1, around->listed, 8 * (size_t)groups);
+        memcpy(room + BITS, around->listed, 8 * (size_t)groups);
     else {
-        memset(room + 1, 0, 8 * (size_t)groups);
+        memset(room + BITS, 0, 8 * (size_t)groups);
         for (int64_t one = 0; one < around->levels[level + 1]; one++)
-            put_in(room + 1, around->queue[one]);
+            put_in(room + BITS, around->queue[one]);
     }
     if (is_kept)
         publish(around, (int)around->farther, place);
-    around->far[around->farther++] = room;
+    around->far[around->farther++] = room + BITS;
 }

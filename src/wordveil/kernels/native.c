@@ -507,6 +507,7 @@ static PyMethodDef METHODS[] = {
     {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},
     {"draw_hops", draw_hops, METH_VARARGS, "Draw words with weights that fall with their hops."},
     {"scratch_of_hops", scratch_of_hops, METH_VARARGS, "How much memory a thread needs that draws so."},
+    {"group_words", group_words, METH_VARARGS, "Bring equal words together."},
     {"index_strings", index_strings, METH_VARARGS, "Put strings into a table."},
     {"find_values", find_values, METH_VARARGS, "Find plain numbers, and the texts that may hold more than words."},
     {"cut_texts", cut_texts, METH_VARARGS, "Find the words of texts that are to be replaced."},
@@ -518,7 +519,7 @@ static PyMethodDef METHODS[] = {
 /* To be raised with every change of a function above or of what it takes: native.py turns others down. */
 static int add_version(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "VERSION", 7);
+    return PyModule_AddIntConstant(module, "VERSION", 8);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)add_version}, {0, NULL}};

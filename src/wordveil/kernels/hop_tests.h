@@ -1,0 +1,125 @@
+/* Whether a word lies so many hops from a source: each test looks only as far as it must. Included by graph_draws.h. */
+
+#define EDGES_TRIED 16384 /* to find a way to a word around the source, before what is around it is listed itself */
+#define EAGER 2           /* one more level is listed once this share of what it takes went into searches without it */
+
+/* How many neighbours of a word are among some words. */
+static inline int64_t touches(const Graph *graph, const uint64_t *some, int32_t word)
+{
+    const int32_t *indices = graph->indices, stop = graph->indptr[word + 1];
+    uint64_t found = 0;
+    for (int32_t edge = graph->indptr[word]; edge < stop; edge++)
+        found += is_in(some, indices[edge]);
+    return (int64_t)found;
+}
+
+/* Whether a way of so many edges, or fewer, leads from a word to one of some: the first that comes by will do. It is unknown
+   once there is no patience left. */
+static int is_joined(const Graph *graph, const uint64_t *some, int32_t word, int64_t edges, int64_t *patience)
+{
+    *patience -= graph->indptr[word + 1] - graph->indptr[word];
+    /* Here too, and not only after the last step: where some is one word alone, a longer way need not lead there. */
+    if (touches(graph, some, word))
+        return 1;
+    if (edges == 1)
+        return 0;
+    const int32_t first = graph->indptr[word], stop = graph->indptr[word + 1];
+    for (int32_t edge = first; edge < stop && edge < first + AHEAD; edge++)
+        fetch_edges(graph, graph->indices[edge]);
+    for (int32_t edge = first; *patience > 0 && edge < stop; edge++) {
+        if (edge + AHEAD < stop)
+            fetch_edges(graph, graph->indices[edge + AHEAD]);
+        if (is_joined(graph, some, graph->indices[edge], edges - 1, patience))
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether a word is at most so many hops away, by a search from either end, each step by the one that has fewer words to look at. */
+static int is_met(Around *around, int32_t word, int64_t most)
+{
+    const int32_t *indptr = around->graph->indptr, *indices = around->graph->indices;
+    const uint32_t trial = ++around->trial;
+    int64_t depth = 0, begin = 0, end = 1;
+    int32_t *others = around->others;
+    uint32_t *met = around->met;
+    others[0] = word;
+    met[word] = trial;
+    /* the two ends are more than radius + depth hops apart */
+    while (around->radius + depth < most && begin < end) {
+        if (around->levels[around->radius + 1] - around->levels[around->radius] < end - begin) {
+            grow_around(around);
+            for (int64_t place = around->levels[around->radius]; place < around->levels[around->radius + 1]; place++)
+                if (met[around->queue[place]] == trial)
+                    return 1;
+            continue;
+        }
+        const int64_t level = end;
+        const int is_last = around->radius + ++depth == most;
+        for (; begin < level; begin++) {
+            if (touches(around->graph, around->listed, others[begin]))
+                return 1;
+            const int32_t from = indptr[others[begin]], stop = is_last ? 0 : indptr[others[begin] + 1];
+            for (int32_t edge = from; edge < stop; edge++) {
+                others[end] = indices[edge];
+                end += met[indices[edge]] != trial;
+                met[indices[edge]] = trial;
+            }
+            around->spent += indptr[others[begin] + 1] - from;
+        }
+    }
+    return 0;
+}
+
+/* Whether a word is from `least` to `most` hops away, by what is listed around the source, of which more is from time to
+   time. */
+static int is_listed_between(Around *around, int32_t word, int64_t least, int64_t most)
+{
+    int64_t patience = EDGES_TRIED;
+    list_near(around);
+    while (around->spent > edges_of(around, around->radius) && around->radius < most)
+        grow_around(around);
+    if (around->seen[word] >= around->mark) {
+        int64_t away = around->seen[word] - around->mark;
+        return away >= least && away <= most;
+    }
+    if (around->radius >= most || (around->radius + 1 < least && touches(around->graph, around->listed, word)))
+        return 0;
+    if (most + 1 >= around->hops)
+        return 1;
+    int found = is_joined(around->graph, around->listed, word, most - around->radius, &patience);
+    around->spent += EDGES_TRIED - patience;
+    note_spent(around, spent_on(around) + EDGES_TRIED - patience);
+    return found || (patience <= 0 && is_met(around, word, most));
+}
+
+/* Whether a word is beyond the reach, and the step from there if there is one, and at most `most` hops away. */
+static int is_beyond(Around *around, int32_t word, int64_t most)
+{
+    const int64_t reach = around->reach, least = reach + around->steps + 1;
+    int64_t patience = EDGES_TRIED, next;
+    while (around->farther >= 0 && around->farther < FARTHER && reach + around->farther < most) {
+        next = around->farther ? (int64_t)around->far[around->farther - 1][EDGES - BITS] : edges_of(around, reach);
+        if (spent_on(around) * EAGER < next)
+            break;
+        note_spent(around, 0);
+        list_farther(around);
+    }
+    if (around->farther <= 0)
+        return is_listed_between(around, word, least, most);
+    if (!around->steps)
+        mark_inner(around);
+    if (is_in(around->steps ? around->far[0] : around->inner, word))
+        return 0;
+    if (most + 1 >= around->hops)
+        return 1;
+    const int64_t left = most - reach - around->farther;
+    if (left <= 0)
+        return (int)is_in(around->far[most - reach - 1], word);
+    const uint64_t *some = around->far[around->farther - 1];
+    if (is_in(some, word))
+        return 1;
+    int found = is_joined(around->graph, some, word, left, &patience);
+    note_spent(around, spent_on(around) + EDGES_TRIED - patience);
+    return found || (patience <= 0 && is_listed_between(around, word, least, most));
+}
