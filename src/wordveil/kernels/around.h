@@ -4,7 +4,6 @@
 #define BALL_SHARE 8192   /* these four as in hops.py */
 #define RARE 4            /* guesses are rare enough where they are a fifth of the attempts */
 #define EARNS 128         /* edges that a level may have for each draw that it spares an attempt on words farther away */
-#define FARTHER 2         /* levels beyond the reach that may be listed for guesses, each as bits */
 #define AHEAD 8           /* words whose edges are fetched before they are looked at: they lie anywhere in memory */
 #define SUMS 8            /* that are compared at once */
 
@@ -18,15 +17,13 @@ typedef struct {
 /* Memory that outlives a call, for what was listed around words. What is kept is never changed, and once all is used
    nothing more is. Threads may share it, and have the same words at the same time: then both keep the same, and one of the
    two is found again. */
-enum { NEAR = FARTHER, SPENT, ENTRIES };
+enum { NEAR, ROW, SPENT, ENTRIES };
 
 typedef struct {
-    int64_t *entries; /* of each word: the places of its levels beyond the reach and of what is near, 0 for none, -1 for a */
+    int64_t *entries; /* of each word: the places of what is near it and of its hops to every word, 0 for none, -1 for a */
     uint64_t *room;   /* word that came once; and edges that were looked at for its guesses */
     int64_t size, *used; /* the first is not */
 } Kept;
-
-enum { EDGES, LEVEL, BITS }; /* what stands before the bits of a level: the edges that begin at it, and its number */
 
 typedef struct {
     const Graph *graph;
@@ -42,9 +39,7 @@ typedef struct {
     uint64_t *inner;         /* a bit for each word up to the reach */
     int64_t inside;          /* how many have one, */
     const int32_t *marked;   /* and which */
-    int64_t farther;         /* levels beyond the reach of which there are bits, or -1 where none will be: */
-    const uint64_t *far[FARTHER]; /* one for each word up to there */
-    uint64_t *bits[FARTHER];
+    const uint64_t *row;     /* of hops to every word, or NULL */
     int64_t entry[ENTRIES];  /* of the source, where nothing is kept */
     int is_listed;           /* whether what follows is of this source */
     int32_t *queue;          /* the words around the source, level by level */
@@ -72,15 +67,11 @@ static inline int64_t *entry_of(Around *around)
     return around->kept ? around->kept->entries + (int64_t)ENTRIES * around->source : around->entry;
 }
 
-/* Edges that were looked at for guesses of the source. What another thread adds meanwhile may be lost. */
-static inline int64_t spent_on(Around *around)
-{
-    return __atomic_load_n(&entry_of(around)[SPENT], __ATOMIC_RELAXED);
-}
-
+/* Add edges that were looked at for guesses of the source. What another thread adds meanwhile may be lost. */
 static inline void note_spent(Around *around, int64_t edges)
 {
-    __atomic_store_n(&entry_of(around)[SPENT], edges, __ATOMIC_RELAXED);
+    int64_t *spent = &entry_of(around)[SPENT];
+    __atomic_store_n(spent, __atomic_load_n(spent, __ATOMIC_RELAXED) + edges, __ATOMIC_RELAXED);
 }
 
 static inline void fetch_edges(const Graph *graph, int32_t word)
@@ -344,7 +335,6 @@ static void begin_source(Around *around, int32_t source, int64_t draws)
     forget_inner(around);
     around->source = source;
     around->is_listed = 0;
-    around->farther = 0;
     memset(around->entry, 0, sizeof around->entry);
     const int64_t near = kept_at(around, NEAR);
     if (near > 0)
@@ -360,35 +350,6 @@ static void begin_source(Around *around, int32_t source, int64_t draws)
         else
             note_once(around);
     }
-    for (int64_t place; around->farther < FARTHER && (place = kept_at(around, (int)around->farther)); around->farther++) {
-        if ((int64_t)around->kept->room[place + LEVEL] != around->reach + around->farther + 1)
-            break; /* it was listed for another reach */
-        around->far[around->farther] = around->kept->room + place + BITS;
-    }
-}
-
-/* List one more level beyond the reach, as bits. */
-static void list_farther(Around *around)
-{
-    const int64_t groups = groups_of(around), level = around->reach + around->farther + 1;
-    int64_t place = 0;
-    uint64_t *room = kept_at(around, NEAR) > 0 ? room_for(around->kept, 8 * (groups + BITS), &place) : NULL;
-    list_near(around);
-    while (around->radius < level)
-        grow_around(around);
-    const int is_kept = room != NULL;
-    if (!is_kept)
-        room = around->bits[around->farther];
-    room[EDGES] = (uint64_t)edges_of(around, level);
-    room[LEVEL] = (uint64_t)level;
-    if (around->radius == level)
-        memcpy(room + BITS, around->listed, 8 * (size_t)groups);
-    else {
-        memset(room + BITS, 0, 8 * (size_t)groups);
-        for (int64_t one = 0; one < around->levels[level + 1]; one++)
-            put_in(room + BITS, around->queue[one]);
-    }
-    if (is_kept)
-        publish(around, (int)around->farther, place);
-    around->far[around->farther++] = room + BITS;
+    const int64_t row = kept_at(around, ROW);
+    around->row = row ? around->kept->room + row : NULL;
 }

@@ -1,6 +1,7 @@
 /* Draws on a graph, by rejection: hops.py says why their law is exact. Included by native.c. */
 
 #include "around.h"
+#include "hop_rows.h"
 #include "hop_tests.h"
 #include "random_bits.h"
 
@@ -98,12 +99,11 @@ static int64_t finish(Around *around, Try *tries, int64_t noted, const Out *out)
     /* What is looked at lies anywhere in memory. */
     for (int64_t one = 0; one < noted; one++)
         if (tries[one].guess >= 0) {
-            __builtin_prefetch(around->graph->indptr + tries[one].guess);
-            for (int64_t level = 0; level < around->farther; level++)
-                __builtin_prefetch(around->far[level] + (tries[one].guess >> 6));
+            __builtin_prefetch(around->row ? (const void *)(around->row + PLANES * (tries[one].guess >> 6))
+                                           : (const void *)(around->graph->indptr + tries[one].guess));
         }
     for (int64_t one = 0; one < noted; one++)
-        if (tries[one].guess >= 0)
+        if (tries[one].guess >= 0 && !around->row)
             fetch_edges(around->graph, tries[one].guess);
     for (int64_t one = 0; one < noted; one++) {
         const Try this = tries[one];
@@ -127,7 +127,6 @@ static int try_again(Around *around, const Stream *stream, const Out *out, int64
         int64_t still = 0;
         if (counter > 1 && counter % PATIENCE == 1 && (ball == around->ball || ball < around->graph->words)) {
             forget_inner(around);
-            around->farther = -1; /* those are for the reach before */
             reach_to(around, ball *= LARGER, draws);
             if (!(around->sums[around->reach + 2] > 0.0))
                 return 0;
@@ -241,8 +240,6 @@ static int64_t lay_out(uint64_t *begin, int64_t words)
     around->sums = next_of(begin, &taken, words + 3 + SUMS, 8);
     around->inner = next_of(begin, &taken, words / 64 + 1, 8);
     around->listed = next_of(begin, &taken, words / 64 + 1, 8);
-    for (int level = 0; level < FARTHER; level++)
-        around->bits[level] = next_of(begin, &taken, words / 64 + 1 + BITS, 8);
     return taken;
 }
 
@@ -288,6 +285,42 @@ static PyObject *scratch_of_hops(PyObject *self, PyObject *args)
         return NULL;
     }
     return PyLong_FromLongLong((long long)lay_out(NULL, words));
+}
+
+static int read_kept(Buffers *buffers, PyObject *tuple, const Graph *graph, Kept *kept)
+{
+    PyObject *entries, *room, *used;
+    long long size;
+    if (!PyArg_ParseTuple(tuple, "OOLO", &entries, &room, &size, &used))
+        return 0;
+    kept->size = size;
+    return (kept->entries = memory(buffers, entries, product(graph->words, ENTRIES), 8, 1)) &&
+           (kept->room = memory(buffers, room, size, 8, 1)) && (kept->used = memory(buffers, used, 1, 8, 1));
+}
+
+/* Find the hops from some words to every word, and keep them. */
+static PyObject *keep_rows(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *graph_of, *sources_of, *kept_of;
+    long long count;
+    if (!PyArg_ParseTuple(args, "OOLO", &graph_of, &sources_of, &count, &kept_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    Graph graph;
+    Kept kept;
+    const int64_t *sources;
+    PyObject *result = NULL;
+    if (read_graph(&buffers, graph_of, &graph) && (sources = memory(&buffers, sources_of, count, 8, 0)) &&
+        all_below(sources, count, graph.words) && read_kept(&buffers, kept_of, &graph, &kept)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = find_rows(&graph, sources, count, &kept);
+        Py_END_ALLOW_THREADS;
+        result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
 }
 
 static int all_places(const int32_t *places, int64_t count, int64_t limit)
@@ -349,9 +382,9 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
 {
     (void)self;
     PyObject *graph_of, *blocked_of, *weights_of, *sources_of, *starts_of, *keys_of, *out_of;
-    PyObject *kept_of = Py_None, *scratch_of = Py_None, *places_of = Py_None, *entries_of, *room_of, *used_of;
+    PyObject *kept_of = Py_None, *scratch_of = Py_None, *places_of = Py_None;
     uint64_t *scratch = NULL;
-    long long hops, count, draws, size = 0, whole = 0;
+    long long hops, count, draws, whole = 0;
     unsigned long long first;
     Stream stream;
     if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OOOL", &graph_of, &blocked_of, &weights_of, &hops, &sources_of, &count,
@@ -379,14 +412,10 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
              (out.words = memory(&buffers, out_of, out.places ? whole : draws, 8, 1)) &&
              (!out.places || all_places(out.places, draws, whole)) && all_below(sources, count, graph.words) &&
              rising(starts, count, draws) &&
-             (kept_of == Py_None || (PyArg_ParseTuple(kept_of, "OOLO", &entries_of, &room_of, &size, &used_of) &&
-                                     (kept.entries = memory(&buffers, entries_of, product(graph.words, ENTRIES), 8, 1)) &&
-                                     (kept.room = memory(&buffers, room_of, size, 8, 1)) &&
-                                     (kept.used = memory(&buffers, used_of, 1, 8, 1)))) &&
+             (kept_of == Py_None || read_kept(&buffers, kept_of, &graph, &kept)) &&
              (scratch_of == Py_None ||
               (scratch = memory(&buffers, scratch_of, lay_out(NULL, graph.words), 8, 1)))) {
         int done;
-        kept.size = size;
         Py_BEGIN_ALLOW_THREADS;
         done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts, &out,
                            scratch);

@@ -18,7 +18,10 @@ from wordveil.parallel import run, shares
 __all__ = ["HopDraws", "Grouped"]
 
 _REMEMBERED = 160 << 20  # bytes, taken as they are needed
-_ENTRIES = 4  # of a word, as in around.h
+_ENTRIES, _ROW, _SPENT = 3, 1, 2  # of a word, as in around.h
+_FOR_ROWS = 0.6  # of what is remembered, at most
+_LARGE, _MANY, _FEW = 100_000, 256, 128  # words, and rows that are found together: as in hop_rows.h
+_PASSES = 16  # over all edges, about, is what that takes
 _WORTH_A_THREAD = 1 << 14  # draws
 _SPARSE = 32  # times as many words as places of them: to sort these is quicker than to count all words
 
@@ -86,6 +89,7 @@ class HopDraws:
         # What threads have worked with, which is not made anew for each call. A fork may copy all of this at any time:
         # what is remembered is whole, and what a thread works with is not in the list meanwhile.
         self._scratch = list[NDArray[np.uint64]]()
+        self._rows = int(_FOR_ROWS * len(room)) // (4 * (graph[2] // 64 + 1))  # that may still be kept
 
     def __reduce__(self) -> tuple[Any, ...]:
         return HopDraws, (self._graph, self._weights, self._blocked)  # what is remembered is for this process
@@ -118,4 +122,18 @@ class HopDraws:
             self._scratch.append(scratch)  # not after a failure
 
         run(search, shares(starts, _WORTH_A_THREAD), uses_blas=False)
+        if len(found) >= _WORTH_A_THREAD:
+            self._keep_rows(native)
         return found
+
+    def _keep_rows(self, native: ModuleType) -> None:
+        """Find the hops to every word from those words on whose guesses as much was spent as that takes."""
+        entries, together = self._kept[0], _MANY if self._graph[2] < _LARGE else _FEW
+        worth = _PASSES * self._graph[3] // together
+        busy = np.flatnonzero((entries[:, _SPENT] >= worth) & (entries[:, _ROW] == 0))
+        if len(busy) < together // 2:
+            return
+        busy = busy[np.argsort(-entries[busy, _SPENT], kind="stable")]
+        rows = min(len(busy), max(0, self._rows)) // together * together or min(len(busy), max(0, self._rows))
+        self._rows -= rows
+        native.keep_rows(self._graph, busy[:rows], rows, self._kept)

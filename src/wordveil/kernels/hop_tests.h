@@ -1,7 +1,8 @@
 /* Whether a word lies so many hops from a source: each test looks only as far as it must. Included by graph_draws.h. */
 
 #define EDGES_TRIED 16384 /* to find a way to a word around the source, before what is around it is listed itself */
-#define EAGER 2           /* one more level is listed once this share of what it takes went into searches without it */
+#define EAGER 2           /* one more level is listed once this share of what it takes went, or would go now, into searches without it */
+#define SEARCHED 16       /* edges at a word, about: so many times as many are looked at for one more level of a search */
 
 /* How many neighbours of a word are among some words. */
 static inline int64_t touches(const Graph *graph, const uint64_t *some, int32_t word)
@@ -71,14 +72,27 @@ static int is_met(Around *around, int32_t word, int64_t most)
     return 0;
 }
 
+/* About how many edges a search of some levels looks at that ends where it meets a word listed around the source. */
+static int64_t to_search(const Around *around, int64_t levels)
+{
+    const int64_t most = SEARCHED * (around->graph->words / around->levels[around->radius + 1]);
+    int64_t edges = 1;
+    while (levels-- && edges < most)
+        edges *= SEARCHED;
+    return edges < most ? edges : most;
+}
+
 /* Whether a word is from `least` to `most` hops away, by what is listed around the source, of which more is from time to
    time. */
 static int is_listed_between(Around *around, int32_t word, int64_t least, int64_t most)
 {
-    int64_t patience = EDGES_TRIED;
+    int64_t patience = EDGES_TRIED, next;
     list_near(around);
-    while (around->spent > edges_of(around, around->radius) && around->radius < most)
+    while (around->radius < most && (next = edges_of(around, around->radius)) <
+                                        EAGER * (around->spent + to_search(around, most - around->radius))) {
+        note_spent(around, next);
         grow_around(around);
+    }
     if (around->seen[word] >= around->mark) {
         int64_t away = around->seen[word] - around->mark;
         return away >= least && away <= most;
@@ -89,37 +103,17 @@ static int is_listed_between(Around *around, int32_t word, int64_t least, int64_
         return 1;
     int found = is_joined(around->graph, around->listed, word, most - around->radius, &patience);
     around->spent += EDGES_TRIED - patience;
-    note_spent(around, spent_on(around) + EDGES_TRIED - patience);
+    note_spent(around, EDGES_TRIED - patience);
     return found || (patience <= 0 && is_met(around, word, most));
 }
 
 /* Whether a word is beyond the reach, and the step from there if there is one, and at most `most` hops away. */
 static int is_beyond(Around *around, int32_t word, int64_t most)
 {
-    const int64_t reach = around->reach, least = reach + around->steps + 1;
-    int64_t patience = EDGES_TRIED, next;
-    while (around->farther >= 0 && around->farther < FARTHER && reach + around->farther < most) {
-        next = around->farther ? (int64_t)around->far[around->farther - 1][EDGES - BITS] : edges_of(around, reach);
-        if (spent_on(around) * EAGER < next)
-            break;
-        note_spent(around, 0);
-        list_farther(around);
+    const int64_t least = around->reach + around->steps + 1;
+    if (around->row && most < FARTHEST) {
+        const int64_t hops = hops_in(around->row, word);
+        return hops >= least && hops <= most;
     }
-    if (around->farther <= 0)
-        return is_listed_between(around, word, least, most);
-    if (!around->steps)
-        mark_inner(around);
-    if (is_in(around->steps ? around->far[0] : around->inner, word))
-        return 0;
-    if (most + 1 >= around->hops)
-        return 1;
-    const int64_t left = most - reach - around->farther;
-    if (left <= 0)
-        return (int)is_in(around->far[most - reach - 1], word);
-    const uint64_t *some = around->far[around->farther - 1];
-    if (is_in(some, word))
-        return 1;
-    int found = is_joined(around->graph, some, word, left, &patience);
-    note_spent(around, spent_on(around) + EDGES_TRIED - patience);
-    return found || (patience <= 0 && is_listed_between(around, word, least, most));
+    return is_listed_between(around, word, least, most);
 }
