@@ -3,7 +3,7 @@
 #define SMALLEST_BALL 128 /* words that are listed around a word before others are guessed, or this share of all: */
 #define BALL_SHARE 8192   /* these four as in hops.py */
 #define RARE 4            /* guesses are rare enough where they are a fifth of the attempts */
-#define EARNS 128         /* edges that a level may have for each draw that it spares an attempt on words farther away */
+#define EARNS 48          /* edges that a level may have for each draw that it spares an attempt on words farther away */
 #define AHEAD 8           /* words whose edges are fetched before they are looked at: they lie anywhere in memory */
 #define SUMS 8            /* that are compared at once */
 
@@ -49,8 +49,7 @@ typedef struct {
     int64_t sorted;          /* and up to which level they are known */
     int32_t *edges;          /* how many edges begin at the words of the queue before each, of those that were */
     int64_t counted;         /* looked at for it */
-    uint32_t *seen, mark;    /* a word around the source has its mark and its level, added */
-    uint64_t *listed;        /* and a bit here, which is looked at far more often and fits into the nearest cache */
+    uint64_t *listed;        /* a bit for each word in the queue */
     int64_t radius;          /* levels listed so far, beside the source */
     int64_t spent;           /* edges looked at for guesses since the last level was listed */
     int32_t *others;         /* the words around a guess */
@@ -106,14 +105,12 @@ static void begin_around(Around *around)
 {
     const int32_t word = around->source;
     take_out(around, around->listed, around->queue, around->levels[around->radius + 1]);
-    around->mark += (uint32_t)around->radius + 1;
     around->radius = around->counted = around->spent = 0;
     around->sorted = -1;
     around->queue[0] = word;
     around->levels[0] = around->allowed_levels[0] = 0;
     around->levels[1] = 1;
     around->edges[0] = 0;
-    around->seen[word] = around->mark;
     put_in(around->listed, word);
     around->is_listed = 1;
 }
@@ -135,8 +132,7 @@ static void grow_around(Around *around)
 {
     const int32_t *indptr = around->graph->indptr, *indices = around->graph->indices;
     int32_t *queue = around->queue;
-    uint32_t *seen = around->seen;
-    const uint32_t mark = around->mark, here = mark + (uint32_t)around->radius + 1;
+    uint64_t *listed = around->listed;
     const int64_t last = around->levels[around->radius + 1];
     int64_t end = last;
     for (int64_t place = around->levels[around->radius]; place < last; place++) {
@@ -144,15 +140,12 @@ static void grow_around(Around *around)
         if (place + AHEAD < last)
             fetch_edges(around->graph, queue[place + AHEAD]);
         for (int32_t edge = indptr[queue[place]]; edge < stop; edge++) {
-            int32_t word = indices[edge];
-            uint32_t before = seen[word], is_new = before < mark;
-            queue[end] = word; /* overwritten unless it is new: no branch to guess, here or in the next but one line */
-            end += is_new;
-            seen[word] = before ^ ((before ^ here) & -is_new);
+            const int32_t word = indices[edge];
+            queue[end] = word; /* overwritten unless it is new: no branch to guess */
+            end += !is_in(listed, word);
+            put_in(listed, word);
         }
     }
-    for (int64_t place = last; place < end; place++)
-        put_in(around->listed, queue[place]);
     around->levels[++around->radius + 1] = end;
     around->spent = 0;
 }
@@ -166,11 +159,8 @@ static void list_near(Around *around)
     begin_around(around);
     memcpy(around->levels, near->levels, 8 * (size_t)(near->deepest + 2));
     memcpy(around->queue, near->queue, 4 * (size_t)near->levels[near->deepest + 1]);
-    for (int64_t level = 0; level <= near->deepest; level++)
-        for (int64_t place = near->levels[level]; place < near->levels[level + 1]; place++) {
-            around->seen[near->queue[place]] = around->mark + (uint32_t)level;
-            put_in(around->listed, near->queue[place]);
-        }
+    for (int64_t place = 0; place < near->levels[near->deepest + 1]; place++)
+        put_in(around->listed, near->queue[place]);
     around->radius = near->deepest;
 }
 

@@ -233,7 +233,6 @@ static int64_t lay_out(uint64_t *begin, int64_t words)
     around->allowed = next_of(begin, &taken, words + 1, 4);
     around->others = next_of(begin, &taken, words + 1, 4);
     around->edges = next_of(begin, &taken, words + 1, 4);
-    around->seen = next_of(begin, &taken, words, 4);
     around->met = next_of(begin, &taken, words, 4);
     around->levels = next_of(begin, &taken, words + 2, 8);
     around->allowed_levels = next_of(begin, &taken, words + 2, 8);
@@ -256,7 +255,7 @@ static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *bloc
     stream->lanes = runs_here("avx512") ? 16 : runs_here("avx2") ? 8 : 4;
     if (done) {
         Around *around = (Around *)begin;
-        if (around->mark > UINT32_MAX / 2 || around->trial > UINT32_MAX / 2)
+        if (around->trial > UINT32_MAX / 2)
             memset(begin, 0, 8 * (size_t)size);
         (void)lay_out(begin, graph->words);
         around->graph = graph;

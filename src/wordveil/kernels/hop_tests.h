@@ -72,6 +72,12 @@ static int is_met(Around *around, int32_t word, int64_t most)
     return 0;
 }
 
+/* About how many edges begin at the last level that is listed. */
+static inline int64_t edges_about(const Around *around)
+{
+    return SEARCHED * (around->levels[around->radius + 1] - around->levels[around->radius]);
+}
+
 /* About how many edges a search of some levels looks at that ends where it meets a word listed around the source. */
 static int64_t to_search(const Around *around, int64_t levels)
 {
@@ -88,14 +94,19 @@ static int is_listed_between(Around *around, int32_t word, int64_t least, int64_
 {
     int64_t patience = EDGES_TRIED, next;
     list_near(around);
-    while (around->radius < most && (next = edges_of(around, around->radius)) <
+    while (around->radius < most && (next = edges_about(around)) <
                                         EAGER * (around->spent + to_search(around, most - around->radius))) {
         note_spent(around, next);
         grow_around(around);
     }
-    if (around->seen[word] >= around->mark) {
-        int64_t away = around->seen[word] - around->mark;
-        return away >= least && away <= most;
+    if (is_in(around->listed, word)) {
+        const int64_t last = around->levels[most < around->radius ? most + 1 : around->radius + 1];
+        int64_t place = around->levels[least];
+        if (least > around->radius)
+            return 0;
+        while (place < last && around->queue[place] != word)
+            place++;
+        return place < last;
     }
     if (around->radius >= most || (around->radius + 1 < least && touches(around->graph, around->listed, word)))
         return 0;

@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 SOURCES = 256
 
 _ALONE = 512  # sources that a thread searches from one after the other
-_SMALLEST_BALL, _BALL_SHARE, _LARGER, _PATIENCE, _RARE, _EARNS = 128, 8192, 4, 16, 4, 128  # as in around.h
+_SMALLEST_BALL, _BALL_SHARE, _LARGER, _PATIENCE, _RARE, _EARNS = 128, 8192, 4, 16, 4, 48  # as in around.h
 _QUARTERS = 4  # of a block of random bits, each for an attempt: as in random_bits.h
 _FINER = 1 << 63  # added to the number of an attempt: the counter of the block that makes a number finer
 _COARSE = np.uint64(1) << np.uint64(53)  # numbers below are made so
