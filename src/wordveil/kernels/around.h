@@ -5,6 +5,8 @@
 #define RARE 4            /* guesses are rare enough where they are a fifth of the attempts */
 #define EARNS 48          /* edges that a level may have for each draw that it spares an attempt on words farther away */
 #define AHEAD 8           /* words whose edges are fetched before they are looked at: they lie anywhere in memory */
+#define DEEP 255          /* levels that are told apart at once */
+#define CLEARED 32        /* bytes that are cleared in the time of one that stands alone */
 #define SUMS 8            /* that are compared at once */
 
 /* The words around a source, level by level. */
@@ -36,9 +38,6 @@ typedef struct {
     Near near;               /* of it: what is kept, or what is listed */
     int64_t reach, steps;    /* up to which level words are drawn from a list; and, if 1, those a step farther by edges */
     double *sums;            /* of the weights of guesses, edges that lead out, and levels, the farthest first */
-    uint64_t *inner;         /* a bit for each word up to the reach */
-    int64_t inside;          /* how many have one, */
-    const int32_t *marked;   /* and which */
     const uint64_t *row;     /* of hops to every word, or NULL */
     int64_t entry[ENTRIES];  /* of the source, where nothing is kept */
     int is_listed;           /* whether what follows is of this source */
@@ -49,17 +48,12 @@ typedef struct {
     int64_t sorted;          /* and up to which level they are known */
     int32_t *edges;          /* how many edges begin at the words of the queue before each, of those that were */
     int64_t counted;         /* looked at for it */
-    uint64_t *listed;        /* a bit for each word in the queue */
+    uint8_t *level;          /* of each word in the queue, and one more, up to DEEP; 0 elsewhere */
     int64_t radius;          /* levels listed so far, beside the source */
     int64_t spent;           /* edges looked at for guesses since the last level was listed */
     int32_t *others;         /* the words around a guess */
     uint32_t *met, trial;
 } Around;
-
-static inline int64_t groups_of(const Around *around)
-{
-    return around->graph->words / 64 + 1;
-}
 
 static inline int64_t *entry_of(Around *around)
 {
@@ -80,38 +74,57 @@ static inline void fetch_edges(const Graph *graph, int32_t word)
     __builtin_prefetch(edges + 16);
 }
 
-static inline uint64_t is_in(const uint64_t *bits, int32_t word)
+static inline uint8_t mark_of(int64_t level)
 {
-    return bits[word >> 6] >> (word & 63) & 1;
+    return (uint8_t)(level < DEEP ? level + 1 : DEEP);
 }
 
-static inline void put_in(uint64_t *bits, int32_t word)
+/* The level of a word that is listed, or -1. */
+static inline int64_t level_of(const Around *around, int32_t word)
 {
-    bits[word >> 6] |= (uint64_t)1 << (word & 63);
+    const int64_t mark = around->level[word];
+    if (mark < DEEP)
+        return mark - 1;
+    for (int64_t level = DEEP - 1;; level++)
+        for (int64_t place = around->levels[level]; place < around->levels[level + 1]; place++)
+            if (around->queue[place] == word)
+                return level;
 }
 
-/* Take out of some bits those of some words, or all where that is less. */
-static void take_out(const Around *around, uint64_t *bits, const int32_t *words, int64_t count)
+/* How many neighbours of a word are listed, up to a level. */
+static inline int64_t touches(const Around *around, int32_t word, int64_t level)
 {
-    const int64_t groups = groups_of(around);
-    if (count < groups)
-        for (int64_t place = 0; place < count; place++)
-            bits[words[place] >> 6] = 0;
-    else
-        memset(bits, 0, sizeof *bits * (size_t)groups);
+    const int32_t *indices = around->graph->indices, stop = around->graph->indptr[word + 1];
+    const uint8_t last = (uint8_t)(level + 1), *of = around->level;
+    int64_t found = 0;
+    if (level >= DEEP - 1) {
+        for (int32_t edge = around->graph->indptr[word]; edge < stop; edge++) {
+            const int64_t one = level_of(around, indices[edge]);
+            found += one >= 0 && one <= level;
+        }
+        return found;
+    }
+    for (int32_t edge = around->graph->indptr[word]; edge < stop; edge++)
+        found += (uint8_t)(of[indices[edge]] - 1) < last;
+    return found;
 }
 
 static void begin_around(Around *around)
 {
     const int32_t word = around->source;
-    take_out(around, around->listed, around->queue, around->levels[around->radius + 1]);
+    const int64_t before = around->levels[around->radius + 1];
+    if (before * CLEARED < around->graph->words)
+        for (int64_t place = 0; place < before; place++)
+            around->level[around->queue[place]] = 0;
+    else
+        memset(around->level, 0, (size_t)around->graph->words);
     around->radius = around->counted = around->spent = 0;
     around->sorted = -1;
     around->queue[0] = word;
     around->levels[0] = around->allowed_levels[0] = 0;
     around->levels[1] = 1;
     around->edges[0] = 0;
-    put_in(around->listed, word);
+    around->level[word] = mark_of(0);
     around->is_listed = 1;
 }
 
@@ -132,7 +145,8 @@ static void grow_around(Around *around)
 {
     const int32_t *indptr = around->graph->indptr, *indices = around->graph->indices;
     int32_t *queue = around->queue;
-    uint64_t *listed = around->listed;
+    uint8_t *level = around->level;
+    const uint8_t here = mark_of(around->radius + 1);
     const int64_t last = around->levels[around->radius + 1];
     int64_t end = last;
     for (int64_t place = around->levels[around->radius]; place < last; place++) {
@@ -141,9 +155,10 @@ static void grow_around(Around *around)
             fetch_edges(around->graph, queue[place + AHEAD]);
         for (int32_t edge = indptr[queue[place]]; edge < stop; edge++) {
             const int32_t word = indices[edge];
-            queue[end] = word; /* overwritten unless it is new: no branch to guess */
-            end += !is_in(listed, word);
-            put_in(listed, word);
+            const uint8_t before = level[word];
+            queue[end] = word; /* overwritten unless it is new: no branch to guess, here or in the next but one line */
+            end += !before;
+            level[word] = before ? before : here;
         }
     }
     around->levels[++around->radius + 1] = end;
@@ -159,8 +174,9 @@ static void list_near(Around *around)
     begin_around(around);
     memcpy(around->levels, near->levels, 8 * (size_t)(near->deepest + 2));
     memcpy(around->queue, near->queue, 4 * (size_t)near->levels[near->deepest + 1]);
-    for (int64_t place = 0; place < near->levels[near->deepest + 1]; place++)
-        put_in(around->listed, near->queue[place]);
+    for (int64_t one = 0; one <= near->deepest; one++)
+        for (int64_t place = near->levels[one]; place < near->levels[one + 1]; place++)
+            around->level[near->queue[place]] = mark_of(one);
     around->radius = near->deepest;
 }
 
@@ -241,25 +257,6 @@ static void reach_to(Around *around, int64_t ball, int64_t draws)
         around->sums[place] = INFINITY;
 }
 
-/* Mark the words up to the reach. */
-static void mark_inner(Around *around)
-{
-    const Near *near = &around->near;
-    if (around->inside)
-        return;
-    around->marked = near->queue;
-    around->inside = near->levels[around->reach + 1];
-    for (int64_t place = 0; place < around->inside; place++)
-        put_in(around->inner, near->queue[place]);
-}
-
-static inline void forget_inner(Around *around)
-{
-    if (around->inside)
-        take_out(around, around->inner, around->marked, around->inside);
-    around->inside = 0;
-}
-
 /* So many bytes to keep something in, in a place of its own; NULL where no more is kept. */
 static uint64_t *room_for(const Kept *kept, int64_t bytes, int64_t *place)
 {
@@ -322,7 +319,6 @@ static void keep_near(Around *around)
 /* Begin with a source: with what is kept of it, and with what is listed now. */
 static void begin_source(Around *around, int32_t source, int64_t draws)
 {
-    forget_inner(around);
     around->source = source;
     around->is_listed = 0;
     memset(around->entry, 0, sizeof around->entry);

@@ -46,10 +46,10 @@ static int64_t step_out(Around *around, uint64_t bits)
     const int32_t word = graph->indices[graph->indptr[near->queue[low]] + (edge - near->edges[low])];
     if (around->blocked && around->blocked[word])
         return -1;
-    mark_inner(around);
-    if (is_in(around->inner, word))
+    list_near(around);
+    if ((uint64_t)level_of(around, word) <= (uint64_t)around->reach)
         return -1;
-    return one_of(bits * (uint64_t)count, touches(graph, around->inner, word)) == 0 ? word : -1;
+    return one_of(bits * (uint64_t)count, touches(around, word, around->reach)) == 0 ? word : -1;
 }
 
 /* A guess, if it may be drawn and lies where its aim has it; or -1. */
@@ -126,7 +126,6 @@ static int try_again(Around *around, const Stream *stream, const Out *out, int64
     for (uint64_t counter = 1; left; counter++) {
         int64_t still = 0;
         if (counter > 1 && counter % PATIENCE == 1 && (ball == around->ball || ball < around->graph->words)) {
-            forget_inner(around);
             reach_to(around, ball *= LARGER, draws);
             if (!(around->sums[around->reach + 2] > 0.0))
                 return 0;
@@ -209,7 +208,6 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
         if (!try_again(around, stream, out, waiting, left, draws))
             return -1;
     }
-    forget_inner(around);
     return 1;
 }
 
@@ -237,8 +235,7 @@ static int64_t lay_out(uint64_t *begin, int64_t words)
     around->levels = next_of(begin, &taken, words + 2, 8);
     around->allowed_levels = next_of(begin, &taken, words + 2, 8);
     around->sums = next_of(begin, &taken, words + 3 + SUMS, 8);
-    around->inner = next_of(begin, &taken, words / 64 + 1, 8);
-    around->listed = next_of(begin, &taken, words / 64 + 1, 8);
+    around->level = next_of(begin, &taken, words, 1);
     return taken;
 }
 

@@ -1,36 +1,27 @@
 /* Whether a word lies so many hops from a source: each test looks only as far as it must. Included by graph_draws.h. */
 
 #define EDGES_TRIED 16384 /* to find a way to a word around the source, before what is around it is listed itself */
-#define EAGER 2           /* one more level is listed once this share of what it takes went, or would go now, into searches without it */
+#define EAGER 2           /* times as long as to search an edge takes to list one */
 #define SEARCHED 16       /* edges at a word, about: so many times as many are looked at for one more level of a search */
 
-/* How many neighbours of a word are among some words. */
-static inline int64_t touches(const Graph *graph, const uint64_t *some, int32_t word)
+/* Whether a way of so many edges, or fewer, leads from a word to one that is listed: the first that comes by will do. It is
+   unknown once there is no patience left. */
+static int is_joined(const Around *around, int32_t word, int64_t edges, int64_t *patience)
 {
-    const int32_t *indices = graph->indices, stop = graph->indptr[word + 1];
-    uint64_t found = 0;
-    for (int32_t edge = graph->indptr[word]; edge < stop; edge++)
-        found += is_in(some, indices[edge]);
-    return (int64_t)found;
-}
-
-/* Whether a way of so many edges, or fewer, leads from a word to one of some: the first that comes by will do. It is unknown
-   once there is no patience left. */
-static int is_joined(const Graph *graph, const uint64_t *some, int32_t word, int64_t edges, int64_t *patience)
-{
-    *patience -= graph->indptr[word + 1] - graph->indptr[word];
-    /* Here too, and not only after the last step: where some is one word alone, a longer way need not lead there. */
-    if (touches(graph, some, word))
+    const Graph *graph = around->graph;
+    const int32_t first = graph->indptr[word], stop = graph->indptr[word + 1];
+    *patience -= stop - first;
+    /* Here too, and not only after the last step: where one word alone is listed, a longer way need not lead there. */
+    if (touches(around, word, around->radius))
         return 1;
     if (edges == 1)
         return 0;
-    const int32_t first = graph->indptr[word], stop = graph->indptr[word + 1];
     for (int32_t edge = first; edge < stop && edge < first + AHEAD; edge++)
         fetch_edges(graph, graph->indices[edge]);
     for (int32_t edge = first; *patience > 0 && edge < stop; edge++) {
         if (edge + AHEAD < stop)
             fetch_edges(graph, graph->indices[edge + AHEAD]);
-        if (is_joined(graph, some, graph->indices[edge], edges - 1, patience))
+        if (is_joined(around, graph->indices[edge], edges - 1, patience))
             return 1;
     }
     return 0;
@@ -58,7 +49,7 @@ static int is_met(Around *around, int32_t word, int64_t most)
         const int64_t level = end;
         const int is_last = around->radius + ++depth == most;
         for (; begin < level; begin++) {
-            if (touches(around->graph, around->listed, others[begin]))
+            if (touches(around, others[begin], around->radius))
                 return 1;
             const int32_t from = indptr[others[begin]], stop = is_last ? 0 : indptr[others[begin] + 1];
             for (int32_t edge = from; edge < stop; edge++) {
@@ -94,25 +85,20 @@ static int is_listed_between(Around *around, int32_t word, int64_t least, int64_
 {
     int64_t patience = EDGES_TRIED, next;
     list_near(around);
-    while (around->radius < most && (next = edges_about(around)) <
-                                        EAGER * (around->spent + to_search(around, most - around->radius))) {
+    while (around->radius < most && (next = EAGER * edges_about(around)) <
+                                        (around->spent + to_search(around, most - around->radius))) {
         note_spent(around, next);
         grow_around(around);
     }
-    if (is_in(around->listed, word)) {
-        const int64_t last = around->levels[most < around->radius ? most + 1 : around->radius + 1];
-        int64_t place = around->levels[least];
-        if (least > around->radius)
-            return 0;
-        while (place < last && around->queue[place] != word)
-            place++;
-        return place < last;
+    if (around->level[word]) {
+        const int64_t away = level_of(around, word);
+        return away >= least && away <= most;
     }
-    if (around->radius >= most || (around->radius + 1 < least && touches(around->graph, around->listed, word)))
+    if (around->radius >= most || (around->radius + 1 < least && touches(around, word, around->radius)))
         return 0;
     if (most + 1 >= around->hops)
         return 1;
-    int found = is_joined(around->graph, around->listed, word, most - around->radius, &patience);
+    int found = is_joined(around, word, most - around->radius, &patience);
     around->spent += EDGES_TRIED - patience;
     note_spent(around, EDGES_TRIED - patience);
     return found || (patience <= 0 && is_met(around, word, most));
