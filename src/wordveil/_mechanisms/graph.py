@@ -13,18 +13,19 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import ExponentialMechanism, drawn_finely
 from wordveil._mechanisms.laws import HopFall, ShellLaw
-from wordveil._mechanisms.rows import Batch, rate_of
+from wordveil._mechanisms.rows import rate_of
 from wordveil.errors import OptionError, SpaceError
 from wordveil.files import cached_arrays, digest_of
 from wordveil.guarantee import Guarantee
 from wordveil.kernels import compiled
-from wordveil.kernels.hop_draws import HopDraws
+from wordveil.kernels.hop_draws import Grouped, HopDraws
 from wordveil.noise import Entropy
 from wordveil.parallel import blocks
 from wordveil.spaces import GraphSpace, PointSpace, Space
@@ -182,24 +183,28 @@ class Graph(ExponentialMechanism[GraphSpace]):
         entropy = entropy or Entropy()
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), _TOKENS):
-            batch = Batch(ids[part], len(self.space))
-            drawn[part] = batch.restore(self._draw_batch(batch, entropy.key()))
+            native = compiled()
+            batch = Grouped(ids[part], len(self.space), native)
+            drawn[part] = self._draw_batch(batch, entropy.key(), native)
         return drawn
 
     def draw_each(self, ids: Ids, seeds: Sequence[bytes]) -> NDArray[np.int64]:
         """Replace each word by one that follows from its seed, all of them together."""
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), _TOKENS):
-            batch = Batch(ids[part], len(self.space))
-            own = np.frombuffer(b"".join(seeds[part]), dtype="<u4").reshape(len(batch), -1)
-            drawn[part] = batch.restore(self._draw_batch(batch, batch.arrange(own[:, :_KEY])))
+            native = compiled()
+            batch = Grouped(ids[part], len(self.space), native)
+            own = np.frombuffer(b"".join(seeds[part]), dtype="<u4").reshape(part.stop - part.start, -1)
+            drawn[part] = self._draw_batch(batch, own[batch.places, :_KEY], native)
         return drawn
 
-    def _draw_batch(self, batch: Batch, keys: NDArray[np.uint32]) -> NDArray[np.int64]:
-        native = compiled()
+    def _draw_batch(self, batch: Grouped, keys: NDArray[np.uint32], native: ModuleType | None) -> NDArray[np.int64]:
         if native is not None:
-            return self._draws.draw(native, batch.words, batch.starts, keys)
-        return self.space.search.draw(batch.words, batch.starts, self._weights, keys, self._are_blocked)
+            return self._draws.draw(native, batch.words, batch.starts, keys, batch.places)
+        drawn = np.empty(len(batch.places), dtype=np.int64)
+        found = self.space.search.draw(batch.words, batch.starts, self._weights, keys, self._are_blocked)
+        drawn[batch.places] = found
+        return drawn
 
     @cached_property
     def _draws(self) -> HopDraws:

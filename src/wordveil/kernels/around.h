@@ -1,26 +1,28 @@
 /* The words around a word of a graph, level by level: listed, and kept for its next draws. Included by graph_draws.h. */
 
 #define SMALLEST_BALL 128 /* words that are listed around a word before others are guessed, or this share of all: */
-#define BALL_SHARE 8192   /* these three as in hops.py */
+#define BALL_SHARE 8192   /* these four as in hops.py */
 #define RARE 4            /* guesses are rare enough where they are a fifth of the attempts */
-#define FARTHER 2         /* levels beyond the reach that may be listed for guesses, each as bits */
+#define EARNS 48          /* edges that a level may have for each draw that it spares an attempt on words farther away */
 #define AHEAD 8           /* words whose edges are fetched before they are looked at: they lie anywhere in memory */
+#define DEEP 255          /* levels that are told apart at once */
+#define CLEARED 32        /* bytes that are cleared in the time of one that stands alone */
+#define SUMS 8            /* that are compared at once */
 
-/* What the draws of a source need first: the words around it up to the reach, level by level. */
+/* The words around a source, level by level. */
 typedef struct {
-    int64_t reach;
+    int64_t deepest;                        /* level */
     const int32_t *queue, *allowed, *edges; /* its words, those that are not blocked, and how many edges begin before each */
     const int64_t *levels, *allowed_levels; /* where each level begins among them */
-    const double *sums;                     /* of the weights of guesses, edges that lead out, and levels, the farthest first */
 } Near;
 
 /* Memory that outlives a call, for what was listed around words. What is kept is never changed, and once all is used
    nothing more is. Threads may share it, and have the same words at the same time: then both keep the same, and one of the
    two is found again. */
-enum { NEAR = FARTHER, SPENT, ENTRIES };
+enum { NEAR, ROW, SPENT, ENTRIES };
 
 typedef struct {
-    int64_t *entries; /* of each word: the places of its levels beyond the reach and of what is near, 0 for none, -1 for a */
+    int64_t *entries; /* of each word: the places of what is near it and of its hops to every word, 0 for none, -1 for a */
     uint64_t *room;   /* word that came once; and edges that were looked at for its guesses */
     int64_t size, *used; /* the first is not */
 } Kept;
@@ -33,10 +35,10 @@ typedef struct {
     int64_t hops;            /* how many of them: more than there are between any two words */
     int64_t ball;            /* words that are listed at first */
     int32_t source;
-    Near near;
-    int64_t farther;         /* levels beyond the reach of which there are bits, or -1 where none will be: */
-    const uint64_t *far[FARTHER]; /* one for each word up to there, after the number of edges that begin at the level */
-    uint64_t *bits[FARTHER];
+    Near near;               /* of it: what is kept, or what is listed */
+    int64_t reach, steps;    /* up to which level words are drawn from a list; and, if 1, those a step farther by edges */
+    double *sums;            /* of the weights of guesses, edges that lead out, and levels, the farthest first */
+    const uint64_t *row;     /* of hops to every word, or NULL */
     int64_t entry[ENTRIES];  /* of the source, where nothing is kept */
     int is_listed;           /* whether what follows is of this source */
     int32_t *queue;          /* the words around the source, level by level */
@@ -46,34 +48,23 @@ typedef struct {
     int64_t sorted;          /* and up to which level they are known */
     int32_t *edges;          /* how many edges begin at the words of the queue before each, of those that were */
     int64_t counted;         /* looked at for it */
-    uint32_t *seen, mark;    /* a word around the source has its mark and its level, added */
-    uint64_t *listed;        /* and a bit here, which is looked at far more often and fits into the nearest cache */
+    uint8_t *level;          /* of each word in the queue, and one more, up to DEEP; 0 elsewhere */
     int64_t radius;          /* levels listed so far, beside the source */
     int64_t spent;           /* edges looked at for guesses since the last level was listed */
     int32_t *others;         /* the words around a guess */
     uint32_t *met, trial;
-    double *sums;
 } Around;
-
-static inline int64_t groups_of(const Around *around)
-{
-    return around->graph->words / 64 + 1;
-}
 
 static inline int64_t *entry_of(Around *around)
 {
     return around->kept ? around->kept->entries + (int64_t)ENTRIES * around->source : around->entry;
 }
 
-/* Edges that were looked at for guesses of the source. What another thread adds meanwhile may be lost. */
-static inline int64_t spent_on(Around *around)
-{
-    return __atomic_load_n(&entry_of(around)[SPENT], __ATOMIC_RELAXED);
-}
-
+/* Add edges that were looked at for guesses of the source. What another thread adds meanwhile may be lost. */
 static inline void note_spent(Around *around, int64_t edges)
 {
-    __atomic_store_n(&entry_of(around)[SPENT], edges, __ATOMIC_RELAXED);
+    int64_t *spent = &entry_of(around)[SPENT];
+    __atomic_store_n(spent, __atomic_load_n(spent, __ATOMIC_RELAXED) + edges, __ATOMIC_RELAXED);
 }
 
 static inline void fetch_edges(const Graph *graph, int32_t word)
@@ -83,35 +74,70 @@ static inline void fetch_edges(const Graph *graph, int32_t word)
     __builtin_prefetch(edges + 16);
 }
 
-static inline uint64_t is_in(const uint64_t *bits, int32_t word)
+static inline uint8_t mark_of(int64_t level)
 {
-    return bits[word >> 6] >> (word & 63) & 1;
+    return (uint8_t)(level < DEEP ? level + 1 : DEEP);
 }
 
-static inline void put_in(uint64_t *bits, int32_t word)
+/* The level of a word that is listed, or -1. */
+static inline int64_t level_of(const Around *around, int32_t word)
 {
-    bits[word >> 6] |= (uint64_t)1 << (word & 63);
+    const int64_t mark = around->level[word];
+    if (mark < DEEP)
+        return mark - 1;
+    for (int64_t level = DEEP - 1;; level++)
+        for (int64_t place = around->levels[level]; place < around->levels[level + 1]; place++)
+            if (around->queue[place] == word)
+                return level;
+}
+
+/* How many neighbours of a word are listed, up to a level. */
+static inline int64_t touches(const Around *around, int32_t word, int64_t level)
+{
+    const int32_t *indices = around->graph->indices, stop = around->graph->indptr[word + 1];
+    const uint8_t last = (uint8_t)(level + 1), *of = around->level;
+    int64_t found = 0;
+    if (level >= DEEP - 1) {
+        for (int32_t edge = around->graph->indptr[word]; edge < stop; edge++) {
+            const int64_t one = level_of(around, indices[edge]);
+            found += one >= 0 && one <= level;
+        }
+        return found;
+    }
+    for (int32_t edge = around->graph->indptr[word]; edge < stop; edge++)
+        found += (uint8_t)(of[indices[edge]] - 1) < last;
+    return found;
 }
 
 static void begin_around(Around *around)
 {
-    const int64_t before = around->levels[around->radius + 1], groups = groups_of(around);
     const int32_t word = around->source;
-    if (before < groups)
+    const int64_t before = around->levels[around->radius + 1];
+    if (before * CLEARED < around->graph->words)
         for (int64_t place = 0; place < before; place++)
-            around->listed[around->queue[place] >> 6] = 0;
+            around->level[around->queue[place]] = 0;
     else
-        memset(around->listed, 0, sizeof *around->listed * (size_t)groups);
-    around->mark += (uint32_t)around->radius + 1;
+        memset(around->level, 0, (size_t)around->graph->words);
     around->radius = around->counted = around->spent = 0;
     around->sorted = -1;
     around->queue[0] = word;
     around->levels[0] = around->allowed_levels[0] = 0;
     around->levels[1] = 1;
     around->edges[0] = 0;
-    around->seen[word] = around->mark;
-    put_in(around->listed, word);
+    around->level[word] = mark_of(0);
     around->is_listed = 1;
+}
+
+/* Whether what is near the source is what is listed, and not what is kept. */
+static inline int is_own(const Around *around)
+{
+    return around->near.queue == around->queue;
+}
+
+/* From now on it is. */
+static inline void take_own(Around *around)
+{
+    around->near = (Near){0, around->queue, around->queue, around->edges, around->levels, around->allowed_levels};
 }
 
 /* List the words one hop farther. */
@@ -119,8 +145,8 @@ static void grow_around(Around *around)
 {
     const int32_t *indptr = around->graph->indptr, *indices = around->graph->indices;
     int32_t *queue = around->queue;
-    uint32_t *seen = around->seen;
-    const uint32_t mark = around->mark, here = mark + (uint32_t)around->radius + 1;
+    uint8_t *level = around->level;
+    const uint8_t here = mark_of(around->radius + 1);
     const int64_t last = around->levels[around->radius + 1];
     int64_t end = last;
     for (int64_t place = around->levels[around->radius]; place < last; place++) {
@@ -128,70 +154,107 @@ static void grow_around(Around *around)
         if (place + AHEAD < last)
             fetch_edges(around->graph, queue[place + AHEAD]);
         for (int32_t edge = indptr[queue[place]]; edge < stop; edge++) {
-            int32_t word = indices[edge];
-            uint32_t before = seen[word], is_new = before < mark;
+            const int32_t word = indices[edge];
+            const uint8_t before = level[word];
             queue[end] = word; /* overwritten unless it is new: no branch to guess, here or in the next but one line */
-            end += is_new;
-            seen[word] = before ^ ((before ^ here) & -is_new);
+            end += !before;
+            level[word] = before ? before : here;
         }
     }
-    for (int64_t place = last; place < end; place++)
-        put_in(around->listed, queue[place]);
     around->levels[++around->radius + 1] = end;
     around->spent = 0;
 }
 
-/* How many words of a level may be drawn. */
-static int64_t allowed_at(Around *around, int64_t level)
+/* List the words around the source that is kept. */
+static void list_near(Around *around)
 {
-    while (around->sorted < level) {
-        const int64_t one = ++around->sorted;
-        int64_t end = around->allowed_levels[one];
-        for (int64_t place = around->levels[one]; place < around->levels[one + 1]; place++) {
-            around->allowed[end] = around->queue[place];
-            end += !around->blocked || !around->blocked[around->queue[place]];
-        }
-        around->allowed_levels[one + 1] = end;
-    }
-    return around->allowed_levels[level + 1] - around->allowed_levels[level];
+    const Near *near = &around->near;
+    if (around->is_listed)
+        return;
+    begin_around(around);
+    memcpy(around->levels, near->levels, 8 * (size_t)(near->deepest + 2));
+    memcpy(around->queue, near->queue, 4 * (size_t)near->levels[near->deepest + 1]);
+    for (int64_t one = 0; one <= near->deepest; one++)
+        for (int64_t place = near->levels[one]; place < near->levels[one + 1]; place++)
+            around->level[near->queue[place]] = mark_of(one);
+    around->radius = near->deepest;
 }
 
-/* How many edges begin at the words of a level. */
+/* How many edges begin at the words of a level that is known, or listed. */
 static int64_t edges_of(Around *around, int64_t level)
 {
-    const int32_t *indptr = around->graph->indptr;
-    for (; around->counted < around->levels[level + 1]; around->counted++) {
-        int32_t word = around->queue[around->counted];
-        around->edges[around->counted + 1] = around->edges[around->counted] + indptr[word + 1] - indptr[word];
+    const int32_t *indptr = around->graph->indptr, *edges = around->near.edges;
+    const int64_t *levels = around->near.levels;
+    if (is_own(around) || level > around->near.deepest) {
+        edges = around->edges;
+        levels = around->levels;
+        for (; around->counted < levels[level + 1]; around->counted++) {
+            int32_t word = around->queue[around->counted];
+            around->edges[around->counted + 1] = around->edges[around->counted] + indptr[word + 1] - indptr[word];
+        }
     }
-    return around->edges[around->levels[level + 1]] - around->edges[around->levels[level]];
+    return edges[levels[level + 1]] - edges[levels[level]];
 }
 
-/* Decide how far words are listed: until the ball is large or, at first, until guesses are rare (later it may be that
-   all words near are blocked); and cumulate the weights. */
-static void reach_to(Around *around, int64_t ball)
+/* How many words of a level may be drawn. What is near the source is known up to that level then. */
+static int64_t allowed_at(Around *around, int64_t level)
 {
-    const int64_t words = around->graph->words, *levels = around->levels;
-    int64_t reach = 0;
+    if (!is_own(around) && level > around->near.deepest) {
+        list_near(around);
+        take_own(around);
+    }
+    while (is_own(around) && around->sorted < level) {
+        const int64_t one = ++around->sorted;
+        int64_t end = around->allowed_levels[one];
+        if (one > around->radius)
+            grow_around(around);
+        if (around->blocked) {
+            around->near.allowed = around->allowed;
+            for (int64_t place = around->levels[one]; place < around->levels[one + 1]; place++) {
+                around->allowed[end] = around->queue[place];
+                end += !around->blocked[around->queue[place]];
+            }
+        } else
+            end = around->levels[one + 1];
+        around->allowed_levels[one + 1] = end;
+        around->near.deepest = one;
+    }
+    return around->near.allowed_levels[level + 1] - around->near.allowed_levels[level];
+}
+
+/* Decide how far words are listed for so many draws, and cumulate the weights: until the ball is large or, at first,
+   until guesses are rare (later it may be that all words near are blocked); then as long as a level earns what it takes. */
+static void reach_to(Around *around, int64_t ball, int64_t draws)
+{
+    const double words = (double)around->graph->words, *weights = around->weights;
+    int64_t reach = 0, steps, place;
     double near = 0.0, out, guessed;
     for (;; reach++) {
-        if (reach > around->radius)
-            grow_around(around);
-        near += (double)allowed_at(around, reach) * around->weights[reach];
+        near += (double)allowed_at(around, reach) * weights[reach];
+        const int64_t *levels = around->near.levels;
         out = guessed = 0.0;
+        steps = 0;
         /* Nothing is farther than the weights reach, on a graph that is connected. */
-        if (levels[reach + 1] >= words || reach + 1 >= around->hops || levels[reach + 1] == levels[reach])
+        if (levels[reach + 1] >= around->graph->words || reach + 1 >= around->hops || levels[reach + 1] == levels[reach])
             break;
-        out = (double)edges_of(around, reach) * around->weights[reach + 1];
-        guessed = reach + 2 < around->hops ? (double)words * around->weights[reach + 2] : 0.0;
-        if (levels[reach + 1] >= ball || (ball == around->ball && guessed * RARE <= near + out))
+        const double edges = (double)edges_of(around, reach), next = words * weights[reach + 1];
+        const double beyond = reach + 2 < around->hops ? words * weights[reach + 2] : 0.0;
+        steps = edges * weights[reach + 1] + beyond < next;
+        out = steps ? edges * weights[reach + 1] : 0.0;
+        guessed = steps ? beyond : next;
+        if (levels[reach + 1] < ball && !(ball == around->ball && guessed * RARE <= near + out))
+            continue;
+        if (!((double)draws * EARNS * (out + guessed) > edges * (near + out + guessed)))
             break;
     }
+    around->reach = reach;
+    around->steps = steps;
     around->sums[0] = guessed;
     around->sums[1] = guessed + out;
-    for (int64_t hop = reach, place = 2; hop >= 0; hop--, place++)
-        around->sums[place] = around->sums[place - 1] + (double)allowed_at(around, hop) * around->weights[hop];
-    around->near = (Near){reach, around->queue, around->allowed, around->edges, levels, around->allowed_levels, around->sums};
+    for (place = 2; reach >= 0; reach--, place++)
+        around->sums[place] = around->sums[place - 1] + (double)allowed_at(around, reach) * weights[reach];
+    for (; place < SUMS; place++)
+        around->sums[place] = INFINITY;
 }
 
 /* So many bytes to keep something in, in a place of its own; NULL where no more is kept. */
@@ -235,86 +298,44 @@ static inline void note_once(Around *around)
 static void keep_near(Around *around)
 {
     const Near *near = &around->near;
-    const int64_t reach = near->reach, count = near->levels[reach + 1], allowed = near->allowed_levels[reach + 1];
+    const int64_t reach = around->reach, count = near->levels[reach + 1], allowed = near->allowed_levels[reach + 1];
+    const int64_t numbers = 2 * count + (around->blocked ? allowed : 0), bytes = 8 * (8 + 2 * reach) + 4 * numbers;
     int64_t place;
-    const int is_same = allowed == count;
-    const int64_t numbers = 2 * count + (is_same ? 0 : allowed), bytes = 8 * (12 + 3 * reach) + 4 * numbers;
     uint64_t *room = room_for(around->kept, bytes + (int64_t)sizeof *near, &place);
     if (!room)
         return;
     (void)edges_of(around, reach);
     char *at = (char *)room + sizeof *near;
-    Near kept = {.reach = reach};
+    Near kept = {.deepest = reach};
     kept.levels = part_of(&at, near->levels, 8 * (reach + 2));
     kept.allowed_levels = part_of(&at, near->allowed_levels, 8 * (reach + 2));
-    kept.sums = part_of(&at, near->sums, 8 * (reach + 3));
     kept.queue = part_of(&at, near->queue, 4 * count);
-    kept.allowed = is_same ? kept.queue : part_of(&at, near->allowed, 4 * allowed);
+    kept.allowed = around->blocked ? part_of(&at, near->allowed, 4 * allowed) : kept.queue;
     kept.edges = part_of(&at, near->edges, 4 * (count + 1));
     memcpy(room, &kept, sizeof kept);
     publish(around, NEAR, place);
 }
 
-/* Begin with a source: with what is kept of it, else with what is listed now. */
+/* Begin with a source: with what is kept of it, and with what is listed now. */
 static void begin_source(Around *around, int32_t source, int64_t draws)
 {
     around->source = source;
     around->is_listed = 0;
-    around->farther = 0;
     memset(around->entry, 0, sizeof around->entry);
     const int64_t near = kept_at(around, NEAR);
-    if (near <= 0) {
-        begin_around(around);
-        reach_to(around, around->ball);
-        if (around->kept && (draws > 1 || near)) /* words that come once are many */
-            keep_near(around);
-        else if (around->kept)
-            note_once(around);
-        return;
-    }
-    memcpy(&around->near, around->kept->room + near, sizeof around->near);
-    for (int64_t place; around->farther < FARTHER && (place = kept_at(around, (int)around->farther)); around->farther++)
-        around->far[around->farther] = around->kept->room + place;
-}
-
-/* List the words around the source that is kept. */
-static void list_near(Around *around)
-{
-    const Near *near = &around->near;
-    if (around->is_listed)
-        return;
-    begin_around(around);
-    memcpy(around->levels, near->levels, 8 * (size_t)(near->reach + 2));
-    memcpy(around->queue, near->queue, 4 * (size_t)near->levels[near->reach + 1]);
-    for (int64_t level = 0; level <= near->reach; level++)
-        for (int64_t place = near->levels[level]; place < near->levels[level + 1]; place++) {
-            around->seen[near->queue[place]] = around->mark + (uint32_t)level;
-            put_in(around->listed, near->queue[place]);
-        }
-    around->radius = near->reach;
-}
-
-/* List one more level beyond the reach, as bits. */
-static void list_farther(Around *around)
-{
-    const int64_t groups = groups_of(around), level = around->near.reach + around->farther + 1;
-    int64_t place = 0;
-    uint64_t *room = kept_at(around, NEAR) > 0 ? room_for(around->kept, 8 * (groups + 1), &place) : NULL;
-    list_near(around);
-    while (around->radius < level)
-        grow_around(around);
-    const int is_kept = room != NULL;
-    if (!is_kept)
-        room = around->bits[around->farther];
-    room[0] = (uint64_t)edges_of(around, level);
-    if (around->radius == level)
-        memcpy(room + 1, around->listed, 8 * (size_t)groups);
+    if (near > 0)
+        memcpy(&around->near, around->kept->room + near, sizeof around->near);
     else {
-        memset(room + 1, 0, 8 * (size_t)groups);
-        for (int64_t one = 0; one < around->levels[level + 1]; one++)
-            put_in(room + 1, around->queue[one]);
+        begin_around(around);
+        take_own(around);
     }
-    if (is_kept)
-        publish(around, (int)around->farther, place);
-    around->far[around->farther++] = room;
+    reach_to(around, around->ball, draws);
+    if (around->kept && is_own(around)) {
+        if (draws > 1 || near) /* words that come once are many */
+            keep_near(around);
+        else
+            note_once(around);
+    }
+    const int64_t row = kept_at(around, ROW);
+    around->row = row ? around->kept->room + row : NULL;
 }

@@ -7,7 +7,7 @@ typedef uint32_t NAME(words) __attribute__((vector_size(4 * LANES)));
     a += b, d ^= a, d = TURNED(d, 16), c += d, b ^= c, b = TURNED(b, 12), a += b, d ^= a, d = TURNED(d, 8), c += d,       \
         b ^= c, b = TURNED(b, 7)
 
-TARGET static void NAME(fill_blocks)(const Stream *stream, const int64_t *draws, int64_t count, uint64_t counter,
+TARGET static void NAME(fill_blocks)(const Stream *stream, const uint64_t *names, int64_t count, uint64_t counter,
                                      Blocks *out)
 {
     static const uint32_t constants[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
@@ -21,12 +21,11 @@ TARGET static void NAME(fill_blocks)(const Stream *stream, const int64_t *draws,
         start[12] = zero + (uint32_t)counter;
         start[13] = zero + (uint32_t)(counter >> 32);
         for (int lane = 0; lane < LANES; lane++) {
-            int64_t draw = draws[first + lane < count ? first + lane : count - 1];
-            uint64_t nonce = stream->one_key ? stream->first + (uint64_t)draw : 0;
+            uint64_t name = names[first + lane < count ? first + lane : count - 1], nonce = stream->one_key ? name : 0;
             start[14][lane] = (uint32_t)nonce;
             start[15][lane] = (uint32_t)(nonce >> 32);
             for (int place = 0; !stream->one_key && place < 8; place++)
-                start[4 + place][lane] = stream->keys[8 * draw + place];
+                start[4 + place][lane] = stream->keys[8 * name + (uint64_t)place];
         }
         memcpy(x, start, sizeof x);
         for (int round = 0; round < 10; round++) {

@@ -1,21 +1,41 @@
 /* Draws on a graph, by rejection: hops.py says why their law is exact. Included by native.c. */
 
 #include "around.h"
+#include "hop_rows.h"
+#include "hop_tests.h"
 #include "random_bits.h"
 
-#define LARGER 4          /* times as many words are listed after so many attempts in vain: as in hops.py */
-#define PATIENCE 16
-#define EDGES_TRIED 16384 /* to find a way to a word around the source, before what is around it is listed itself */
-#define EAGER 2           /* one more level is listed once this share of what it takes went into searches without it */
+#define LARGER 4   /* times as many words are listed after so many attempts in vain: as in hops.py */
+#define PATIENCE 4 /* blocks, after the first attempt */
+#define SEVERAL (TOGETHER * QUARTERS)
+
+/* An attempt that does not end in a word that is listed. */
+typedef struct {
+    int64_t draw, lane;
+    double aim;
+    uint64_t bits;
+    int32_t guess; /* or -1 where it is about an edge */
+} Try;
+
+/* Where words go: those of draws that follow one another have places of their own. */
+typedef struct {
+    int64_t *words;
+    const int32_t *places; /* or NULL where they stand in the order of the draws */
+} Out;
+
+static inline void put_out(const Out *out, int64_t draw, int64_t word)
+{
+    out->words[out->places ? out->places[draw] : draw] = word;
+}
 
 /* A word one hop beyond the reach, by an edge that leads there: each has as many as it has neighbours within, and is taken
    for one of them. Or -1. */
-static int64_t step_out(Around *around, uint64_t which, uint64_t taken)
+static int64_t step_out(Around *around, uint64_t bits)
 {
-    const int32_t *indptr = around->graph->indptr, *indices = around->graph->indices;
+    const Graph *graph = around->graph;
     const Near *near = &around->near;
-    int64_t low = near->levels[near->reach], high = near->levels[near->reach + 1] - 1, first = near->edges[low];
-    int64_t edge = first + one_of(which, near->edges[high + 1] - first), within = 0;
+    int64_t low = near->levels[around->reach], high = near->levels[around->reach + 1] - 1;
+    const int64_t first = near->edges[low], count = near->edges[high + 1] - first, edge = first + one_of(bits, count);
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (near->edges[middle + 1] > edge)
@@ -23,185 +43,119 @@ static int64_t step_out(Around *around, uint64_t which, uint64_t taken)
         else
             low = middle + 1;
     }
-    const int32_t word = indices[indptr[near->queue[low]] + (edge - near->edges[low])];
+    const int32_t word = graph->indices[graph->indptr[near->queue[low]] + (edge - near->edges[low])];
     if (around->blocked && around->blocked[word])
         return -1;
     list_near(around);
-    const uint32_t mark = around->mark, last = mark + (uint32_t)near->reach;
-    if (around->seen[word] >= mark && around->seen[word] <= last)
+    if ((uint64_t)level_of(around, word) <= (uint64_t)around->reach)
         return -1;
-    for (int32_t back = indptr[word]; back < indptr[word + 1]; back++)
-        within += around->seen[indices[back]] == last;
-    return one_of(taken, within) == 0 ? word : -1;
+    return one_of(bits * (uint64_t)count, touches(around, word, around->reach)) == 0 ? word : -1;
 }
 
-/* Whether a neighbour of a word is one of some words. */
-static inline int touches(const Graph *graph, const uint64_t *some, int32_t word)
+/* A guess, if it may be drawn and lies where its aim has it; or -1. */
+static int64_t take_guess(Around *around, int32_t guess, double aim)
 {
-    const int32_t *indices = graph->indices, stop = graph->indptr[word + 1];
-    uint64_t found = 0;
-    for (int32_t edge = graph->indptr[word]; edge < stop; edge++)
-        found |= is_in(some, indices[edge]);
-    return (int)found;
-}
-
-/* Whether a way of so many edges, or fewer, leads from a word to one of some: the first that comes by will do. It is unknown
-   once there is no patience left. */
-static int is_joined(const Graph *graph, const uint64_t *some, int32_t word, int64_t edges, int64_t *patience)
-{
-    *patience -= graph->indptr[word + 1] - graph->indptr[word];
-    /* Here too, and not only after the last step: where some is one word alone, a longer way need not lead there. */
-    if (touches(graph, some, word))
-        return 1;
-    if (edges == 1)
-        return 0;
-    const int32_t first = graph->indptr[word], stop = graph->indptr[word + 1];
-    for (int32_t edge = first; edge < stop && edge < first + AHEAD; edge++)
-        fetch_edges(graph, graph->indices[edge]);
-    for (int32_t edge = first; *patience > 0 && edge < stop; edge++) {
-        if (edge + AHEAD < stop)
-            fetch_edges(graph, graph->indices[edge + AHEAD]);
-        if (is_joined(graph, some, graph->indices[edge], edges - 1, patience))
-            return 1;
-    }
-    return 0;
-}
-
-/* Whether a word is at most so many hops away, by a search from either end, each step by the one that has fewer words to look at. */
-static int is_met(Around *around, int32_t word, int64_t most)
-{
-    const int32_t *indptr = around->graph->indptr, *indices = around->graph->indices;
-    const uint32_t trial = ++around->trial;
-    int64_t depth = 0, begin = 0, end = 1;
-    int32_t *others = around->others;
-    uint32_t *met = around->met;
-    others[0] = word;
-    met[word] = trial;
-    /* the two ends are more than radius + depth hops apart */
-    while (around->radius + depth < most && begin < end) {
-        if (around->levels[around->radius + 1] - around->levels[around->radius] < end - begin) {
-            grow_around(around);
-            for (int64_t place = around->levels[around->radius]; place < around->levels[around->radius + 1]; place++)
-                if (met[around->queue[place]] == trial)
-                    return 1;
-            continue;
-        }
-        const int64_t level = end;
-        const int is_last = around->radius + ++depth == most;
-        for (; begin < level; begin++) {
-            if (touches(around->graph, around->listed, others[begin]))
-                return 1;
-            const int32_t from = indptr[others[begin]], stop = is_last ? 0 : indptr[others[begin] + 1];
-            for (int32_t edge = from; edge < stop; edge++) {
-                others[end] = indices[edge];
-                end += met[indices[edge]] != trial;
-                met[indices[edge]] = trial;
-            }
-            around->spent += indptr[others[begin] + 1] - from;
-        }
-    }
-    return 0;
-}
-
-/* The same, by what is listed around the source, of which more is from time to time. */
-static int is_listed_between(Around *around, int32_t word, int64_t most)
-{
-    const int64_t reach = around->near.reach;
-    int64_t patience = EDGES_TRIED;
-    list_near(around);
-    while (around->spent > edges_of(around, around->radius) && around->radius < most)
-        grow_around(around);
-    if (around->seen[word] >= around->mark) {
-        int64_t away = around->seen[word] - around->mark;
-        return away > reach + 1 && away <= most;
-    }
-    if (around->radius >= most || (around->radius == reach && touches(around->graph, around->listed, word)))
-        return 0;
-    if (most + 1 >= around->hops)
-        return 1;
-    int found = is_joined(around->graph, around->listed, word, most - around->radius, &patience);
-    around->spent += EDGES_TRIED - patience;
-    note_spent(around, spent_on(around) + EDGES_TRIED - patience);
-    return found || (patience <= 0 && is_met(around, word, most));
-}
-
-/* Whether a word is more than one hop beyond the reach, and at most `most` away. */
-static int is_between(Around *around, int32_t word, int64_t most)
-{
-    const Near *near = &around->near;
-    int64_t patience = EDGES_TRIED, next;
-    while (around->farther >= 0 && around->farther < FARTHER && near->reach + around->farther < most) {
-        next = around->farther ? (int64_t)around->far[around->farther - 1][0]
-                               : near->edges[near->levels[near->reach + 1]] - near->edges[near->levels[near->reach]];
-        if (spent_on(around) * EAGER < next)
-            break;
-        note_spent(around, 0);
-        list_farther(around);
-    }
-    if (around->farther <= 0)
-        return is_listed_between(around, word, most);
-    if (is_in(around->far[0] + 1, word))
-        return 0;
-    if (most + 1 >= around->hops)
-        return 1;
-    const int64_t left = most - near->reach - around->farther;
-    if (left <= 0)
-        return (int)is_in(around->far[most - near->reach - 1] + 1, word);
-    const uint64_t *some = around->far[around->farther - 1] + 1;
-    if (is_in(some, word))
-        return 1;
-    int found = is_joined(around->graph, some, word, left, &patience);
-    note_spent(around, spent_on(around) + EDGES_TRIED - patience);
-    return found || (patience <= 0 && is_listed_between(around, word, most));
-}
-
-/* One attempt with these random bits: a word, or -1. */
-static int64_t attempt(Around *around, const Blocks *blocks, int64_t lane)
-{
-    const Near *near = &around->near;
-    int64_t place = near->reach + 2, most = place;
-    const double aim = uniform_of(blocks, lane, 0) * near->sums[place];
-    while (place > 0 && near->sums[place - 1] > aim)
-        place--;
-    if (place > 1) {
-        int64_t level = near->allowed_levels[most - place], end = near->allowed_levels[most - place + 1];
-        return end > level ? near->allowed[level + one_of(bits_of(blocks, lane, 2), end - level)] : -1;
-    }
-    if (place == 1)
-        return step_out(around, bits_of(blocks, lane, 2), bits_of(blocks, lane, 3));
-    int64_t guess = one_of(bits_of(blocks, lane, 2), around->graph->words);
+    const double words = (double)around->graph->words;
+    int64_t most = around->reach + around->steps + 1;
     if (around->blocked && around->blocked[guess])
         return -1;
-    double limit = uniform_of(blocks, lane, 3) * around->weights[most];
-    while (most + 1 < around->hops && around->weights[most + 1] > limit)
+    while (most + 1 < around->hops && words * around->weights[most + 1] > aim)
         most++;
-    return is_between(around, (int32_t)guess, most) ? guess : -1;
+    return is_beyond(around, guess, most) ? guess : -1;
 }
 
-/* Fetch what attempts will look at, from one lane up to another: it lies anywhere in memory. */
-static void foresee(const Around *around, const Blocks *blocks, int64_t lane, int64_t last)
+/* What an attempt is about: guesses (0), edges that lead out (1), or a level, the farthest first. */
+static inline int64_t place_of(const Around *around, double aim)
 {
-    const Near *near = &around->near;
-    const int64_t most = near->reach + 2;
-    int32_t guesses[TOGETHER];
-    int count = 0;
-    for (; lane < last; lane++) {
-        int64_t place = most;
-        const double aim = uniform_of(blocks, lane, 0) * near->sums[place];
-        while (place > 0 && near->sums[place - 1] > aim)
-            place--;
-        if (place > 1) {
-            int64_t level = near->allowed_levels[most - place], end = near->allowed_levels[most - place + 1];
-            __builtin_prefetch(near->allowed + level + one_of(bits_of(blocks, lane, 2), end - level));
-        } else if (place == 0) {
-            int32_t guess = guesses[count++] = (int32_t)one_of(bits_of(blocks, lane, 2), around->graph->words);
-            __builtin_prefetch(around->graph->indptr + guess);
-            for (int64_t level = 0; level < around->farther; level++)
-                __builtin_prefetch(around->far[level] + 1 + (guess >> 6));
-        }
+    int64_t place = 0;
+    if (around->reach + 2 < SUMS)
+        for (int sum = 0; sum < SUMS; sum++) /* no branch to guess */
+            place += around->sums[sum] <= aim;
+    else
+        while (place < around->reach + 2 && around->sums[place] <= aim)
+            place++;
+    return place;
+}
+
+/* Make an attempt: put its word out if it is listed, else note what is to be tried. Returns how many are noted then. */
+static inline int64_t attempt(const Around *around, double uniform, uint64_t bits, int64_t draw, int64_t lane, const Out *out,
+                              Try *tries, int64_t noted)
+{
+    const double aim = uniform * around->sums[around->reach + 2];
+    const int64_t place = place_of(around, aim);
+    if (place > 1) {
+        const int64_t *levels = around->near.allowed_levels + (around->reach + 2 - place);
+        put_out(out, draw, around->near.allowed[levels[0] + one_of(bits, levels[1] - levels[0])]);
+        return noted;
     }
-    for (int guess = 0; guess < count; guess++)
-        fetch_edges(around->graph, guesses[guess]);
+    tries[noted] = (Try){draw, lane, aim, bits, place ? -1 : (int32_t)one_of(bits, around->graph->words)};
+    return noted + 1;
+}
+
+/* Finish what was noted. Returns how many were in vain, which stand first then. */
+static int64_t finish(Around *around, Try *tries, int64_t noted, const Out *out)
+{
+    int64_t left = 0;
+    /* What is looked at lies anywhere in memory. */
+    for (int64_t one = 0; one < noted; one++)
+        if (tries[one].guess >= 0) {
+            __builtin_prefetch(around->row ? (const void *)(around->row + PLANES * (tries[one].guess >> 6))
+                                           : (const void *)(around->graph->indptr + tries[one].guess));
+        }
+    for (int64_t one = 0; one < noted; one++)
+        if (tries[one].guess >= 0 && !around->row)
+            fetch_edges(around->graph, tries[one].guess);
+    for (int64_t one = 0; one < noted; one++) {
+        const Try this = tries[one];
+        const int64_t word = this.guess < 0 ? step_out(around, this.bits) : take_guess(around, this.guess, this.aim);
+        if (word >= 0)
+            put_out(out, this.draw, word);
+        else
+            tries[left++] = this;
+    }
+    return left;
+}
+
+/* Attempts after the first, for draws of a source that wait; a block has the bits of some. Returns 1, or 0 where there are
+   no words to draw. */
+static int try_again(Around *around, const Stream *stream, const Out *out, int64_t *waiting, int64_t left, int64_t draws)
+{
+    Blocks blocks;
+    Try tries[TOGETHER];
+    int64_t ball = around->ball;
+    for (uint64_t counter = 1; left; counter++) {
+        int64_t still = 0;
+        if (counter > 1 && counter % PATIENCE == 1 && (ball == around->ball || ball < around->graph->words)) {
+            reach_to(around, ball *= LARGER, draws);
+            if (!(around->sums[around->reach + 2] > 0.0))
+                return 0;
+        }
+        for (int64_t first = 0; first < left; first += TOGETHER) {
+            int64_t count = left - first < TOGETHER ? left - first : TOGETHER;
+            uint64_t names[TOGETHER];
+            for (int64_t lane = 0; lane < count; lane++) {
+                tries[lane].draw = waiting[first + lane];
+                tries[lane].lane = lane;
+                names[lane] = name_of(stream, waiting[first + lane]);
+            }
+            fill_blocks(stream, names, count, counter, &blocks);
+            for (int quarter = 0; quarter < QUARTERS && count; quarter++) {
+                int64_t noted = 0;
+                for (int64_t one = 0; one < count; one++) {
+                    const int64_t draw = tries[one].draw, lane = tries[one].lane;
+                    const uint64_t number = QUARTERS * (counter - 1) + (uint64_t)quarter + 1;
+                    const double uniform = uniform_of(stream, bits_of(&blocks, lane, 2 * quarter), draw, number);
+                    const uint64_t bits = bits_of(&blocks, lane, 2 * quarter + 1);
+                    noted = attempt(around, uniform, bits, draw, lane, out, tries, noted);
+                }
+                count = finish(around, tries, noted, out);
+            }
+            for (int64_t one = 0; one < count; one++)
+                waiting[still++] = tries[one].draw; /* never ahead of what is read */
+        }
+        left = still;
+    }
+    return 1;
 }
 
 /* Fetch what is kept of the sources to come. */
@@ -220,53 +174,39 @@ static inline void foresee_sources(const Around *around, const int64_t *sources,
 
 /* The draws of source s are those from starts[s] to starts[s+1]. Returns 1, or -1 where all words are blocked. */
 static int draw_all(Around *around, const Stream *stream, const int64_t *sources, int64_t count, const int64_t *starts,
-                    int64_t *waiting, int64_t *out)
+                    int64_t *waiting, const Out *out)
 {
-    Blocks firsts, others;
-    int64_t made = starts[0], end = starts[count], some[TOGETHER]; /* up to which draw there are first blocks */
+    Firsts firsts = {.end = -1};
+    Try tries[SEVERAL];
+    const int64_t several = stream->one_key ? QUARTERS : 1;
     for (int64_t source = 0; source < count; source++) {
-        if (starts[source] == starts[source + 1])
+        const int64_t end = starts[source + 1];
+        int64_t draw = starts[source], left = 0;
+        if (draw == end)
             continue;
         foresee_sources(around, sources + source, count - source);
-        begin_source(around, (int32_t)sources[source], starts[source + 1] - starts[source]);
-        int64_t ball = around->ball, left = 0, begin = starts[0];
-        for (int64_t draw = starts[source], seen = draw; draw < starts[source + 1]; draw++) {
-            if (draw == made) {
-                for (int64_t lane = 0; lane < TOGETHER; lane++)
-                    some[lane] = made + lane;
-                made = made + TOGETHER < end ? made + TOGETHER : end;
-                fill_blocks(stream, some, made - draw, 0, &firsts);
+        /* What a draw with a key of its own becomes does not depend on others. */
+        const int64_t draws = stream->one_key ? end - draw : 1;
+        begin_source(around, (int32_t)sources[source], draws);
+        if (!(around->sums[around->reach + 2] > 0.0))
+            return -1;
+        while (draw < end) {
+            if (draw >= firsts.end)
+                fill_firsts(stream, draw, starts[count], &firsts);
+            const int64_t stop = end < firsts.end ? end : firsts.end;
+            int64_t noted = 0;
+            for (; draw < stop; draw++) {
+                const int64_t at = draw - firsts.begin, lane = at / several;
+                const int quarter = (int)(at % several);
+                const double uniform = uniform_of(stream, bits_of(&firsts.blocks, lane, 2 * quarter), draw, 0);
+                noted = attempt(around, uniform, bits_of(&firsts.blocks, lane, 2 * quarter + 1), draw, lane, out, tries, noted);
             }
-            if (draw == seen) {
-                seen = made < starts[source + 1] ? made : starts[source + 1];
-                foresee(around, &firsts, (draw - begin) % TOGETHER, (seen - 1 - begin) % TOGETHER + 1);
-            }
-            out[draw] = attempt(around, &firsts, (draw - begin) % TOGETHER);
-            waiting[left] = draw;
-            left += out[draw] < 0;
+            noted = finish(around, tries, noted, out);
+            for (int64_t one = 0; one < noted; one++)
+                waiting[left++] = tries[one].draw;
         }
-        for (uint64_t number = 1; left; number++) {
-            int64_t still = 0;
-            if (number % PATIENCE == 0 && (ball == around->ball || ball < around->graph->words)) {
-                list_near(around);
-                around->farther = -1; /* those are for the reach before */
-                reach_to(around, ball *= LARGER);
-            }
-            if (!(around->near.sums[around->near.reach + 2] > 0.0))
-                return -1;
-            for (int64_t first = 0; first < left; first += TOGETHER) {
-                const int64_t last = left - first < TOGETHER ? left - first : TOGETHER;
-                fill_blocks(stream, waiting + first, last, number, &others);
-                foresee(around, &others, 0, last);
-                for (int64_t lane = 0; lane < last; lane++) {
-                    const int64_t draw = waiting[first + lane];
-                    out[draw] = attempt(around, &others, lane);
-                    waiting[still] = draw; /* never ahead of what is read */
-                    still += out[draw] < 0;
-                }
-            }
-            left = still;
-        }
+        if (!try_again(around, stream, out, waiting, left, draws))
+            return -1;
     }
     return 1;
 }
@@ -291,21 +231,18 @@ static int64_t lay_out(uint64_t *begin, int64_t words)
     around->allowed = next_of(begin, &taken, words + 1, 4);
     around->others = next_of(begin, &taken, words + 1, 4);
     around->edges = next_of(begin, &taken, words + 1, 4);
-    around->seen = next_of(begin, &taken, words, 4);
     around->met = next_of(begin, &taken, words, 4);
     around->levels = next_of(begin, &taken, words + 2, 8);
     around->allowed_levels = next_of(begin, &taken, words + 2, 8);
-    around->sums = next_of(begin, &taken, words + 3, 8);
-    around->listed = next_of(begin, &taken, words / 64 + 1, 8);
-    for (int level = 0; level < FARTHER; level++)
-        around->bits[level] = next_of(begin, &taken, words / 64 + 2, 8);
+    around->sums = next_of(begin, &taken, words + 3 + SUMS, 8);
+    around->level = next_of(begin, &taken, words, 1);
     return taken;
 }
 
 /* Returns 1, or 0 where there is no memory, or -1 where all words are blocked. What a thread works with may outlive the
    call: to begin with new memory each time takes longer than many draws. */
 static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *blocked, const double *weights, int64_t hops,
-                       Stream *stream, const int64_t *sources, int64_t count, const int64_t *starts, int64_t *out,
+                       Stream *stream, const int64_t *sources, int64_t count, const int64_t *starts, const Out *out,
                        uint64_t *scratch)
 {
     const int64_t size = lay_out(NULL, graph->words);
@@ -315,7 +252,7 @@ static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *bloc
     stream->lanes = runs_here("avx512") ? 16 : runs_here("avx2") ? 8 : 4;
     if (done) {
         Around *around = (Around *)begin;
-        if (around->mark > UINT32_MAX / 2 || around->trial > UINT32_MAX / 2)
+        if (around->trial > UINT32_MAX / 2)
             memset(begin, 0, 8 * (size_t)size);
         (void)lay_out(begin, graph->words);
         around->graph = graph;
@@ -346,18 +283,109 @@ static PyObject *scratch_of_hops(PyObject *self, PyObject *args)
     return PyLong_FromLongLong((long long)lay_out(NULL, words));
 }
 
+static int read_kept(Buffers *buffers, PyObject *tuple, const Graph *graph, Kept *kept)
+{
+    PyObject *entries, *room, *used;
+    long long size;
+    if (!PyArg_ParseTuple(tuple, "OOLO", &entries, &room, &size, &used))
+        return 0;
+    kept->size = size;
+    return (kept->entries = memory(buffers, entries, product(graph->words, ENTRIES), 8, 1)) &&
+           (kept->room = memory(buffers, room, size, 8, 1)) && (kept->used = memory(buffers, used, 1, 8, 1));
+}
+
+/* Find the hops from some words to every word, and keep them. */
+static PyObject *keep_rows(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *graph_of, *sources_of, *kept_of;
+    long long count;
+    if (!PyArg_ParseTuple(args, "OOLO", &graph_of, &sources_of, &count, &kept_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    Graph graph;
+    Kept kept;
+    const int64_t *sources;
+    PyObject *result = NULL;
+    if (read_graph(&buffers, graph_of, &graph) && (sources = memory(&buffers, sources_of, count, 8, 0)) &&
+        all_below(sources, count, graph.words) && read_kept(&buffers, kept_of, &graph, &kept)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = find_rows(&graph, sources, count, &kept);
+        Py_END_ALLOW_THREADS;
+        result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+static int all_places(const int32_t *places, int64_t count, int64_t limit)
+{
+    int64_t fit = 1;
+    for (int64_t one = 0; one < count; one++)
+        fit &= places[one] >= 0 && places[one] < limit;
+    if (!fit)
+        PyErr_SetString(PyExc_IndexError, "there is no such place");
+    return (int)fit;
+}
+
+/* Bring equal words together: list each, where its places begin among all, and all places. Returns how many there are. */
+static PyObject *group_words(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *words_of, *found_of, *starts_of, *places_of;
+    long long count, limit;
+    if (!PyArg_ParseTuple(args, "OLLOOO", &words_of, &count, &limit, &found_of, &starts_of, &places_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    const int64_t *words;
+    int64_t *found, *starts, several = 0, begin = 0;
+    int32_t *places, *next = NULL;
+    PyObject *result = NULL;
+    if (limit < 0 || limit >= INT32_MAX || count < 0 || count >= INT32_MAX)
+        PyErr_SetString(PyExc_ValueError, "there are fewer words");
+    else if ((words = memory(&buffers, words_of, count, 8, 0)) && (found = memory(&buffers, found_of, count < limit ? count : limit, 8, 1)) &&
+             (starts = memory(&buffers, starts_of, (count < limit ? count : limit) + 1, 8, 1)) &&
+             (places = memory(&buffers, places_of, count, 4, 1)) && all_below(words, count, limit)) {
+        next = calloc((size_t)limit + 1, sizeof *next);
+        if (!next)
+            PyErr_NoMemory();
+        else {
+            Py_BEGIN_ALLOW_THREADS;
+            for (int64_t place = 0; place < count; place++)
+                next[words[place]]++;
+            for (int64_t word = 0; word < limit; word++)
+                if (next[word]) {
+                    const int32_t times = next[word];
+                    found[several] = word;
+                    starts[several++] = begin;
+                    next[word] = (int32_t)begin;
+                    begin += times;
+                }
+            starts[several] = begin;
+            for (int64_t place = 0; place < count; place++)
+                places[next[words[place]]++] = (int32_t)place;
+            Py_END_ALLOW_THREADS;
+            result = PyLong_FromLongLong((long long)several);
+        }
+    }
+    free(next);
+    let_go(&buffers);
+    return result;
+}
+
 static PyObject *draw_hops(PyObject *self, PyObject *args)
 {
     (void)self;
     PyObject *graph_of, *blocked_of, *weights_of, *sources_of, *starts_of, *keys_of, *out_of;
-    PyObject *kept_of = Py_None, *scratch_of = Py_None, *entries_of, *room_of, *used_of;
+    PyObject *kept_of = Py_None, *scratch_of = Py_None, *places_of = Py_None;
     uint64_t *scratch = NULL;
-    long long hops, count, draws, size = 0;
+    long long hops, count, draws, whole = 0;
     unsigned long long first;
     Stream stream;
-    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OO", &graph_of, &blocked_of, &weights_of, &hops, &sources_of, &count,
+    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OOOL", &graph_of, &blocked_of, &weights_of, &hops, &sources_of, &count,
                           &starts_of, &keys_of, &stream.one_key, &first, &draws, &out_of, &kept_of,
-                          &scratch_of))
+                          &scratch_of, &places_of, &whole))
         return NULL;
     stream.first = first;
     Buffers buffers = {.count = 0};
@@ -366,7 +394,7 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
     const uint8_t *blocked = NULL;
     const double *weights;
     const int64_t *sources, *starts;
-    int64_t *out;
+    Out out = {.places = NULL};
     PyObject *result = NULL;
     if (hops < 1)
         PyErr_SetString(PyExc_ValueError, "weights have at least one entry");
@@ -376,18 +404,16 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
              (sources = memory(&buffers, sources_of, count, 8, 0)) &&
              (starts = memory(&buffers, starts_of, count + 1, 8, 0)) &&
              (stream.keys = memory(&buffers, keys_of, stream.one_key ? 8 : product(draws, 8), 4, 0)) &&
-             (out = memory(&buffers, out_of, draws, 8, 1)) && all_below(sources, count, graph.words) &&
+             (places_of == Py_None || (out.places = memory(&buffers, places_of, draws, 4, 0))) &&
+             (out.words = memory(&buffers, out_of, out.places ? whole : draws, 8, 1)) &&
+             (!out.places || all_places(out.places, draws, whole)) && all_below(sources, count, graph.words) &&
              rising(starts, count, draws) &&
-             (kept_of == Py_None || (PyArg_ParseTuple(kept_of, "OOLO", &entries_of, &room_of, &size, &used_of) &&
-                                     (kept.entries = memory(&buffers, entries_of, product(graph.words, ENTRIES), 8, 1)) &&
-                                     (kept.room = memory(&buffers, room_of, size, 8, 1)) &&
-                                     (kept.used = memory(&buffers, used_of, 1, 8, 1)))) &&
+             (kept_of == Py_None || read_kept(&buffers, kept_of, &graph, &kept)) &&
              (scratch_of == Py_None ||
               (scratch = memory(&buffers, scratch_of, lay_out(NULL, graph.words), 8, 1)))) {
         int done;
-        kept.size = size;
         Py_BEGIN_ALLOW_THREADS;
-        done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts, out,
+        done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts, &out,
                            scratch);
         Py_END_ALLOW_THREADS;
         if (done < 0)

@@ -15,13 +15,46 @@ from numpy.typing import NDArray
 from wordveil.kernels.native import plain
 from wordveil.parallel import run, shares
 
-__all__ = ["HopDraws"]
+__all__ = ["HopDraws", "Grouped"]
 
 _REMEMBERED = 160 << 20  # bytes, taken as they are needed
-_ENTRIES = 4  # of a word, as in around.h
+_ENTRIES, _ROW, _SPENT = 3, 1, 2  # of a word, as in around.h
+_FOR_ROWS = 0.6  # of what is remembered, at most
+_LARGE, _MANY, _FEW = 100_000, 256, 128  # words, and rows that are found together: as in hop_rows.h
+_PASSES = 16  # over all edges, about, is what that takes
 _WORTH_A_THREAD = 1 << 14  # draws
+_SPARSE = 32  # times as many words as places of them: to sort these is quicker than to count all words
 
 Ints = NDArray[np.int64]
+
+
+class Grouped:
+    """Words of which equal ones are brought together, in rising order.
+
+    Parameters
+    ----------
+    ids : array of int64
+        The words, which may be the same several times.
+    limit : int
+        How many words there are.
+    native : module, optional
+        The compiled code.
+    """
+
+    def __init__(self, ids: Ints, limit: int, native: ModuleType | None) -> None:
+        ids = plain(ids, np.int64)
+        #: For each draw, in the order of the words, where its word stood.
+        self.places: NDArray[np.int32]
+        if native is None or _SPARSE * len(ids) < limit:
+            self.places = np.argsort(ids, kind="stable").astype(np.int32)
+            self.words, begins = np.unique(ids[self.places], return_index=True)
+            self.starts = np.append(begins, len(ids)).astype(np.int64)
+            return
+        most = min(len(ids), limit)
+        words, starts = np.empty(most, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
+        self.places = np.empty(len(ids), dtype=np.int32)
+        count = native.group_words(ids, len(ids), limit, words, starts, self.places)
+        self.words, self.starts = words[:count], starts[: count + 1]
 
 
 class HopDraws:
@@ -56,12 +89,20 @@ class HopDraws:
         # What threads have worked with, which is not made anew for each call. A fork may copy all of this at any time:
         # what is remembered is whole, and what a thread works with is not in the list meanwhile.
         self._scratch = list[NDArray[np.uint64]]()
+        self._rows = int(_FOR_ROWS * len(room)) // (4 * (graph[2] // 64 + 1))  # that may still be kept
 
     def __reduce__(self) -> tuple[Any, ...]:
         return HopDraws, (self._graph, self._weights, self._blocked)  # what is remembered is for this process
 
-    def draw(self, native: ModuleType, sources: Ints, starts: Ints, keys: NDArray[np.uint32]) -> Ints:
-        """Draw for each source so many words, as `HopSearch.draw` does."""
+    def draw(
+        self,
+        native: ModuleType,
+        sources: Ints,
+        starts: Ints,
+        keys: NDArray[np.uint32],
+        places: NDArray[np.int32] | None = None,
+    ) -> Ints:
+        """Draw for each source so many words, as `HopSearch.draw` does; each is put where `places` says."""
         sources, starts, keys = plain(sources, np.int64), plain(starts, np.int64), plain(keys, np.uint32)
         one_key, found = keys.ndim == 1, np.empty(int(starts[-1]), dtype=np.int64)
 
@@ -74,10 +115,25 @@ class HopDraws:
             some, begins = sources[part], starts[part.start : part.stop + 1] - own.start
             native.draw_hops(
                 self._graph, self._blocked, self._weights, len(self._weights), some, len(some), begins,
-                keys if one_key else keys[own], one_key, own.start, own.stop - own.start, found[own], self._kept,
-                scratch,
+                keys if one_key else keys[own], one_key, own.start, own.stop - own.start,
+                found[own] if places is None else found, self._kept, scratch,
+                None if places is None else places[own], len(found),
             )  # fmt: skip
             self._scratch.append(scratch)  # not after a failure
 
         run(search, shares(starts, _WORTH_A_THREAD), uses_blas=False)
+        if len(found) >= _WORTH_A_THREAD:
+            self._keep_rows(native)
         return found
+
+    def _keep_rows(self, native: ModuleType) -> None:
+        """Find the hops to every word from those words on whose guesses as much was spent as that takes."""
+        entries, together = self._kept[0], _MANY if self._graph[2] < _LARGE else _FEW
+        worth = _PASSES * self._graph[3] // together
+        busy = np.flatnonzero((entries[:, _SPENT] >= worth) & (entries[:, _ROW] == 0))
+        if len(busy) < together // 2:
+            return
+        busy = busy[np.argsort(-entries[busy, _SPENT], kind="stable")]
+        rows = min(len(busy), max(0, self._rows)) // together * together or min(len(busy), max(0, self._rows))
+        self._rows -= rows
+        native.keep_rows(self._graph, busy[:rows], rows, self._kept)

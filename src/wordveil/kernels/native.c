@@ -507,6 +507,8 @@ static PyMethodDef METHODS[] = {
     {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},
     {"draw_hops", draw_hops, METH_VARARGS, "Draw words with weights that fall with their hops."},
     {"scratch_of_hops", scratch_of_hops, METH_VARARGS, "How much memory a thread needs that draws so."},
+    {"keep_rows", keep_rows, METH_VARARGS, "Find the hops from some words to every word, and keep them."},
+    {"group_words", group_words, METH_VARARGS, "Bring equal words together."},
     {"index_strings", index_strings, METH_VARARGS, "Put strings into a table."},
     {"find_values", find_values, METH_VARARGS, "Find plain numbers, and the texts that may hold more than words."},
     {"cut_texts", cut_texts, METH_VARARGS, "Find the words of texts that are to be replaced."},

@@ -29,7 +29,10 @@ Ints = NDArray[np.int64]
 SOURCES = 256
 
 _ALONE = 512  # sources that a thread searches from one after the other
-_SMALLEST_BALL, _BALL_SHARE, _LARGER, _PATIENCE, _RARE = 128, 8192, 4, 16, 4  # as in around.h
+_SMALLEST_BALL, _BALL_SHARE, _LARGER, _PATIENCE, _RARE, _EARNS = 128, 8192, 4, 16, 4, 48  # as in around.h
+_QUARTERS = 4  # of a block of random bits, each for an attempt: as in random_bits.h
+_FINER = 1 << 63  # added to the number of an attempt: the counter of the block that makes a number finer
+_COARSE = np.uint64(1) << np.uint64(53)  # numbers below are made so
 _MOST = 2**31 - 2  # words, and edges: compiled code counts them, and one more, in 32 bits
 
 
@@ -205,7 +208,11 @@ class HopSearch:
                 native.draw_hops(self._native_form, blocked, weights, len(weights), some, len(some), begins, *how)
                 return
             rows = self._distances_by_shells(some)
-            around = [_Around(self, int(one), row, weights, blocked) for one, row in zip(some, rows, strict=True)]
+            counts = np.diff(begins) if one_key else np.ones(len(some), dtype=np.int64)
+            around = [
+                _Around(self, int(one), row, weights, blocked, int(draws))
+                for one, row, draws in zip(some, rows, counts, strict=True)
+            ]
             found[own] = _draw_together(around, begins, its_keys, own.start)
 
         run(search, blocks(len(sources), _ALONE if native else SOURCES))
@@ -241,8 +248,9 @@ class _Around:
         row: NDArray[np.int32],
         weights: NDArray[np.float64],
         blocked: NDArray[np.bool_] | None,
+        draws: int,
     ) -> None:
-        self._search, self._row, self._weights = search, row, weights
+        self._search, self._row, self._weights, self._draws = search, row, weights, draws
         self._blocked = np.zeros(len(row), dtype=np.bool_) if blocked is None else blocked
         self._levels = [np.array([source])]
         self.ball = max(_SMALLEST_BALL, len(row) // _BALL_SHARE)
@@ -262,75 +270,100 @@ class _Around:
         return self._levels[hop]
 
     def reaching(self, ball: int) -> None:
-        """List words until so many are listed, or at first until guesses are rare, and cumulate the weights."""
-        words, listed, near, reach, weights = len(self._row), 0, 0.0, -1, self._weights
-        levels, out, guessed = list[Ints](), 0.0, 0.0
-        degrees = np.diff(self._search._native_form[0])
+        """Decide how far words are listed, and cumulate the weights: `reach_to` of around.h."""
+        words, listed, near, reach, weights = len(self._row), 0, 0.0, -1, self._weights.tolist()
+        levels, degrees = list[Ints](), np.diff(self._search._native_form[0])
         while True:
             reach += 1
             level = self._level(reach)
             listed += len(level)
             levels.append(level[~self._blocked[level]])
             near += len(levels[-1]) * weights[reach]
-            if listed >= words:
-                out = guessed = 0.0
+            out, guessed, steps = 0.0, 0.0, False
+            if listed >= words or reach + 1 >= len(weights):
                 break
-            out = float(degrees[level].sum()) * weights[reach + 1]
-            guessed = words * weights[reach + 2] if reach + 2 < len(weights) else 0.0
-            if listed >= ball or (ball == self.ball and guessed * _RARE <= near + out):
+            edges, following = float(degrees[level].sum()), words * weights[reach + 1]
+            beyond = words * weights[reach + 2] if reach + 2 < len(weights) else 0.0
+            steps = edges * weights[reach + 1] + beyond < following
+            out, guessed = (edges * weights[reach + 1], beyond) if steps else (0.0, following)
+            if listed < ball and not (ball == self.ball and guessed * _RARE <= near + out):
+                continue
+            if not self._draws * _EARNS * (out + guessed) > edges * (near + out + guessed):
                 break
-        self._reach, self._listed = reach, levels[::-1]
+        self._reach, self._steps, self._listed = reach, int(steps), levels[::-1]
         listed_weights = (len(some) * weights[reach - place] for place, some in enumerate(self._listed))
         self._sums = np.cumsum([guessed, out, *listed_weights])
         if not self._sums[-1] > 0.0:
             raise ValueError("every word of the graph is blocked")
 
-    def attempt(self, bits: NDArray[np.uint64]) -> Ints:
-        """Return for each row of random bits a word, or -1."""
+    def attempt(self, uniforms: NDArray[np.float64], bits: NDArray[np.uint64]) -> Ints:
+        """Return for each number from (0, 1) and 64 random bits a word, or -1."""
         found, weights = np.full(len(bits), -1, dtype=np.int64), self._weights
-        aims = uniform_from(bits[:, 0], bits[:, 1]) * self._sums[-1]
-        places = np.minimum(np.searchsorted(self._sums, aims, side="right"), len(self._sums) - 1)
+        aims = uniforms * self._sums[-1]
+        places = np.searchsorted(self._sums, aims, side="right")
         for place, level in enumerate(self._listed, start=2):
             here = np.flatnonzero(places == place)
-            if len(level):
-                found[here] = level[_one_of(bits[here, 2], len(level))]
+            if here.size:
+                found[here] = level[_one_of(bits[here], len(level))]
         here = np.flatnonzero(places == 1)
         if here.size:
             found[here] = self._step_out(bits[here])
-        far, beyond = np.flatnonzero(places == 0), self._reach + 2
-        guesses = _one_of(bits[far, 2], len(self._row))
+        far = np.flatnonzero(places == 0)
+        guesses = _one_of(bits[far], len(self._row))
         hops = self._row[guesses]
-        limits = uniform_from(bits[far, 3], bits[far, 4]) * weights[min(beyond, len(weights) - 1)]
-        taken = (hops >= beyond) & ((hops == beyond) | (weights[hops] > limits)) & ~self._blocked[guesses]
+        taken = (hops > self._reach + self._steps) & (len(self._row) * weights[hops] > aims[far]) & ~self._blocked[guesses]
         found[far[taken]] = guesses[taken]
         return found
 
     def _step_out(self, bits: NDArray[np.uint64]) -> Ints:
         indptr, indices = self._search._native_form[:2]
         ends = np.concatenate([indices[indptr[word] : indptr[word + 1]] for word in self._level(self._reach)])
-        words = ends[_one_of(bits[:, 2], len(ends))].astype(np.int64)
+        words = ends[_one_of(bits, len(ends))].astype(np.int64)
         within = np.array(
             [(self._row[indices[indptr[word] : indptr[word + 1]]] == self._reach).sum() for word in words]
         )
-        taken = (self._row[words] > self._reach) & ~self._blocked[words] & (_one_of(bits[:, 3], within) == 0)
+        left = bits * np.uint64(len(ends))
+        taken = (self._row[words] > self._reach) & ~self._blocked[words] & (_one_of(left, within) == 0)
         return np.where(taken, words, -1)
 
 
 def _draw_together(around: list[_Around], starts: Ints, keys: NDArray[np.uint32], first_number: int) -> Ints:
     found, ball = np.full(starts[-1], -1, dtype=np.int64), around[0].ball
-    left, number, one_key = np.arange(starts[-1]), 0, keys.ndim == 1
+    left, number = np.arange(starts[-1]), 0
     while left.size:
         whose = np.searchsorted(starts, left, side="right") - 1
-        if number and number % _PATIENCE == 0 and (ball == around[0].ball or ball < len(around[0])):
+        if number > 1 and number % _PATIENCE == 1 and (ball == around[0].ball or ball < len(around[0])):
             ball *= _LARGER
             for one in np.unique(whose).tolist():
                 around[one].reaching(ball)
-        nonces = left.astype(np.uint64) + np.uint64(first_number) if one_key else np.zeros(len(left), dtype=np.uint64)
-        bits = key_blocks(keys if one_key else keys[left], number, nonces)
+        uniforms, bits = _random_numbers(keys, left, first_number, number)
         for one in np.unique(whose).tolist():
-            found[left[whose == one]] = around[one].attempt(bits[whose == one])
+            found[left[whose == one]] = around[one].attempt(uniforms[whose == one], bits[whose == one])
         left, number = left[found[left] < 0], number + 1
     return found
+
+
+def _random_numbers(
+    keys: NDArray[np.uint32], draws: Ints, first_number: int, number: int
+) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
+    """Return a number from (0, 1) and 64 random bits for the attempt of this number of some draws: as random_bits.h."""
+    one_key, rows = keys.ndim == 1, np.arange(len(draws))
+    names = (draws + first_number).astype(np.uint64) if one_key else np.zeros(len(draws), dtype=np.uint64)
+    own = keys if one_key else keys[draws]
+    if number:  # a block for four attempts, after the first
+        counter, quarter = divmod(number - 1, _QUARTERS)
+        quarters = np.full(len(draws), quarter)
+        blocks = key_blocks(own, counter + 1, names)
+    else:  # a block for four draws, where all have one key
+        quarters = (names % np.uint64(_QUARTERS)).astype(np.int64)
+        blocks = key_blocks(own, 0, names // np.uint64(_QUARTERS))
+    high = blocks[rows, 2 * quarters]
+
+    def low(_: int) -> NDArray[np.uint64]:
+        finer = high < _COARSE
+        return np.maximum(key_blocks(own if one_key else own[finer], _FINER + number, names[finer])[:, 0], np.uint64(1))
+
+    return uniform_from(high, low), blocks[rows, 2 * quarters + 1]
 
 
 def _one_of(bits: NDArray[np.uint64], count: int | NDArray[np.int64]) -> Ints:
