@@ -10,13 +10,15 @@ would be at work already while another still begins anew. So what must be made a
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -133,6 +135,16 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def memory_of_machine() -> float:
+    """Return how many bytes of memory this process may use at the most, as far as the system says; infinity if not."""
+    found = [math.inf]
+    with suppress(OSError, ValueError, AttributeError):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with suppress(OSError, ValueError):  # a container's; "max" if it has no limit
+        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return min(found)
 
 
 def check_workers(count: int) -> None:
