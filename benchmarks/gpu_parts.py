@@ -17,8 +17,10 @@ import torch
 
 from benchmarks.measure import best_of
 from wordveil import mechanism
+from wordveil._mechanisms import base
 from wordveil._mechanisms.laplace import Laplace
 from wordveil.engines import on_engine
+from wordveil.engines.gpu import certified_search
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace
 
@@ -105,25 +107,40 @@ def _whole(made: Laplace, ids: Any, rate: float) -> None:
     """Print the rate of whole draws, with the kernels and without, in turn, and what the card did meanwhile."""
     placed: Any = made.space
     device, search = placed.device, placed._search
-    new = device._is_quick, search._steps, None
-    old = False, None, (128, False, 3, 4)
+    new = device._is_quick, search._steps, None, base._FIRST_DEVICE_BLOCK
+    old = False, None, (128, False, 3, 4), _BLOCK
     allowed = rate / (2 * len(placed) * placed.dimension)
-    for name, (is_quick, steps, scan) in (("without", old), ("with", new), ("without", old), ("with", new)):
-        device._is_quick, search._steps, search._scan = is_quick, steps, scan
-        made.draw(ids[:_BLOCK])
+
+    def tell(name: str) -> None:
+        made.draw(ids)
         reached = len(ids) / best_of(3, lambda: made.draw(ids))
-        print(f"whole draws, {name} the kernels: {reached:,.0f} words/s, {reached / allowed:.0%} of {allowed:,.0f}")
+        print(f"whole draws, {name}: {reached:,.0f} words/s, {reached / allowed:.0%} of {allowed:,.0f}", flush=True)
+
+    for name, one in (("as before", old), ("as now", new), ("as before", old), ("as now", new)):
+        device._is_quick, search._steps, search._scan, base._FIRST_DEVICE_BLOCK = one
+        tell(name)
     print(f"the scan was cut by {search._scan}")
+    largest, room = base._DEVICE_BLOCK, certified_search._MAXIMA
+    certified_search._MAXIMA = 1 << 30
+    for power in (16, 18):
+        base._DEVICE_BLOCK = 1 << power
+        tell(f"in blocks of 2^{power} words")
+    base._DEVICE_BLOCK, certified_search._MAXIMA = largest, room
+    with suppress(RuntimeError):  # where the card's counters cannot be read
+        _profile(made, ids)
+
+
+def _profile(made: Laplace, ids: Any) -> None:
     from torch.profiler import ProfilerActivity, profile  # noqa: PLC0415 - slow to load
 
-    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as seen:
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
         began = time.perf_counter()
         made.draw(ids)
         spent = time.perf_counter() - began
     rows = [(event.key, event.self_device_time_total / 1e3, event.count) for event in seen.key_averages()]
     busy = sum(row[1] for row in rows)
     print(f"a profiled draw: {1e3 * spent:.1f} ms, in which kernels ran {busy:.1f} ms; of these")
-    for name, milliseconds, count in sorted(rows, key=lambda row: -row[1])[:16]:
+    for name, milliseconds, count in sorted(rows, key=lambda row: -row[1])[:20]:
         print(f"  {milliseconds:9.2f} ms {count:6,} × {name[:90]}")
 
 

@@ -87,7 +87,7 @@ class Curve:
 
 def growth(axes: Collection[str] = tuple(AXES)) -> list[Curve]:
     """Measure every curve over some of what grows."""
-    measured = {
+    measured: dict[str, Callable[[], list[Curve]]] = {
         "words drawn": _over_words,
         "vocabulary": lambda: [*_over_vocabulary(), *_building()],
         "dimension": _over_dimension,
@@ -315,7 +315,7 @@ def main() -> None:
     if asked.keep:
         before = json.loads(asked.keep.read_text(encoding="utf-8")) if asked.keep.exists() else []
         curves += [curve for curve in before if curve["axis"] not in asked.only]
-        curves.sort(key=lambda curve: list(AXES).index(curve["axis"]))
+        curves.sort(key=lambda curve: list(AXES).index(str(curve["axis"])))
         asked.keep.write_text(json.dumps(curves, indent=2) + "\n", encoding="utf-8")
     print(growth_table(curves))
     if asked.folder:

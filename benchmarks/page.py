@@ -76,8 +76,9 @@ Without a CUDA device it says so and stops; nothing ever runs elsewhere instead.
 
 **The search is exact.** All products are computed in bfloat16 by one kernel that keeps only the largest of every 128
 words. A product of operands rounded to 8 bits is off by at most ‖q̃‖·‖δx‖ + ‖δq‖·‖x‖ (Cauchy and Schwarz) and the
-rounding of a float32 sum; groups within twice that bound of the best are scored again in double precision. The answer
-is that of a search in double precision, of equals the first word.
+rounding of a float32 sum. Groups within twice that bound of the best are multiplied once more, and the words in them
+that come within it are scored in double precision. The answer is that of a search in double precision, of equals the
+first word.
 
 **The noise is as secure as on the processor.** Lengths are drawn on the host by the host's own samplers. Directions
 are made on the device from ChaCha20 (RFC 8439; tested against its vectors, and against an independent

@@ -3,8 +3,10 @@
 The scan computes every product with operands rounded to 8 bits and keeps the largest of each group of words. A product
 of rounded operands is off by at most ``‖q̃‖·‖δx‖ + ‖δq‖·‖x‖`` (Cauchy and Schwarz; q̃ is the rounded query, δ what
 rounding took), plus the rounding of a float32 sum. So no word can be the best one unless its group's maximum comes
-within twice that bound of the largest. The words of those groups, two groups in thousands on word vectors, are scored
-again in double precision. The answer is that of a search in double precision, of equals the first.
+within twice that bound of the largest. Those groups, two in thousands on word vectors, are multiplied once more, and
+the few words in them that come within the bound are scored in double precision; where our kernels cannot be built, or
+too many words are as good, all words of those groups are. The answer is that of a search in double precision, of equals
+the first.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ _SEATS = 64  # pairs of one group that are scored in one product of matrices
 _ROOM = 16  # groups a query for which a list is made; where more are to be looked at, they are found otherwise
 _ROWS = 1 << 10  # queries whose candidates are ranked together
 _WIDEST = 352  # columns for which the kernel's tiles fit into shared memory
-_TUNED = 1 << 15  # queries from which on it pays to try how the scan is cut best
+_TUNED = 1 << 17  # queries that keep all of a card busy, with which it is tried how the scan is cut best
 _CHECKED = 256  # queries by which a card's kernels are checked
 _SCORES = 1 << 27  # entries of a block of double-precision products
 
@@ -75,7 +77,7 @@ class CertifiedSearch:
         return torch.cat([where for where, _ in found]), torch.cat([values for _, values in found])
 
     def _most(self, queries: Any, k: int) -> tuple[Any, Any]:
-        steps = self._steps
+        steps, queries = self._steps, queries.contiguous()
         coarse, error = (self if steps is None else steps).rounded(queries)
         maxima, largest = self._maxima(coarse)  # a row for each group
         if k == 1:
@@ -117,7 +119,7 @@ class CertifiedSearch:
         count = len(coarse)
         if self._launches is not None:
             what = coarse, self._coarse, self._groups, _GROUP, self._parts
-            if self._scan is None and count >= _TUNED:
+            if self._scan is None and count >= min(_TUNED, _MAXIMA // self._groups):
                 self._scan = self._launches.fastest_shape(*what)
             return self._launches.group_maxima(*what, self._scan or self._launches.shapes_of(sum(self._parts))[0])
         # bfloat16 operands multiplied as float32, so that nothing is rounded but the sums
