@@ -138,8 +138,8 @@ class CertifiedSearch:
             room = _ROOM * maxima.shape[1]
             row, group, found = _launches().list_pairs(maxima, least, room)
             if found <= room:
-                group, order = torch.sort(group[:found])
-                return row[:found][order], group
+                group, order = torch.sort(group[:found].to(torch.int32))  # in half the passes
+                return row[:found][order], group.to(torch.int64)
         group, row = torch.nonzero(~(maxima < least), as_tuple=True)
         return row, group
 
