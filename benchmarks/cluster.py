@@ -21,7 +21,7 @@ SETTINGS = {
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
 }
-_PATIENCE = 60.0  # seconds for what takes a few, unless the machine is very busy
+_PATIENCE = 300.0  # seconds for what takes a few, unless the machine is very busy
 
 
 def _started(main: str, log: Path, cache: Path | None, *arguments: str) -> subprocess.Popen[bytes]:

@@ -311,12 +311,12 @@ def main() -> None:
     )
     parser.add_argument("--keep", type=Path, help="a JSON file for all that was measured, today or before")
     asked = parser.parse_args()
-    curves = [curve.to_dict() for curve in growth(asked.only)]
-    if asked.keep:
-        before = json.loads(asked.keep.read_text(encoding="utf-8")) if asked.keep.exists() else []
-        curves += [curve for curve in before if curve["axis"] not in asked.only]
+    curves = json.loads(asked.keep.read_text(encoding="utf-8")) if asked.keep and asked.keep.exists() else []
+    for axis in asked.only:
+        curves = [curve for curve in curves if curve["axis"] != axis] + [one.to_dict() for one in growth([axis])]
         curves.sort(key=lambda curve: list(AXES).index(str(curve["axis"])))
-        asked.keep.write_text(json.dumps(curves, indent=2) + "\n", encoding="utf-8")
+        if asked.keep:
+            asked.keep.write_text(json.dumps(curves, indent=2) + "\n", encoding="utf-8")
     print(growth_table(curves))
     if asked.folder:
         picture(curves, asked.folder)

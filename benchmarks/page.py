@@ -159,10 +159,13 @@ def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:
 def _growth_text(curves: list[dict[str, Any]]) -> str:
     count = len({curve["mechanism"] for curve in curves})
     return (
-        f"Processor time and peak memory of one draw of many words, for {count} kinds of work. An exponent is the\n"
-        "slope of the last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its\n"
-        "next point would take too long, or, for `graph` and `ring`, where the graph or tour would. Each point has\n"
-        "its own process, whose memory holds the program and the space, too."
+        "Processor time and peak memory of one draw of many words, of building a graph, and of veiling a file, for\n"
+        f"{count} kinds of work. An exponent is the slope of the last three points on logarithmic axes: 1 is linear,\n"
+        "0 does not grow. A curve ends where its next point would take too long, or, for `graph` and `ring`, where\n"
+        "the graph or tour would. Each point has its own process, whose memory holds the program and the space, too.\n"
+        "\nOn Spark, a standalone cluster of this machine veils sentences file to file with executors of a core each.\n"
+        "Its time is that of all processes, Java's included, from when each executor has opened the space; its memory\n"
+        "is the most that each process has held, added up."
     )
 
 
