@@ -1,6 +1,7 @@
 """The GPU engine against its card's own matrix rate, and its law against the processor's, on the device.
 
     python -m benchmarks.gpu [--words 341479] [--json FILE]
+    python -m benchmarks.gpu --parts   # where the time of a draw goes, with and without the kernels around the scan
 
 Needs a CUDA device. The rate is that of whole draws, from ids to ids: noise, scan, exact products and both copies. The
 limit is what the card's own bfloat16 matrix product, measured in the same run, allows for 2·V·d operations a word.
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.gpu_parts import matrix_rate, print_parts
 from benchmarks.laws import same_law
 from benchmarks.measure import best_of
 from wordveil import load_space, mechanism
@@ -37,28 +39,19 @@ COMPARED = {
 }  # fmt: skip
 
 
-def matrix_rate(kind: Any) -> float:
-    """Return the operations a second of the card's own matrix product in one precision."""
-    size = 8192
-    left = torch.randn((size, size), device="cuda").to(kind)
-    right = torch.randn((size, size), device="cuda").to(kind)
-
-    def once() -> None:
-        for _ in range(8):
-            left @ right
-        torch.cuda.synchronize()
-
-    once()
-    return 8 * 2 * size**3 / best_of(5, once)
+def made_vectors(words: int) -> EuclideanSpace:
+    """Return normal vectors of the bundled words' mean and covariance."""
+    known = load_space("glove-50k").matrix
+    shape = np.linalg.cholesky(np.cov(known.T)).T
+    normal = np.random.default_rng(0).normal(size=(words, DIMENSION))
+    vectors = (normal @ shape + known.mean(axis=0)).astype(np.float32)
+    return EuclideanSpace("made", Vocabulary([f"w{number}" for number in range(words)]), vectors)
 
 
 def rates(words: int) -> dict[str, float]:
-    """Draw with `laplace` on normal vectors of the bundled words' mean and covariance; the limit before and after."""
-    generator = np.random.default_rng(0)
-    known = load_space("glove-50k").matrix
-    shape = np.linalg.cholesky(np.cov(known.T)).T
-    vectors = (generator.normal(size=(words, DIMENSION)) @ shape + known.mean(axis=0)).astype(np.float32)
-    made = EuclideanSpace("made", Vocabulary([f"w{number}" for number in range(words)]), vectors)
+    """Draw with `laplace` on made vectors; the limit before and after."""
+    made = made_vectors(words)
+    vectors, generator = made.matrix, np.random.default_rng(1)
     on_card = mechanism("laplace", on_engine(made, "gpu"), epsilon=10.0)
     assert isinstance(on_card, Laplace)
     ids = generator.integers(0, words, TOKENS)
@@ -147,8 +140,12 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=341_479, help="how many words the made vocabulary has")
     parser.add_argument("--graph", default="1000000x300", help="words and dimensions of the embedding that is joined")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
+    parser.add_argument("--parts", action="store_true", help="say where the time of a draw goes, and nothing else")
     arguments = parser.parse_args()
     check_engine("gpu")
+    if arguments.parts:
+        print_parts(made_vectors(arguments.words))
+        return
     key = Entropy(0).key()
     facts: dict[str, Any] = {
         "card": torch.cuda.get_device_name(),

@@ -1,7 +1,9 @@
-"""How time and memory grow with the number of words, the vocabulary, the dimension, the workers and 1/ε.
+"""How time and memory grow with the words, the vocabulary, the dimension, workers, executors of Spark and 1/ε.
 
-    python -m benchmarks.growth                # the table
-    python -m benchmarks.growth --folder docs  # and the picture, docs/speed-growth.svg
+    python -m benchmarks.growth                     # the table
+    python -m benchmarks.growth --folder docs       # and the picture, docs/speed-growth.svg
+    python -m benchmarks.growth --only executors    # some of what grows; this needs Spark, as the whole does
+    python -m benchmarks.growth --keep growth.json  # keeps what was measured there, and takes the rest from there
 
 Times are processor seconds of all threads and processes, so that other work on the machine counts for little: what
 workers cost, not what they save.
@@ -10,13 +12,14 @@ workers cost, not what they save.
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -25,7 +28,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.measure import peak_memory, peak_memory_of_children
+from benchmarks.cluster import SETTINGS, running
+from benchmarks.measure import peak_memory, peak_memory_of_all, peak_memory_of_children, processor_seconds
 from benchmarks.speeches import million_words
 from wordveil import load_space, mechanism
 from wordveil._mechanisms import Mechanism
@@ -41,6 +45,8 @@ AXES: dict[str, tuple[float, ...]] = {
     "vocabulary": (1_000, 4_000, 16_000, 50_000, 100_000, 200_000, 400_000),
     "dimension": (10, 30, 100, 300),
     "workers": (1, 2, 4),
+    "executors": (1, 2),
+    "rows on Spark": (1_000, 10_000, 100_000, 400_000),
     "1/ε": (0.1, 0.2, 0.5, 1.0, 2.0),
 }
 
@@ -49,6 +55,7 @@ _LONGEST = 10.0  # processor seconds for one point
 _FITTED = 3  # the last points, where fixed costs no longer hide the growth
 _BUILT = {"graph": 50_000, "ring": 16_000}  # words up to which a graph and a tour are made for this
 _JOB = "a million words, file to file"
+_ROWS = 100_000  # for one executor and for two
 
 
 @dataclass
@@ -78,9 +85,18 @@ class Curve:
         return {**self.__dict__, "exponent": self.exponent, "memory_exponent": self._exponent(self.memory_mb)}
 
 
-def growth() -> list[Curve]:
-    """Measure every curve."""
-    return [*_over_words(), *_over_vocabulary(), *_building(), *_over_dimension(), _over_workers(), _over_epsilon()]
+def growth(axes: Collection[str] = tuple(AXES)) -> list[Curve]:
+    """Measure every curve over some of what grows."""
+    measured: dict[str, Callable[[], list[Curve]]] = {
+        "words drawn": _over_words,
+        "vocabulary": lambda: [*_over_vocabulary(), *_building()],
+        "dimension": _over_dimension,
+        "workers": lambda: [_over_workers()],
+        "executors": lambda: [_on_spark("executors", f"{_ROWS:,} rows, file to file")],
+        "rows on Spark": lambda: [_on_spark("rows on Spark", "two executors, file to file")],
+        "1/ε": lambda: [_over_epsilon()],
+    }
+    return [curve for axis in AXES if axis in axes for curve in measured[axis]()]
 
 
 def _over_words() -> list[Curve]:
@@ -135,6 +151,53 @@ def _over_workers() -> Curve:
                 # of the largest of its processes; a new process for each, since a process knows the most of all its own
                 _add(curve, count, partial(_seconds_of, command), peak_memory_of_children)
     return curve
+
+
+def _on_spark(axis: str, what: str) -> Curve:
+    """Veil sentences on a standalone cluster of this machine, file to file, with executors of a core each.
+
+    The time is that of all processes, Java's included, from when every executor has opened the space; the memory is
+    the most that each of them has held, added up.
+    """
+    curve = Curve("graph on Spark", axis, what)
+    for size in AXES[axis]:
+        executors, rows = (int(size), _ROWS) if axis == "executors" else (2, int(size))
+        if executors <= cores():
+            _add(curve, size, partial(_seconds_on_spark, executors, rows), lambda: _HELD[0])
+    return curve
+
+
+_HELD = [0.0]  # megabytes, of the processes of a cluster that has been stopped
+
+
+def _seconds_on_spark(executors: int, rows: int) -> float:
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra, and it starts a Java
+
+    from wordveil.spark import privatize_files  # noqa: PLC0415
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    with tempfile.TemporaryDirectory() as name, running(Path(name), executors, cores=1) as master:
+        folder = Path(name)
+        lines = million_words().read_text(encoding="utf-8").splitlines()
+        for file, count in (("few.txt", 1_000), ("in.txt", rows)):
+            (folder / file).write_text("".join(f"{lines[n % len(lines)]}\n" for n in range(count)), encoding="utf-8")
+        builder = SparkSession.builder.master(master).appName("growth").config("spark.cores.max", str(executors))
+        # a part for each executor, whatever the size: what a task of its own costs is Spark's, and the same for all
+        settings = {**SETTINGS, "spark.sql.files.minPartitionNum": str(executors)}
+        for setting, value in settings.items():
+            builder = builder.config(setting, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        for number in range(2):  # the space is open in the workers of Python then
+            privatize_files(
+                str(folder / "few.txt"), str(folder / f"warm-{number}"), [], "text", epsilon=_EPSILONS["graph"]
+            )
+        before = processor_seconds()
+        privatize_files(str(folder / "in.txt"), str(folder / "out"), [], "text", epsilon=_EPSILONS["graph"])
+        spent = processor_seconds() - before
+        _HELD[0] = peak_memory_of_all()
+        session.stop()
+    return spent
 
 
 def _over_epsilon() -> Curve:
@@ -243,8 +306,17 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, help="where to put the picture")
+    parser.add_argument(
+        "--only", nargs="+", choices=tuple(AXES), default=tuple(AXES), metavar="WHAT", help="what grows"
+    )
+    parser.add_argument("--keep", type=Path, help="a JSON file for all that was measured, today or before")
     asked = parser.parse_args()
-    curves = [curve.to_dict() for curve in growth()]
+    curves = json.loads(asked.keep.read_text(encoding="utf-8")) if asked.keep and asked.keep.exists() else []
+    for axis in asked.only:
+        curves = [curve for curve in curves if curve["axis"] != axis] + [one.to_dict() for one in growth([axis])]
+        curves.sort(key=lambda curve: list(AXES).index(str(curve["axis"])))
+        if asked.keep:
+            asked.keep.write_text(json.dumps(curves, indent=2) + "\n", encoding="utf-8")
     print(growth_table(curves))
     if asked.folder:
         picture(curves, asked.folder)

@@ -23,6 +23,7 @@ __all__ = [
     "best_of",
     "cpu_rate",
     "peak_memory",
+    "peak_memory_of_all",
     "peak_memory_of_children",
     "processor_seconds",
     "seconds_to_draw",
@@ -107,16 +108,36 @@ def cpu_rate(name: str, space: Space, words: Sequence[str], epsilon: float, opti
 
 def processor_seconds() -> float:
     """Return the processor time of this process and of all that it has started: a clock for a busy machine."""
+    stats = _stats()
+    ticks = sum(sum(map(int, stats[one][11:15])) for one in _below(stats))  # with those they waited for
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def peak_memory_of_all() -> float:
+    """Return the most memory that this process and those below it have held, each by itself, added up; in megabytes."""
+    held = 0.0
+    for one in _below(_stats()):
+        with contextlib.suppress(OSError):  # it has ended
+            held += _most_held(Path(f"/proc/{one}/status"))
+    return held
+
+
+def _stats() -> dict[int, list[str]]:
+    """Return what the system tells of each process, from its state on."""
     stats = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has ended
-            told = entry.read_text().rpartition(")")[2].split()
-            stats[int(entry.parent.name)] = int(told[1]), sum(map(int, told[11:15]))  # with those it waited for
-    ticks, parents = 0, {os.getpid()}
+            stats[int(entry.parent.name)] = entry.read_text(errors="replace").rpartition(")")[2].split()
+    return stats
+
+
+def _below(stats: dict[int, list[str]]) -> set[int]:
+    """Return this process and all that it has started."""
+    found, parents = set[int](), {os.getpid()}
     while parents:
-        ticks += sum(stats[one][1] for one in parents if one in stats)
-        parents = {one for one, (parent, _) in stats.items() if parent in parents}
-    return ticks / os.sysconf("SC_CLK_TCK")
+        found |= parents
+        parents = {one for one, told in stats.items() if int(told[1]) in parents}
+    return found & set(stats)
 
 
 def sgemm_rate() -> float:
@@ -132,10 +153,13 @@ def peak_memory() -> float:
     """Return the most memory this process has held, in megabytes."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage would count the process that started this one
-        found = re.search(r"VmHWM:\s+(\d+)", status.read_text(encoding="utf-8"))
-        assert found
-        return int(found[1]) / 1024
+        return _most_held(status)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _most_held(status: Path) -> float:
+    found = re.search(r"VmHWM:\s+(\d+)", status.read_text(encoding="utf-8"))
+    return int(found[1]) / 1024 if found else 0.0  # that of the system, or one that has just ended, holds none
 
 
 def peak_memory_of_children() -> float:

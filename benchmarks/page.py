@@ -80,8 +80,8 @@ Without a CUDA device the command says so and stops. It never falls back to the 
 
 **The search is exact.** One kernel computes all products in bfloat16 and keeps only the largest of every 128 words. A
 product of operands rounded to 8 bits is off by at most ‖q̃‖·‖δx‖ + ‖δq‖·‖x‖ (Cauchy and Schwarz) and the rounding of a
-float32 sum. Groups within twice that bound of the best are scored again in double precision. The answer is that of a
-search in double precision; among equals it is the first word.
+float32 sum. Groups within twice that bound of the best are multiplied once more, and the words in them that come within
+it are scored in double precision. The answer is that of a search in double precision, and among equals the first word.
 
 **The noise is as secure as on the processor.** Lengths are drawn on the host by the host's own samplers. Directions
 are made on the device from ChaCha20 (RFC 8439; tested against its vectors, and against an independent
@@ -162,10 +162,14 @@ def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:
 def _growth_text(curves: list[dict[str, Any]]) -> str:
     count = len({curve["mechanism"] for curve in curves})
     return (
-        f"The processor time and peak memory of one draw of many words, for {count} kinds of work. An exponent is\n"
-        "the slope of the last three points on logarithmic axes: 1 is linear, 0 does not grow. A curve ends where its\n"
-        "next point would take too long or, for `graph` and `ring`, where making the graph or tour would. Each point\n"
-        "has its own process, whose memory also holds the program and the space."
+        "The processor time and peak memory of one draw of many words, of building a graph, and of veiling a file, for\n"
+        f"{count} kinds of work. An exponent is the slope of the last three points on logarithmic axes: 1 is linear,\n"
+        "0 does not grow. A curve ends where its next point would take too long or, for `graph` and `ring`, where\n"
+        "making the graph or tour would. Each point has its own process, whose memory also holds the program and the\n"
+        "space.\n"
+        "\nOn Spark, a standalone cluster on this machine veils sentences file to file with executors of one core each.\n"
+        "Its time is that of all processes, including Java's, from the moment each executor has opened the space. Its\n"
+        "memory is the sum of the peaks of all processes."
     )
 
 

@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -167,6 +167,16 @@ def quota(root: Path = Path("/")) -> int | None:
         if folder == top:
             break
     return None if least == math.inf else max(1, math.ceil(least))
+
+
+def memory_of_machine() -> float:
+    """Return how many bytes of memory this process may use at the most, as far as the system says; infinity if not."""
+    found = [math.inf]
+    with suppress(OSError, ValueError, AttributeError):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with suppress(OSError, ValueError):  # a container's; "max" if it has no limit
+        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return min(found)
 
 
 def check_workers(count: int) -> None:

@@ -30,7 +30,7 @@ pytest.importorskip("torch", reason="the engine gpu is not tested: torch is not 
 import torch
 
 from wordveil.engines.gpu import CertifiedSearch, keystream, on_device, spaces
-from wordveil.engines.gpu.chacha import directions
+from wordveil.engines.gpu.chacha import directions, makes_noise_in_one_step, noisy_points
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 on_every_device = pytest.mark.parametrize("device", DEVICES)
@@ -81,6 +81,20 @@ def test_directions_are_uniform_on_the_sphere(device: str, dimension: int) -> No
     for coordinate in (*vectors.T, tilted):  # of a uniform direction, every coordinate in every frame has this law
         assert stats.kstest(0.5 * (coordinate + 1.0), stats.beta(shape, shape).cdf).pvalue > ALPHA
     assert stats.pearsonr(vectors[:-1, 0], vectors[1:, 0]).pvalue > ALPHA
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no kernel was compared: this machine has no CUDA device")
+@pytest.mark.parametrize("dimension", [1, 5, 100, 300])
+def test_a_card_does_in_few_steps_what_others_do_in_many(dimension: int) -> None:
+    vectors = np.random.default_rng(0).normal(size=(1000, dimension)).astype(np.float32)
+    assert makes_noise_in_one_step(torch.as_tensor(vectors, device="cuda"))
+    search = CertifiedSearch(vectors, -0.5 * np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64), "cuda")
+    assert search._steps is not None
+    ids, lengths = torch.arange(1000, device="cuda"), torch.ones(1000, device="cuda")
+    points = noisy_points(search._vectors, ids, lengths, Entropy(1).key(), in_one_step=False)
+    found = search.best(points)
+    search._steps = None
+    assert torch.equal(found, search.best(points))
 
 
 def exact_order(points: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -311,16 +325,16 @@ def test_a_device_that_fails_in_mid_job_is_told_and_survived(
     veils = Veils(lambda seed: Veil(mechanism("laplace", placed(toy, "cpu"), epsilon=1.0), select="all", seed=seed))
 
     def failing(act: Any) -> Any:
-        def call(*given: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
             left[0] -= 1
             if left[0] == 0:
                 raise torch.OutOfMemoryError("tried to allocate: secretly")
-            return act(*given)
+            return act(*given, **named)
 
         return call
 
     if where == "throw":
-        monkeypatch.setattr(spaces, "directions", failing(directions))
+        monkeypatch.setattr(spaces, "noisy_points", failing(noisy_points))
     else:
         monkeypatch.setattr(CertifiedSearch, "best", failing(CertifiedSearch.best))
     with pytest.raises(WordveilError, match="OutOfMemoryError") as caught:

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from tests.conftest import make_space
 from wordveil.errors import FileError, OptionError, SpaceError
+from wordveil.progress import watched_by
 from wordveil.spaces.files import FORMATS, read_vectors, write_vectors
+from wordveil.spaces.formats import common
 
 WORDS = ["the", "naïve", "海", "e\u0301", "\u00e9", "'s", "3.5", "</s>", "\u00a0", "\u0085", "\u2028", "#", '"']
 VECTORS = np.random.default_rng(5).normal(size=(len(WORDS), 7)).astype(np.float32)
@@ -215,3 +218,23 @@ def test_the_same_embedding_makes_the_same_gzip_file(tmp_path: Path) -> None:
     for name in ("a.txt.gz", "b.txt.gz"):
         write_vectors(tmp_path / name, WORDS, VECTORS)
     assert (tmp_path / "a.txt.gz").read_bytes() == (tmp_path / "b.txt.gz").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.vec", "a.bin", "a.npz", "a.safetensors", "a.txt.gz"])
+def test_reading_a_large_file_is_told_from_the_beginning(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = make_space(300, 4)
+    write_vectors(tmp_path / name, space.vocabulary.words, space.matrix)
+    quiet: list[str] = []
+    with watched_by(lambda what, _: quiet.append(what)):
+        read_vectors(tmp_path / name)
+    assert not quiet  # it takes no time
+    monkeypatch.setattr(common, "_LARGE", 0)
+    told: list[tuple[str, float]] = []
+    with watched_by(lambda what, share: told.append((what, share))):
+        read_vectors(tmp_path / name)
+    assert told[0][1] == 0.0
+    assert all(0.0 <= share <= 1.0 for _, share in told)
+    if not name.endswith(".npz"):  # which is read at once
+        assert any("GiB" in what for what, _ in told)

@@ -13,7 +13,9 @@ import pytest
 
 from tests.conftest import names
 from wordveil._mechanisms.graph import Graph
+from wordveil.errors import SpaceError
 from wordveil.kernels import compiled
+from wordveil.parallel import memory_of_machine
 from wordveil.progress import watched_by
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary, graph, listing, products
 
@@ -93,6 +95,17 @@ def test_a_build_that_was_stopped_goes_on(small_pieces: Path, exact: bool, monke
     assert 0 < len(searched) == -(-1500 // 256) - kept
     done.forget_pieces()
     assert not list(small_pieces.iterdir())
+
+
+def test_a_graph_that_this_machine_cannot_hold_is_refused_before_it_is_begun(
+    small_pieces: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = clustered(1000)
+    assert memory_of_machine() > listing.memory_for(len(space), space.dimension, 5)
+    monkeypatch.setattr(listing, "memory_of_machine", lambda: 1e8)
+    with pytest.raises(SpaceError, match="first words"):
+        GraphSpace.of(space, 5)
+    assert not [path for path in small_pieces.iterdir() if path.is_dir()]
 
 
 def test_components_of_a_large_space_are_joined_from_few_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from benchmarks.cluster import SETTINGS as ALONE
+from benchmarks.cluster import running
 
 from tests.conftest import make_space
 from wordveil.spaces.files import write_vectors
@@ -25,18 +25,8 @@ except ImportError:
     pyspark = None
 
 HAS_JAVA = shutil.which("java") is not None or "JAVA_HOME" in os.environ
-#: What the session and what is submitted to the cluster share: nothing listens or asks outside this machine.
-SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.executor.memory": "512m",
-    "spark.executor.cores": "1",
-    "spark.cores.max": "2",
-    "spark.task.maxFailures": "8",
-}
+#: What the session and what is submitted to the cluster share.
+SETTINGS = {**ALONE, "spark.sql.shuffle.partitions": "2", "spark.cores.max": "2", "spark.task.maxFailures": "8"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,49 +46,11 @@ class Cluster(NamedTuple):
     cache: Path
 
 
-def start(main: str, log: Path, cache: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a daemon of Spark's as its scripts do, which are not in the package."""
-    home = Path(pyspark.__file__).parent
-    environment = {
-        **os.environ,
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_SCALA_VERSION": "2.13",
-        "WORDVEIL_CACHE": str(cache),
-    }
-    java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
-    where = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-    command = [str(java), "-Xmx256m", "-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{main}", *where, *arguments]
-    with log.open("wb") as out:
-        return subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
-
-
 @pytest.fixture(scope="package")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    from tests.serving import until
-
     folder = tmp_path_factory.mktemp("cluster")
-    log, cache = folder / "master.log", folder / "cache"
-    started = [start("master.Master", log, cache)]
-
-    def address() -> re.Match[str] | None:
-        assert started[0].poll() is None, log.read_text()
-        return re.search(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)", log.read_text())
-
-    try:
-        until(lambda: address() is not None)
-        found = address()
-        assert found is not None
-        for number in range(2):
-            own = folder / f"worker-{number}"
-            more = ["--cores", "2", "--memory", "2g", "--work-dir", str(own)]
-            started.append(start("worker.Worker", folder / f"{number}.log", cache, *more, found[1]))
-        yield Cluster(found[1], cache)
-    finally:
-        for daemon in reversed(started):
-            daemon.terminate()
-        for daemon in started:
-            daemon.wait()
+    with running(folder, workers=2, cores=2, cache=folder / "cache") as master:
+        yield Cluster(master, folder / "cache")
 
 
 @pytest.fixture(scope="package")

@@ -131,6 +131,33 @@ def test_what_a_killed_driver_leaves_is_cleared_and_drawn_anew(
     }
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_two_jobs_into_one_folder_never_release_two_draws(
+    session: SparkSession, toy: dict[str, Any], words: list[str], tmp_path: Path, is_late: bool
+) -> None:
+    from py4j.protocol import Py4JJavaError
+
+    data, store, ended = slow(session, words, 200), tmp_path / "store", list[bool]()
+
+    def run() -> None:
+        with suppress(wordveil.errors.FileError, Py4JJavaError):  # Spark's own, where its files have gone
+            engine.privatize(data, ["text"], store=str(store), tell=lambda _: None, **toy)
+            ended.append(True)
+
+    first = threading.Thread(target=run)
+    first.start()
+    while not any(store.glob("_temporary/0/task_*" if is_late else "_temporary")) and first.is_alive():
+        time.sleep(0.01)
+    run()
+    first.join()
+    if (store / "_SUCCESS").exists():
+        found = session.read.parquet(str(store)).collect()
+        assert sorted(row.id for row in found) == list(range(200))
+        assert len(ended) == 1
+    else:
+        assert not ended
+
+
 def test_a_folder_of_somebody_else_is_never_cleared(session: SparkSession, toy: dict[str, Any], tmp_path: Path) -> None:
     data = session.createDataFrame([("a ship",)], "text string")
     (tmp_path / "theirs").mkdir()

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, cast
@@ -29,7 +29,9 @@ RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 # Beyond these, 32-bit floats hold neither the noise nor the weights.
 _SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
 _CELLS = 1 << 21  # probabilities that one thread works on
-_DEVICE_BLOCK = 1 << 17  # words that a device takes at once: in smaller blocks it waits for its many small steps
+# Words that a device takes at once: in smaller blocks it waits for its many small steps, and for the noise of a larger
+# first one.
+_FIRST_DEVICE_BLOCK, _DEVICE_BLOCK = 1 << 15, 1 << 17
 
 SpaceT = TypeVar("SpaceT", bound=Space)
 PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
@@ -268,7 +270,7 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
                 drawn[part] = self.choose(self.perturb(ids[part], entropy), entropy)
             return drawn
         # While the device searches one block, the next one's noise is drawn; each block has a stream of its own.
-        parts = list(blocks(len(ids), _DEVICE_BLOCK))
+        parts = list(_growing(len(ids)))
         sources = entropy.spawn(len(parts))
         noisy = ahead(lambda job: self.perturb(ids[job[0]], job[1]), zip(parts, sources, strict=True))
         for part, source, points in zip(parts, sources, noisy, strict=True):
@@ -410,6 +412,14 @@ class ExponentialMechanism(Mechanism[SpaceT]):
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by one drawn with its probabilities; a word's row is computed once for all its places."""
         return self.rows.draw(ids, entropy or Entropy())
+
+
+def _growing(total: int) -> Iterator[slice]:
+    """Cut so many words into the blocks that a device takes, each twice the one before up to the largest."""
+    start, size = 0, _FIRST_DEVICE_BLOCK
+    while start < total:
+        yield slice(start, min(start + size, total))
+        start, size = start + size, min(2 * size, _DEVICE_BLOCK)
 
 
 def option_parameters(kind: type[Mechanism[Any]]) -> list[inspect.Parameter]:

@@ -23,14 +23,15 @@ Bar = TypeVar("Bar", bound="ProgressBar")
 class ProgressBar:
     """A bar that shows how far work is and how long it will still take; a line now and then where there is no terminal.
 
-    A `total` of 0 means that it is not known. With `at_once` the first line comes when the work begins, not some
-    seconds later: for work that nobody expects.
+    A `total` of 0 means that it is not known. With `at_once` the first line of each kind of work comes when it begins,
+    not some seconds later: for work that nobody expects.
     """
 
     def __init__(self, title: str, total: float = 1.0, *, quiet: bool, at_once: bool = False) -> None:
         self._title, self._total = title, total
         self._quiet, self._is_shown = quiet, not quiet and on_terminal()
         self._began, self._done = time.monotonic(), 0.0
+        self._at_once = at_once
         self._told = self._began - _SECONDS + (0.0 if at_once else min(_FIRST, _SECONDS))
         self._progress: Progress | None = None
 
@@ -59,6 +60,8 @@ class ProgressBar:
         """Show how much is done, and a note beside it."""
         if done < self._done:  # other work begins, which may be slower or faster
             self._began = time.monotonic()
+            if self._at_once:
+                self.tell_soon()
         self._done = done
         if self._progress:
             self._progress.update(self._task, completed=done, note=note)

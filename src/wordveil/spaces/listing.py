@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.errors import SpaceError
 from wordveil.files import cached_arrays, forget
 from wordveil.noise import Entropy
-from wordveil.parallel import blocks, cores, run
+from wordveil.parallel import blocks, cores, memory_of_machine, run
 from wordveil.progress import tell
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.products import BestProduct, keep_largest, most
@@ -66,6 +67,18 @@ def memory_for(words: int, dimension: int, k: int) -> int:
     return _ROOM + words * (8 * dimension + 200 * max(k, 10))
 
 
+def _check_room(space: PointSpace, k: int) -> None:
+    """Refuse, before hours have gone, what this machine has not the memory for: it would be stopped without a word."""
+    # of the vectors one copy is mapped from disk, and can be read again
+    needed = memory_for(len(space), space.dimension, k) - 4 * len(space) * space.dimension
+    there = memory_of_machine()
+    if needed > there:
+        raise SpaceError(
+            f"a neighbour graph of {len(space):,} words takes {needed / 2**30:.1f} GiB of memory, and this machine has "
+            f"{there / 2**30:.1f}; use the first words of the file, which are the frequent ones."
+        )
+
+
 def list_similar(space: PointSpace, k: int) -> Listed:
     """List the `k` words most similar to each word, exactly if that takes minutes, telling whoever watches."""
     words = len(space)
@@ -75,6 +88,7 @@ def list_similar(space: PointSpace, k: int) -> Listed:
         found, alike = space.similar(np.arange(words), k)
         return Listed(found.astype(np.int32), alike.astype(np.float32), 1.0, [])
     tell(what, 0.0)
+    _check_room(space, k)
     how, cells = "exact", None
     if isinstance(space, EuclideanSpace) and not is_exact(space):
         how, cells = "near", _Cells(space, lambda share: tell(what, 0.1 * share))

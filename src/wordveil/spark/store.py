@@ -30,6 +30,7 @@ _COMMIT = {
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "true",
 }
+_PART = re.compile(r"part-\d+-([0-9a-f-]{36})")  # a file, with the number that all files of one job share
 _TOLD = re.compile(r"wordveil\.errors\.(\w+): ([^\n]*)")
 
 
@@ -81,6 +82,10 @@ class Folder:
         finally:
             stream.close()
 
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        self._system.delete(self._jvm.org.apache.hadoop.fs.Path(self._place, name), False)
+
     def clear(self) -> None:
         """Remove the folder with all that is in it."""
         self._system.delete(self._place, True)
@@ -116,21 +121,38 @@ def write_once(
     resume : bool
         Return a folder that is complete, if the same work was done, and compute nothing.
     """
+    from pyspark.sql import Observation, functions  # noqa: PLC0415 - an extra
+
     folder, told = Folder(session, store), digest_of(work)
     if _is_complete(folder, told, resume=resume):
         return session.read.parquet(store), False
     frame, job = make(), secrets.token_hex(16)
     folder.write(_OURS, {"job": job, "work": told})
+    seen = Observation()
     try:
         with _task_errors():
-            frame.write.options(**_COMMIT).parquet(store, mode="append")  # beside our own file
+            rows = functions.count(functions.lit(1)).alias("rows")
+            frame.observe(seen, rows).write.options(**_COMMIT).parquet(store, mode="append")  # beside our own file
     except Exception:
-        if _DONE not in folder.names() and folder.read(_OURS).get("job") == job:
+        if folder.read(_OURS).get("job") != job:
+            raise _two_jobs(folder) from None
+        if _DONE not in folder.names():
             folder.clear()
         raise
-    if folder.read(_OURS).get("job") != job:
-        raise FileError(f"two jobs wrote to the folder {store} at the same time; delete it, and draw once more.")
-    return session.read.parquet(store), True
+    written = session.read.parquet(store)
+    of = {found[1] for name in folder.names() if (found := _PART.match(name))}
+    # What two jobs write into one temporary folder, either may release, or lose.
+    if folder.read(_OURS).get("job") != job or len(of) > 1 or written.count() != (seen.get.get("rows") or 0):
+        folder.remove(_DONE)
+        raise _two_jobs(folder)
+    return written, True
+
+
+def _two_jobs(folder: Folder) -> FileError:
+    return FileError(
+        f"two jobs wrote to the folder {folder.path} at the same time; delete it when both have ended, and draw once "
+        "more."
+    )
 
 
 def _is_complete(folder: Folder, work: str, *, resume: bool) -> bool:

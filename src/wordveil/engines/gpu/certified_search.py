@@ -3,8 +3,10 @@
 The scan computes every product with operands rounded to 8 bits and keeps the largest of each group of words. A product
 of rounded operands is off by at most ``‖q̃‖·‖δx‖ + ‖δq‖·‖x‖`` (Cauchy and Schwarz; q̃ is the rounded query, δ what
 rounding took), plus the rounding of a float32 sum. So no word can be the best one unless its group's maximum comes
-within twice that bound of the largest. The words of those groups, two groups in thousands on word vectors, are scored
-again in double precision. The answer is that of a search in double precision, of equals the first.
+within twice that bound of the largest. Those groups, two in thousands on word vectors, are multiplied once more, and
+the few words in them that come within the bound are scored in double precision; where our kernels cannot be built, or
+too many words are as good, all words of those groups are. The answer is that of a search in double precision, of equals
+the first.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ _SEATS = 64  # pairs of one group that are scored in one product of matrices
 _ROOM = 16  # groups a query for which a list is made; where more are to be looked at, they are found otherwise
 _ROWS = 1 << 10  # queries whose candidates are ranked together
 _WIDEST = 352  # columns for which the kernel's tiles fit into shared memory
+_TUNED = 1 << 17  # queries that keep all of a card busy, with which it is tried how the scan is cut best
+_CHECKED = 256  # queries by which a card's kernels are checked
 _SCORES = 1 << 27  # entries of a block of double-precision products
 
 
@@ -56,6 +60,10 @@ class CertifiedSearch:
         self._rounding = float((self._vectors.to(torch.float64) - rounded).norm(dim=1).max())
         self._heaviest = float(np.abs(bias).max())
         self.words, self.dimension, self.device = words, dimension, device
+        self._scan: Any = None  # how it is cut on this card, once that was tried
+        is_narrow = self._coarse.is_cuda and sum(self._parts) <= _WIDEST
+        self._launches: Any = _launches() if is_narrow else None
+        self._steps = None if self._launches is None else _FewSteps.of(self)
 
     def best(self, queries: Any) -> Any:
         """Return the winning word of each query, as a tensor; of equals, the first."""
@@ -69,7 +77,8 @@ class CertifiedSearch:
         return torch.cat([where for where, _ in found]), torch.cat([values for _, values in found])
 
     def _most(self, queries: Any, k: int) -> tuple[Any, Any]:
-        coarse = self._coarse_queries(queries)
+        steps, queries = self._steps, queries.contiguous()
+        coarse, error = (self if steps is None else steps).rounded(queries)
         maxima, largest = self._maxima(coarse)  # a row for each group
         if k == 1:
             least = largest
@@ -77,11 +86,17 @@ class CertifiedSearch:
             least = maxima.topk(k, dim=0).values[-1]  # k groups have a word that is as good
         else:
             least = torch.full((len(queries),), -torch.inf, device=maxima.device)
-        least = least - 2.0 * self._error(queries, coarse)
-        row, group = _pairs(maxima, least)
+        least = least - 2.0 * error
+        row, group = self._pairs(maxima, least)
         if k == 1:
-            return self._first(queries, row, group)
+            found = None if steps is None else steps.first(queries, coarse, least, row, group)
+            return self._first(queries, row, group) if found is None else found
         return self._several(queries, row, group, k)
+
+    def rounded(self, queries: Any) -> tuple[Any, Any]:
+        """Return queries as the scan takes them, with ones for the biases, and how far off its products may be."""
+        coarse = self._coarse_queries(queries)
+        return coarse, self._error(queries, coarse)
 
     def _coarse_queries(self, queries: Any) -> Any:
         coarse = torch.zeros((len(queries), sum(self._parts)), dtype=torch.bfloat16, device=queries.device)
@@ -102,20 +117,11 @@ class CertifiedSearch:
     def _maxima(self, coarse: Any) -> tuple[Any, Any]:
         """Return the largest product of each query with the words of each group, and with all words."""
         count = len(coarse)
-        if coarse.is_cuda and sum(self._parts) <= _WIDEST:
-            import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
-
-            from wordveil.engines.gpu.triton_kernels import group_maxima  # noqa: PLC0415
-
-            maxima = torch.empty((self._groups, count), dtype=torch.float32, device=coarse.device)
-            largest = torch.empty(count, dtype=torch.float32, device=coarse.device)
-            first, second, third = self._parts
-            rows, stages = _tiles(first + second + third)
-            group_maxima[(triton.cdiv(count, rows),)](
-                coarse, self._coarse, maxima, largest, count, self._groups, GROUP=_GROUP, ROWS=rows,
-                WIDTH=first + second + third, FIRST=first, SECOND=second, THIRD=third, STAGES=stages, num_warps=4,
-            )  # fmt: skip
-            return maxima, largest
+        if self._launches is not None:
+            what = coarse, self._coarse, self._groups, _GROUP, self._parts
+            if self._scan is None and count >= min(_TUNED, _MAXIMA // self._groups):
+                self._scan = self._launches.fastest_shape(*what)
+            return self._launches.group_maxima(*what, self._scan or self._launches.shapes_of(sum(self._parts))[0])
         # bfloat16 operands multiplied as float32, so that nothing is rounded but the sums
         words = self._coarse.to(torch.float32)
         parts = [
@@ -124,6 +130,18 @@ class CertifiedSearch:
         ]
         found = torch.cat(parts).T
         return found, found.amax(dim=0)
+
+    def _pairs(self, maxima: Any, least: Any) -> tuple[Any, Any]:
+        """Return the pairs of a query and a group that may hold its best word, in the order of the groups."""
+        # All but those whose maximum is smaller, so that a NaN, from a product too large for float32, counts.
+        if maxima.is_cuda:
+            room = _ROOM * maxima.shape[1]
+            row, group, found = _launches().list_pairs(maxima, least, room)
+            if found <= room:
+                group, order = torch.sort(group[:found].to(torch.int32))  # in half the passes
+                return row[:found][order], group.to(torch.int64)
+        group, row = torch.nonzero(~(maxima < least), as_tuple=True)
+        return row, group
 
     def _first(self, queries: Any, row: Any, group: Any) -> tuple[Any, Any]:
         """Return the best word of the groups that may hold it, for each query."""
@@ -185,6 +203,53 @@ class CertifiedSearch:
         return products[table, seat].add_(self._bias.reshape(self._groups, _GROUP)[group])
 
 
+class _FewSteps:
+    """What a search does around its scan, by kernels of ours where PyTorch would pass over the queries many times.
+
+    Of the groups that may hold a query's best word the products are computed once more, so that only the few words that
+    come within the bound are scored in double precision, and not all 128 of a group.
+    """
+
+    def __init__(self, search: CertifiedSearch) -> None:
+        self._search, self._launches = search, search._launches
+        summing = 2.0 * sum(search._parts) * 2.0**-23  # as in `CertifiedSearch._error`
+        bounds = (
+            search._rounding, search._longest + search._rounding, summing * search._longest,
+            summing * 2.0 * search._heaviest,
+        )  # fmt: skip
+        self._bounds = torch.tensor(bounds, dtype=torch.float64, device=search.device)
+
+    @classmethod
+    def of(cls, search: CertifiedSearch) -> _FewSteps | None:
+        """Return the steps for a search on a card, unless they cannot be built there or find anything else."""
+        steps = cls(search)
+        queries = search._vectors[: min(search.words, _CHECKED)]
+        try:
+            coarse, error = steps.rounded(queries)
+            maxima, largest = search._maxima(coarse)
+            least = largest - 2.0 * error
+            pairs = search._pairs(maxima, least)
+            found = steps.first(queries, coarse, least, *pairs)
+        except search._launches.CANNOT_BUILD:
+            return None
+        plain, bound = search.rounded(queries)
+        same = torch.equal(coarse, plain) and torch.allclose(error, bound, rtol=1e-5, atol=0.0, equal_nan=True)
+        agree = found is None or torch.equal(found[0], search._first(queries, *pairs)[0])
+        return steps if same and agree else None
+
+    def rounded(self, queries: Any) -> tuple[Any, Any]:
+        """Return the same as `CertifiedSearch.rounded`, in one pass."""
+        coarse, error = self._launches.rounded(queries, self._bounds, _BIAS_COLUMNS, sum(self._search._parts))
+        return coarse, error
+
+    def first(self, queries: Any, coarse: Any, least: Any, row: Any, group: Any) -> tuple[Any, Any] | None:
+        """Return the best word of each query; None where too many words are as good for a list."""
+        search = self._search
+        of = search._coarse, search._vectors, search._bias
+        found = self._launches.first_of(queries, coarse, least, row, group, of, _GROUP, search._parts)
+        return None if found is None else (found[0][:, None], found[1][:, None])
+
+
 class DoubleSearch:
     """Finds for many queries the word with the largest product plus bias, all in double precision.
 
@@ -207,29 +272,6 @@ class DoubleSearch:
         return torch.cat(where), torch.cat(values)
 
 
-def _pairs(maxima: Any, least: Any) -> tuple[Any, Any]:
-    """Return the pairs of a query and a group that may hold its best word, in the order of the groups."""
-    # Written as all but those whose maximum is smaller, so that a NaN, from a product too large for float32, counts.
-    if maxima.is_cuda:
-        import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
-
-        from wordveil.engines.gpu.triton_kernels import list_pairs  # noqa: PLC0415
-
-        groups, count = maxima.shape
-        room = _ROOM * count
-        row, group = torch.empty((2, room), dtype=torch.int64, device=maxima.device)
-        listed = torch.zeros(1, dtype=torch.int32, device=maxima.device)
-        list_pairs[(triton.cdiv(count, 512), triton.cdiv(groups, 64))](
-            maxima, least, row, group, listed, count, groups, room, EACH=64, BLOCK=512, num_warps=4
-        )
-        found = int(listed)
-        if found <= room:
-            group, order = torch.sort(group[:found])
-            return row[:found][order], group
-    group, row = torch.nonzero(~(maxima < least), as_tuple=True)
-    return row, group
-
-
 def _top(ids: Any, scores: Any, k: int) -> tuple[Any, Any]:
     """Return the `k` ids of largest score in each row, of equals the smaller, and those scores."""
     nowhere = torch.iinfo(torch.int64).max
@@ -243,13 +285,10 @@ def _top(ids: Any, scores: Any, k: int) -> tuple[Any, Any]:
     return torch.stack(where, dim=1), torch.stack(values, dim=1)
 
 
-def _tiles(width: int) -> tuple[int, int]:
-    """Return how many queries a program of the scan takes, and how many groups of words it loads ahead.
+def _launches() -> Any:
+    from wordveil.engines.gpu import launches  # noqa: PLC0415 - Triton comes with CUDA builds of PyTorch only
 
-    Both must fit into the 227 KiB of shared memory that a program may have. Of 24 shapes tried on an H200 at
-    341,479 × 100 the first is the fastest: the scan runs at 76% of what the card's matrix rate allows for 100 columns.
-    """
-    return (128, 3) if width <= 224 else (64, 2)
+    return launches
 
 
 def _parts(columns: int) -> tuple[int, int, int]:

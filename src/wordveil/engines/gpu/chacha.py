@@ -16,19 +16,16 @@ from numpy.typing import NDArray
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
 _DOUBLE_ROUNDS = 10
 _TWO_PI = 2.0 * math.pi
+_CHECKED = 64  # points by which a card's kernel is checked
 
 
 def keystream(key: NDArray[np.uint32], blocks: int, device: str) -> Any:
     """Return so many ChaCha20 blocks of 16 numbers as 32-bit integers on the device, one column per block."""
     held = torch.tensor(np.asarray(key, dtype=np.uint32).view(np.int32), device=device)
     if held.is_cuda:
-        import triton  # noqa: PLC0415 - comes with CUDA builds of PyTorch only
+        from wordveil.engines.gpu.launches import chacha_words  # noqa: PLC0415 - Triton comes with CUDA builds only
 
-        from wordveil.engines.gpu.triton_kernels import chacha_words  # noqa: PLC0415
-
-        words = torch.empty((16, blocks), dtype=torch.int32, device=device)
-        chacha_words[(triton.cdiv(blocks, 256),)](held, words, blocks, BLOCK=256, num_warps=4)
-        return words
+        return chacha_words(held, blocks)
     number = torch.arange(blocks, dtype=torch.int64, device=device)
     start = torch.zeros((16, blocks), dtype=torch.int32, device=device)
     start[:4] = torch.tensor(_CONSTANTS.view(np.int32), device=device)[:, None]
@@ -59,14 +56,46 @@ def _turned(x: Any, n: int) -> Any:
     return (x << n) | ((x >> (32 - n)) & ((1 << n) - 1))  # the shift to the right keeps the sign, which is masked
 
 
+def _pairs(count: int, dimension: int, key: NDArray[np.uint32], device: str) -> tuple[Any, int]:
+    """Return two rows of random words, and how many columns of them make so many vectors."""
+    pairs = -(-count * dimension // 2)
+    return keystream(key, -(-pairs // 8), device).reshape(2, -1), pairs
+
+
+def noisy_points(points: Any, ids: Any, lengths: Any, key: NDArray[np.uint32], *, in_one_step: bool) -> Any:
+    """Add to these points, of all on the device, random directions times a length each."""
+    count, dimension = len(ids), points.shape[1]
+    if in_one_step:
+        from wordveil.engines.gpu import launches  # noqa: PLC0415 - Triton comes with CUDA builds only
+
+        return launches.noisy_points(*_pairs(count, dimension, key, points.device), points, ids, lengths)
+    noise = directions(count, dimension, key, points.device)
+    return noise.mul_(lengths[:, None]).add_(points[ids])
+
+
+def makes_noise_in_one_step(points: Any) -> bool:
+    """Say whether the points lie on a card whose kernel makes the noise that PyTorch makes there in many steps."""
+    if not points.is_cuda:
+        return False
+    from wordveil.engines.gpu.launches import CANNOT_BUILD  # noqa: PLC0415 - Triton comes with CUDA builds only
+
+    ids = torch.arange(min(len(points), _CHECKED), device=points.device)
+    made = points, ids, torch.ones(len(ids), dtype=torch.float32, device=points.device), np.arange(8, dtype=np.uint32)
+    try:
+        found = noisy_points(*made, in_one_step=True)
+    except CANNOT_BUILD:
+        return False
+    return torch.allclose(found, noisy_points(*made, in_one_step=False), rtol=1e-5, atol=1e-5)
+
+
 def directions(count: int, dimension: int, key: NDArray[np.uint32], device: str) -> Any:
     """Draw vectors of length 1, uniform on the sphere, as float32 on the device.
 
     Normal numbers come in pairs by Box and Muller's transformation, from 32 bits for the radius and 32 for the angle.
     The radius is computed from whichever of u and 1-u is small, so that it is as finely spaced near 0 as far out.
     """
-    pairs = -(-count * dimension // 2)
-    words = keystream(key, -(-pairs // 8), device).reshape(2, -1)[:, :pairs]
+    words, pairs = _pairs(count, dimension, key, device)
+    words = words[:, :pairs]
     low = words[0] & 0x7FFFFFFF
     share = (low.to(torch.float64) + 0.5).mul_(2.0**-32).to(torch.float32)  # of (0, 1/2)
     radius = torch.where(words[0] < 0, -torch.log(share), -torch.log1p(-share)).mul_(2.0).sqrt_()

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from wordveil.engines.gpu.certified_search import CertifiedSearch, DoubleSearch
-from wordveil.engines.gpu.chacha import directions
+from wordveil.engines.gpu.chacha import directions, makes_noise_in_one_step, noisy_points
 from wordveil.engines.gpu.rays import DeviceRays
 from wordveil.errors import OptionError, SpaceError, WordveilError
 from wordveil.spaces import EuclideanSpace, PoincareSpace, Space
@@ -125,15 +125,18 @@ class _Placed:
     def __init__(self, matrix: NDArray[np.float32], device: str) -> None:
         self._points = torch.as_tensor(matrix, device=device)
         self._device = device
+        self._is_quick = makes_noise_in_one_step(self._points)
 
     def throw(self, ids: Ids, lengths: NDArray[np.float64], stretch: Rows | None, key: NDArray[np.uint32]) -> Any:
         """Add to the points of these words a random direction, times a length, times a matrix, all on the device."""
         with _told():
+            places = torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self._device)
+            long = torch.as_tensor(lengths.astype(np.float32), device=self._device)
+            if stretch is None:
+                return noisy_points(self._points, places, long, key, in_one_step=self._is_quick)
             noise = directions(len(ids), self._points.shape[1], key, self._device)
-            noise *= torch.as_tensor(lengths.astype(np.float32), device=self._device)[:, None]
-            if stretch is not None:
-                noise = noise @ torch.as_tensor(stretch, device=self._device)
-            return noise + self._points[torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self._device)]
+            noise *= long[:, None]
+            return noise @ torch.as_tensor(stretch, device=self._device) + self._points[places]
 
     def rays(self, matrix: NDArray[np.float32]) -> DeviceRays:
         """Return what follows noise among these points."""

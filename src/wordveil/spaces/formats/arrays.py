@@ -34,6 +34,8 @@ from wordveil.spaces.formats.common import (
     plain_file,
     reserve,
     split_words,
+    tell_counting,
+    tell_reading,
 )
 
 # What the parsers of numpy and Python raise on damaged input, beside classes of their own.
@@ -100,6 +102,7 @@ def _check_header(handle: IO[bytes], available: int, source: object) -> None:
 def read_npz(path: Path) -> tuple[list[str], Vectors]:
     """Read a numpy archive; its words are text, or UTF-8 bytes with a line break between two."""
     places = Places(str(path), "word")
+    tell_counting(path, 0)
     with plain_file(path) as plain:
         try:
             with _without_warnings(), zipfile.ZipFile(plain) as archive:
@@ -203,10 +206,12 @@ def _tensor_of_vectors(plain: Path, path: Path) -> Vectors:
     rows, dimension = shape
     vectors = reserve(path, rows, dimension, _TENSORS[dtype])
     if vectors.size:
+        told = tell_reading(path, rows, dimension)
         for part in blocks(rows, max(1, _TENSOR_BYTES // (8 * dimension))):
             # The library maps the file; opened anew for each part, it never keeps all of it in memory.
             with _open_tensors(plain) as tensors:
                 vectors[part] = narrow(tensors.get_slice("vectors")[part], path)
+            told(part.stop)
     return vectors
 
 

@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import FileError, SpaceError
 from wordveil.parallel import blocks
+from wordveil.progress import tell
 
 #: Rows of float16 or float32.
 Vectors: TypeAlias = NDArray[np.floating[Any]]
@@ -28,6 +29,8 @@ DEFLATE_RATIO = 1032  # no deflate stream expands further than this, so it bound
 _GZIP_MAGIC = b"\x1f\x8b"
 _QUOTED_LENGTH = 40
 _BLOCK_NUMBERS = 1 << 20
+_LARGE = 1 << 26  # bytes of a file, which take a second or more to read
+_OF_WORD = 300  # bytes of memory for a word beside its numbers
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -98,6 +101,27 @@ def plain_file(path: Path) -> Iterator[Path]:
             yield Path(name)
         finally:
             Path(name).unlink()
+
+
+def tell_counting(path: Path, done: int) -> None:
+    """Tell whoever watches how many bytes of a large file were looked through, to see how much it holds."""
+    size = path.stat().st_size
+    if size >= _LARGE:
+        tell(f"looking through {path.name}", min(1.0, done / size))
+
+
+def tell_reading(path: Path, rows: int, dimension: int) -> Callable[[int], None]:
+    """Tell whoever watches what reading a large embedding takes; return what tells how many of its words are read."""
+    memory = rows * (dimension * np.dtype(np.float32).itemsize + _OF_WORD)
+    what = f"reading {rows:,} words of {dimension} numbers (about {memory / 2**30:.1f} GiB of memory)"
+    is_large = path.stat().st_size >= _LARGE
+
+    def told(done: int) -> None:
+        if is_large:
+            tell(what, done / rows)
+
+    told(0)
+    return told
 
 
 def largest_content(path: Path) -> int:

@@ -22,6 +22,8 @@ from wordveil.spaces.formats.common import (
     opened,
     reserve,
     row_blocks,
+    tell_counting,
+    tell_reading,
 )
 
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
@@ -34,6 +36,7 @@ _BLOCK_BYTES = 1 << 20
 _LONGEST_LINE = 1 << 24
 _LONGEST_HEADER = 100
 _LONGEST_WORD = 1 << 16
+_TOLD = 1 << 12  # binary records from one word about how many were read to the next
 
 
 def match_header(line: bytes) -> tuple[int, int] | None:
@@ -102,11 +105,13 @@ def count_numbers(fields: list[bytes]) -> int:
 def _measure(path: Path) -> tuple[int, int]:
     lines = size = 0
     last = b"\n"
+    tell_counting(path, 0)
     with opened(path) as handle:
         while chunk := handle.read(_BLOCK_BYTES):
             lines += chunk.count(b"\n")
             size += len(chunk)
             last = chunk[-1:]
+            tell_counting(path, size)
     return lines + (last != b"\n"), size
 
 
@@ -138,6 +143,7 @@ class _Table:
         self._header = header
         self._places = Places(str(path), "line", 2 if header else 1)
         self._vectors = reserve(path, rows, dimension)
+        self._tell = tell_reading(path, rows, dimension)
         self._words: list[str] = []
         self._ended = False  # at a blank line, after which nothing may follow
 
@@ -150,6 +156,7 @@ class _Table:
             self._vectors[start : len(self._words)] = numbers
             here = replace(self._places, first=self._places.first + start)
             check_finite(self._vectors[start : len(self._words)], here)
+            self._tell(len(self._words))
         found = len(self._words)
         if self._header and found < len(self._vectors):
             raise FileError(
@@ -253,9 +260,12 @@ def read_word2vec_binary(path: Path) -> tuple[list[str], Vectors]:
         header = handle.readline(_LONGEST_HEADER).removesuffix(b"\n")
         rows, dimension = _read_header(path, header, number_bytes=_FLOAT.itemsize)
         vectors = reserve(path, rows, dimension)
+        told = tell_reading(path, rows, dimension)
         width = dimension * _FLOAT.itemsize
         buffer, start = b"", 0
         for row in range(rows):
+            if row % _TOLD == 0:
+                told(row)
             while True:
                 while buffer[start : start + 1] == b"\n":
                     start += 1

@@ -1,0 +1,74 @@
+"""A Spark cluster on this machine: a standalone master and workers, started from the installed package."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["SETTINGS", "running"]
+
+#: What keeps a session to this machine: nothing listens or asks outside it.
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": "1",
+}
+_PATIENCE = 300.0  # seconds for what takes a few, unless the machine is very busy
+
+
+def _started(main: str, log: Path, cache: Path | None, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a daemon of Spark's as its scripts do, which are not in the package."""
+    import pyspark  # noqa: PLC0415 - an extra
+
+    home = Path(pyspark.__file__).parent
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SCALA_VERSION": "2.13",
+        **({} if cache is None else {"WORDVEIL_CACHE": str(cache)}),
+    }
+    java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
+    where = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+    command = [str(java), "-Xmx256m", "-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{main}", *where, *arguments]
+    with log.open("wb") as out:
+        return subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
+
+
+@contextmanager
+def running(folder: Path, workers: int, cores: int, cache: Path | None = None) -> Iterator[str]:
+    """Run a master and so many workers of so many cores each until the block ends; give the master's address.
+
+    Their logs and files go to `folder`; `cache` is what executors take for their cache, if not the one of this process.
+    """
+    log = folder / "master.log"
+    daemons = [_started("master.Master", log, cache)]
+
+    def address() -> str | None:
+        assert daemons[0].poll() is None, log.read_text()
+        found = re.search(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)", log.read_text())
+        return None if found is None else found[1]
+
+    try:
+        end = time.monotonic() + _PATIENCE
+        while (master := address()) is None:
+            assert time.monotonic() < end, "the master of Spark did not start"
+            time.sleep(0.01)
+        for number in range(workers):
+            own = folder / f"worker-{number}"
+            more = ["--cores", str(cores), "--memory", "2g", "--work-dir", str(own)]
+            daemons.append(_started("worker.Worker", folder / f"{number}.log", cache, *more, master))
+        yield master
+    finally:
+        for daemon in reversed(daemons):
+            daemon.terminate()
+        for daemon in daemons:
+            daemon.wait()
