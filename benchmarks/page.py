@@ -162,14 +162,14 @@ def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:
 def _growth_text(curves: list[dict[str, Any]]) -> str:
     count = len({curve["mechanism"] for curve in curves})
     return (
-        "The processor time and peak memory of one draw of many words, of building a graph, and of veiling a file, for\n"
-        f"{count} kinds of work. An exponent is the slope of the last three points on logarithmic axes: 1 is linear,\n"
-        "0 does not grow. A curve ends where its next point would take too long or, for `graph` and `ring`, where\n"
-        "making the graph or tour would. Each point has its own process, whose memory also holds the program and the\n"
-        "space.\n"
-        "\nOn Spark, a standalone cluster on this machine veils sentences file to file with executors of one core each.\n"
-        "Its time is that of all processes, including Java's, from the moment each executor has opened the space. Its\n"
-        "memory is the sum of the peaks of all processes."
+        "The processor time and peak memory of one draw of many words, of building a graph, and of veiling a file,\n"
+        f"for {count} kinds of work. An exponent is the slope of the last three points on logarithmic axes: 1 is\n"
+        "linear, 0 does not grow. A curve ends where its next point would take too long or, for `graph` and `ring`,\n"
+        "where making the graph or tour would. Each point has its own process, whose memory also holds the program\n"
+        "and the space.\n"
+        "\nOn Spark, a standalone cluster on this machine veils sentences file to file with executors of one core\n"
+        "each. Its time is that of all processes, including Java's, from the moment each executor has opened the\n"
+        "space. Its memory is the sum of the peaks of all processes."
     )
 
 
