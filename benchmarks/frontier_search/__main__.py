@@ -161,6 +161,7 @@ class _Search:
             early = [] if default else early
             self._keep(title, comparison.bounds, rows)
         self.found["left_out"] += [f"{title}: {name}" for name in names if name not in done]
+        rows.sort(key=lambda row: names.index(row.label))
         self._keep(title, comparison.bounds, rows)
         return rows
 

@@ -214,12 +214,13 @@ def test_those_go_on_that_lead_at_no_worse_near_loss_or_at_any() -> None:
     assert found == [DEFAULT, FORMER, "fair 4", "fair 3", "fair 2", "loud 4", "loud 3", "loud 2"]
 
 
-def test_the_page_shows_what_the_search_found() -> None:
+@pytest.mark.parametrize(("name", "part"), [("search.json", 0), ("search-context.json", 2)])
+def test_the_page_shows_what_the_search_found(name: str, part: int) -> None:
     docs = Path(__file__).parents[3] / "docs"
-    facts = json.loads((docs / "search.json").read_text(encoding="utf-8"))
+    facts = json.loads((docs / name).read_text(encoding="utf-8"))
     rows = [Row.from_dict(one) for part in facts["compared"].values() for one in part["rows"]]
     whole = (docs / "search.md").read_text(encoding="utf-8")
-    page = whole.partition("## At equal success of a reader in context")[0].splitlines()  # a table of `compare`
+    page = whole.partition("## At equal success of an attacker in context")[part].splitlines()
     shown = [told for told in page if told.startswith("| ") and not told.startswith("| family ")]
     assert shown == [line(row) for row in rows]
     assert all(told in tables(facts) for told in shown)
