@@ -92,6 +92,11 @@ def take(files: list[Path], into: Path, page: Path) -> None:
 
             figures = drawn(facts["name"], facts["facts"])
             facts["figures"] = sorted(figures)
+        if facts["name"] == "wsdm-fig5":
+            from wordveil.lab.experiments.wsdm import draw_fig5  # noqa: PLC0415 - slow to import
+
+            figures = draw_fig5(facts["facts"])
+            facts["figures"] = sorted(figures)
         tables = [Table(one["title"], one["columns"], one["rows"]) for one in facts["tables"]]
         kept = folder.keep(Result(tables, facts["reading"], figures=figures), facts)
         print(f"{facts['name']}: {'taken' if kept else 'left, because a full run is there'}")

@@ -235,7 +235,7 @@ def test_context_reads_a_trial_and_a_release(capfd: pytest.CaptureFixture[str], 
     code, out, err = run(capfd, folder, *asked)
     assert (code, err) == (0, "")
     assert f"{100 * low['in_context']['value']:.1f}%" in out
-    code, out, err = run(capfd, folder, *asked[:-6], "-e", "2", "--releases", "5", "--json")
+    code, out, err = run(capfd, folder, *asked[:-6], "-e", "2", "--releases", "8", "--json")
     (often,) = json.loads(out)["results"]
     assert often["in_context"]["low"] > low["in_context"]["high"]
 

@@ -65,6 +65,25 @@ def test_only_the_asked_columns_change(tmp_path: Path, seeded: Veils, through: A
     assert after[1][2] != before[1][2]
 
 
+@pytest.mark.parametrize("kernels", [None, "off"])
+@pytest.mark.parametrize("columns", [("note", "text"), ("text", "note")])
+def test_a_record_has_its_texts_in_the_order_in_which_their_columns_were_asked_for(
+    tmp_path: Path, idle: Veils, through: Any, kernels: str | None, columns: tuple[str, str]
+) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b'note,id,text\nn1,1,"t,1"\n"n\n2",2,t2\n\nn3,3,t3\n')
+    there = {"note": ["n1", "n\n2", "n3"], "text": ["t,1", "t2", "t3"]}
+    with kernels_as(kernels), format_named("csv").open_reader(path, Reading(columns)) as reader:
+        preamble, blocks = reader.preamble, list(reader.blocks())
+        assert [record for block in blocks for record in block.records] == [
+            list(row) for row in zip(*(there[column] for column in columns), strict=True)
+        ]
+        new = [[Plain(f"{text}!") for text in block.texts()] for block in blocks]
+        written = preamble + b"".join(block.render(texts) for block, texts in zip(blocks, new, strict=True))
+        assert through(idle, path, "csv", columns=columns) == path.read_bytes()
+    assert written == b'note,id,text\nn1!,1,"t,1!"\n"n\n2!",2,t2!\n\nn3!,3,t3!\n'
+
+
 def test_the_separator_is_the_one_under_which_the_columns_are_there(tmp_path: Path, idle: Veils, through: Any) -> None:
     path = tmp_path / "in.csv"
     path.write_bytes(b"first, second, third;text\na, b, c;d\n")
@@ -239,7 +258,9 @@ def taken(path: Path, reading: Reading, change: Callable[[str], str], kernels: s
                 for block in reader.blocks():
                     texts = block.together()
                     new = rewritten(texts, change)
-                    assert block.render_together(new) == block.render([Plain(text) for text in new])
+                    assert block.render_together(new) == block.render(
+                        [Plain(change(str(text))) for text in block.texts()]
+                    )
                     assert isinstance(block, TableBlock)
                     seen += (block.end, list(texts), block.sizes.tolist(), block.records, block.columns())
                     seen.append(block.render_together(new))

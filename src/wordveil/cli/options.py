@@ -265,7 +265,9 @@ class Compared:
         str, Option(help="The strongest reader of veiled texts: table, population, release or context.")
     ] = "population"
     seed: Annotated[int, Option(min=0, help="Random seed.")] = 0
-    workers: Annotated[int, Option(min=1, help="How many mechanisms to measure at once, each in its own process.")] = 1
+    workers: Annotated[
+        int, Option(min=1, help="How many mechanisms or tasks to measure at once, each in its own process.")
+    ] = 1
     engine: Annotated[str, Option(help="Where noise is drawn: local, or gpu for a CUDA device.")] = "local"
 
     def check(self) -> None:

@@ -53,9 +53,9 @@ class TableBlock(Block):
 
     @cached_property
     def records(self) -> list[list[str | Document]]:  # type: ignore[override] # made when it is asked for
-        """The cells to veil of each row."""
-        texts, each = list(self._cells), len(self._form.places)
-        rows: list[list[str | Document]] = [[*texts[at : at + each]] for at in range(0, len(texts), each)]
+        """The cells to veil of each row, in the order in which their columns were asked for."""
+        texts, asked, each = list(self._cells), self._form.asked, len(self._form.places)
+        rows: list[list[str | Document]] = [[texts[at + place] for place in asked] for at in range(0, len(texts), each)]
         if self._people is None:
             return rows
         return [of_person(row, person) for row, person in zip(rows, self._people, strict=True)]
@@ -82,14 +82,23 @@ class TableBlock(Block):
         """Return the rows with new texts in their cells, which stand between what stood between the old ones."""
         native = compiled()
         if native is None or not can_separate(self._form.delimiter):
-            return super().render_together(texts)
+            return self._with(list(texts))
         return quote_cells(native, *texts.parts, self._form.delimiter, alone=self._form.width == 1)
 
     def render(self, releases: Sequence[Written]) -> bytes:
-        """Return the rows with new texts in their cells; a cell is quoted where it must be."""
+        """Return the rows with new texts in their cells."""
+        asked, each = self._form.asked, len(self._form.places)
+        texts = [""] * len(self._cells)
+        rows = range(0, len(texts), each)
+        for release, at in zip(releases, (row + place for row in rows for place in asked), strict=True):
+            texts[at] = release.text
+        return self._with(texts)
+
+    def _with(self, texts: Sequence[str]) -> bytes:
+        """Return the rows with these in their cells, in the order of the cells; each is quoted where it must be."""
         cells, written, at = self._cells, list[bytes](), 0
-        for release, start, end in zip(releases, cells.starts.tolist(), cells.ends.tolist(), strict=True):
-            written += (cells.data[at:start], self._form.quoted([release.text])[0].encode("utf-8"))
+        for text, start, end in zip(texts, cells.starts.tolist(), cells.ends.tolist(), strict=True):
+            written += (cells.data[at:start], self._form.quoted([text])[0].encode("utf-8"))
             at = end
         return b"".join(written) + cells.data[at:]
 
@@ -100,7 +109,8 @@ class Form:
 
     delimiter: str
     names: tuple[str, ...]
-    places: tuple[int, ...]  # which rise
+    places: tuple[int, ...]  # of those to be veiled; they rise
+    asked: tuple[int, ...]  # which of these places each column that was asked for has
 
     @property
     def width(self) -> int:
@@ -178,8 +188,9 @@ class TableReader(InLines):
         if not self._reading.every_column:
             check_columns(self._lines.name, self._reading.columns, names, may_be_text=True)
             check_columns(self._lines.name, self._reading.needed, names, may_be_text=True)
-        places = sorted({names.index(column) for column in self._reading.columns})
-        self._form = Form(self._delimiter, tuple(names), tuple(places))
+        asked = [names.index(column) for column in self._reading.columns]
+        places = sorted(set(asked))
+        self._form = Form(self._delimiter, tuple(names), tuple(places), tuple(map(places.index, asked)))
         self._person = None if self._reading.person is None else names.index(self._reading.person)
         return header
 

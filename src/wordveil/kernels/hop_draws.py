@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wordveil.kernels.native import plain
 from wordveil.parallel import run, shares
 
-__all__ = ["HopDraws", "Grouped"]
+__all__ = ["Grouped", "HopDraws"]
 
 _REMEMBERED = 160 << 20  # bytes, taken as they are needed
 _ENTRIES, _ROW, _SPENT = 3, 1, 2  # of a word, as in around.h
@@ -33,7 +33,7 @@ class Grouped:
 
     Parameters
     ----------
-    ids : array of int64
+    ids : array of integers
         The words, which may be the same several times.
     limit : int
         How many words there are.
@@ -41,19 +41,19 @@ class Grouped:
         The compiled code.
     """
 
-    def __init__(self, ids: Ints, limit: int, native: ModuleType | None) -> None:
-        ids = plain(ids, np.int64)
+    def __init__(self, ids: NDArray[np.integer[Any]], limit: int, native: ModuleType | None) -> None:
+        each = plain(ids, np.int64)
         #: For each draw, in the order of the words, where its word stood.
         self.places: NDArray[np.int32]
-        if native is None or _SPARSE * len(ids) < limit:
-            self.places = np.argsort(ids, kind="stable").astype(np.int32)
-            self.words, begins = np.unique(ids[self.places], return_index=True)
-            self.starts = np.append(begins, len(ids)).astype(np.int64)
+        if native is None or _SPARSE * len(each) < limit:
+            self.places = np.argsort(each, kind="stable").astype(np.int32)
+            self.words, begins = np.unique(each[self.places], return_index=True)
+            self.starts = np.append(begins, len(each)).astype(np.int64)
             return
-        most = min(len(ids), limit)
+        most = min(len(each), limit)
         words, starts = np.empty(most, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
-        self.places = np.empty(len(ids), dtype=np.int32)
-        count = native.group_words(ids, len(ids), limit, words, starts, self.places)
+        self.places = np.empty(len(each), dtype=np.int32)
+        count = native.group_words(each, len(each), limit, words, starts, self.places)
         self.words, self.starts = words[:count], starts[: count + 1]
 
 

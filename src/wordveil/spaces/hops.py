@@ -311,7 +311,9 @@ class _Around:
         far = np.flatnonzero(places == 0)
         guesses = _one_of(bits[far], len(self._row))
         hops = self._row[guesses]
-        taken = (hops > self._reach + self._steps) & (len(self._row) * weights[hops] > aims[far]) & ~self._blocked[guesses]
+        taken = (
+            (hops > self._reach + self._steps) & (len(self._row) * weights[hops] > aims[far]) & ~self._blocked[guesses]
+        )
         found[far[taken]] = guesses[taken]
         return found
 

@@ -24,7 +24,7 @@ from wordveil.lab.experiments.comparison import (
     points_table,
 )
 from wordveil.lab.experiments.icdm import PUBLISHED_CLEAN
-from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
+from wordveil.lab.experiments.run import Cell, Result, Run, Table, each, shown
 from wordveil.lab.tasks import (
     AS_IT_STANDS,
     CLASSES,
@@ -229,42 +229,11 @@ _PUBLISHED: dict[str, Cell] = {**PUBLISHED_CLEAN, "stsb": 58.02}
 
 def tasks(run: Run) -> Result:
     """Do every task on clean text, on random words, and on text veiled at training time, at test time and both."""
-    glove = run.glove()
-    model = AveragedVectors(glove)
-    graph = mechanism("graph", glove, epsilon=_EPSILON)
     readers = (AS_IT_STANDS, *run.reading.readers)
-    repeats = run.pick(2, 1, 1)
-    rows: list[list[Cell]] = []
-    by_reader: list[list[Cell]] = []
-    facts = []
-    for number, name in enumerate(TASKS):
-        task = _limited(load_task(name, run.data), run, run.pick(6000, 500, 30), run.seed)
-        run.watch(task.name, number / len(TASKS))
-        plans: dict[str, tuple[Rewriter | None, str]] = {"clean": (None, "both")}
-        if task.measure == "pearson":
-            plans["clean, content words"] = (_content_words, "test")
-        plans["random words"] = (random_words(glove), "test" if task.kind != CLASSES else "both")
-        # where nothing is learnt, the test is all there is
-        ways = run.pick(WHEN, ("both",), WHEN) if task.kind == CLASSES else ("test",)
-        found = {
-            plan: evaluate(task, model, rewrite, when=when, repeats=repeats, seed=run.seed).interval()
-            for plan, (rewrite, when) in plans.items()
-        }
-        read = TaskTexts([task], glove).read_when(graph, model, run.reading, ways, repeats=repeats, seed=run.seed)
-        scores = {
-            when: {reader: one.outcomes[0].interval() for reader, one in done.items()} for when, done in read.items()
-        }
-        for when, by in scores.items():
-            found |= {f"veiled: {when}": by[AS_IT_STANDS], f"read: {when}": by[run.reader]}
-        ends = [shown(found[plan], 1, percent=True) for plan in ("random words", "clean")]
-        last = scores[ways[-1]]
-        told = (shown(last[reader], 1, percent=True) for reader in readers)
-        by_reader.append([task.name, ways[-1], ends[0], *told, ends[1]])
-        plans_shown = (*_PLANS, *_READ_PLANS)
-        cells = [shown(found[plan], 1, percent=True) if plan in found else None for plan in plans_shown]
-        rows.append([task.name, len(task), task.measure, _PUBLISHED.get(name), *cells])
-        facts.append({"task": name, "note": task.note, **{plan: one.to_dict() for plan, one in found.items()}})
-        facts[-1]["by_reader"] = {when: plain(by) for when, by in scores.items()}
+    done = each(run, _one_task, list(TASKS))
+    rows = [row for row, _, _ in done]
+    by_reader = [row for _, row, _ in done]
+    facts = [told for _, _, told in done]
     quick = " The quick run takes 500 examples of each task and does not veil training and test separately."
     return Result(
         [
@@ -283,7 +252,46 @@ def tasks(run: Run) -> Result:
         f"Read: the same texts through the reader {run.reader}. IMDb is tested on "
         "reviews of its training part, InsuranceQA predicts the question's domain, and STS12 lacks MSRvid, which is "
         f"not in the data.{quick if run.quick else ''}",
-        facts={"rows": facts, "repeats": repeats},
+        facts={"rows": facts, "repeats": _repeats(run)},
+    )
+
+
+def _repeats(run: Run) -> int:
+    return run.pick(2, 1, 1)
+
+
+def _one_task(run: Run, name: str) -> tuple[list[Cell], list[Cell], dict[str, Any]]:
+    """Do a task; return its row, that by every reader, and the facts."""
+    glove = run.glove()
+    model = AveragedVectors(glove)
+    graph = mechanism("graph", glove, epsilon=_EPSILON)
+    task = _limited(load_task(name, run.data), run, run.pick(6000, 500, 30), run.seed)
+    plans: dict[str, tuple[Rewriter | None, str]] = {"clean": (None, "both")}
+    if task.measure == "pearson":
+        plans["clean, content words"] = (_content_words, "test")
+    plans["random words"] = (random_words(glove), "test" if task.kind != CLASSES else "both")
+    # where nothing is learnt, the test is all there is
+    ways = run.pick(WHEN, ("both",), WHEN) if task.kind == CLASSES else ("test",)
+    how = {"repeats": _repeats(run), "seed": run.seed}
+    found = {
+        plan: evaluate(task, model, rewrite, when=when, **how).interval() for plan, (rewrite, when) in plans.items()
+    }
+    read = TaskTexts([task], glove).read_when(graph, model, run.reading, ways, **how)
+    scores = {when: {reader: one.outcomes[0].interval() for reader, one in done.items()} for when, done in read.items()}
+    for when, by in scores.items():
+        found |= {f"veiled: {when}": by[AS_IT_STANDS], f"read: {when}": by[run.reader]}
+    ends = [shown(found[plan], 1, percent=True) for plan in ("random words", "clean")]
+    last = [shown(one, 1, percent=True) for one in scores[ways[-1]].values()]
+    cells = [shown(found[plan], 1, percent=True) if plan in found else None for plan in (*_PLANS, *_READ_PLANS)]
+    return (
+        [task.name, len(task), task.measure, _PUBLISHED.get(name), *cells],
+        [task.name, ways[-1], ends[0], *last, ends[1]],
+        {
+            "task": name,
+            "note": task.note,
+            **{plan: one.to_dict() for plan, one in found.items()},
+            "by_reader": {when: plain(by) for when, by in scores.items()},
+        },
     )
 
 

@@ -19,7 +19,7 @@ from wordveil.errors import WordveilError
 from wordveil.files import cached_folder, digest_of
 from wordveil.lab.attacks import Corpus, Koppel, attribute
 from wordveil.lab.experiments import corpora
-from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
+from wordveil.lab.experiments.run import Cell, Result, Run, Table, each, shown
 from wordveil.lab.experiments.wsdm import calibrated, curve_of, statistics_table
 from wordveil.lab.plots import draw_density, draw_disk, family, in_two_dimensions
 from wordveil.lab.tasks import AveragedVectors, Rewriter, Task, evaluate, load_task, random_words, read_back, veiled
@@ -371,24 +371,8 @@ PUBLISHED_CLEAN = {name: scores[-1] for name, scores in _TABLE6.items()}
 
 def table6(run: Run) -> Result:
     """Do eight tasks on clean text, on random words, and on text veiled at three ε."""
-    ball, glove = run.ball(), run.glove()
-    model = AveragedVectors(glove)
-    repeats = run.pick(3, 1, 1)
-    rows: list[list[Cell]] = []
-    facts = []
-    for number, name in enumerate(_TABLE6):
-        run.watch(name, number / len(_TABLE6))
-        task = load_task(name, run.data).limited(run.examples(1_000_000, 1500, 40), run.seed)
-        rewriters = _rewriters(task, ball, glove, run.seed)
-        outcomes = [evaluate(task, model, one, repeats=repeats, seed=run.seed) for one in rewriters]
-        found = [outcome.interval() for outcome in (*outcomes, evaluate(task, model, seed=run.seed))]
-        rows.append([f"{task.name}, ours", *(shown(one, 1, percent=True) for one in found)])
-        back = _rewriters(task, ball, glove, run.seed, partial(_read_back, run=run))[1:]
-        read = [evaluate(task, model, one, repeats=repeats, seed=run.seed).interval() for one in back]
-        rows.append([f"{task.name}, read by {run.reader}", None, *(shown(one, 1, percent=True) for one in read), None])
-        rows.append([f"{task.name}, paper", *_TABLE6[name]])
-        facts.append({"task": task.name, "examples": len(task), "scores": [one.to_dict() for one in found]})
-        facts[-1]["read"] = [one.to_dict() for one in read]
+    done = each(run, _one_task, list(_TABLE6))
+    rows = [row for one, _ in done for row in one]
     columns = ("task", "random words", *(f"ε = {epsilon:g}" for epsilon in _TASK_EPSILONS), "clean")
     return Result(
         [Table("Accuracy in %; STS14: Pearson's r × 100", columns, rows)],
@@ -402,8 +386,31 @@ def table6(run: Run) -> Result:
         f"(ε = {_TREE:g} for a text, probability below {_BELOW:g}; the paper does not say which). WordNet's nouns and "
         "verbs in a 3-d ball stand for WebIsADb in 100-d, and words outside it stay as they are. Texts are read as "
         "averaged GloVe vectors, not by InferSent, SkipThought or fastText; the paper's last column is fastText's.",
-        facts={"rows": facts, "repeats": repeats},
+        facts={"rows": [facts for _, facts in done], "repeats": _repeats(run)},
     )
+
+
+def _repeats(run: Run) -> int:
+    return run.pick(3, 1, 1)
+
+
+def _one_task(run: Run, name: str) -> tuple[list[list[Cell]], dict[str, Any]]:
+    """Do a task; return its rows and the facts."""
+    ball, glove = run.ball(), run.glove()
+    model, repeats = AveragedVectors(glove), _repeats(run)
+    task = load_task(name, run.data).limited(run.examples(1_000_000, 1500, 40), run.seed)
+    rewriters = _rewriters(task, ball, glove, run.seed)
+    outcomes = [evaluate(task, model, one, repeats=repeats, seed=run.seed) for one in rewriters]
+    found = [outcome.interval() for outcome in (*outcomes, evaluate(task, model, seed=run.seed))]
+    back = _rewriters(task, ball, glove, run.seed, partial(_read_back, run=run))[1:]
+    read = [evaluate(task, model, one, repeats=repeats, seed=run.seed).interval() for one in back]
+    rows: list[list[Cell]] = [
+        [f"{task.name}, ours", *(shown(one, 1, percent=True) for one in found)],
+        [f"{task.name}, read by {run.reader}", None, *(shown(one, 1, percent=True) for one in read), None],
+        [f"{task.name}, paper", *_TABLE6[name]],
+    ]
+    facts = {"task": task.name, "examples": len(task), "scores": [one.to_dict() for one in found]}
+    return rows, {**facts, "read": [one.to_dict() for one in read]}
 
 
 def _read_back(made: Mechanism[Any], *, run: Run, **chosen: Any) -> Rewriter:

@@ -8,7 +8,7 @@ import multiprocessing
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -72,7 +72,7 @@ class Run:
     size: str = "full"  # how many words, examples and repetitions to use; figures of a tiny run mean nothing
     seed: int = 0
     watch: Watch = ignore
-    workers: int = 1  # how many mechanisms are measured at once, where an experiment compares several
+    workers: int = 1  # how many mechanisms or tasks are measured at once, where an experiment has several
     engine: str = "local"  # where mechanisms with noise draw, where an experiment compares several
     attacker: str = USUAL_ATTACKER  # by whose success mechanisms are made equal: `ATTACKERS`
     reader: str = "population"  # the strongest reader that utility is measured by: `READERS`
@@ -229,6 +229,16 @@ def done_in_turn(
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
+
+
+def each(run: Run, work: Callable[[Run, str], Found], names: Sequence[str]) -> list[Found]:
+    """Do a part of an experiment for each name, several at once if the run has workers; return them in that order."""
+    quiet = replace(run, watch=ignore)  # what watches stays in this process
+    found: dict[int, Found] = {}
+    for number, one in done_in_turn(work, [(quiet, name) for name in names], run.workers):
+        found[number] = one
+        run.watch(names[number], len(found) / len(names))
+    return [found[number] for number in range(len(names))]
 
 
 def _begin(cores_each: int) -> None:

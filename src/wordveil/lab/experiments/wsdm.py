@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from wordveil.extras import new_figure
 from wordveil.lab.attacks import Corpus, Incognito, Membership, MembershipAuditor, Versatile, WordModelSize
 from wordveil.lab.attacks.membership import AUDITS
 from wordveil.lab.experiments import corpora
-from wordveil.lab.experiments.run import Cell, Result, Run, Table, shown
+from wordveil.lab.experiments.run import Cell, Result, Run, Table, each, shown
 from wordveil.lab.geometry import PERCENTILES, draw_distances, geometry_of
 from wordveil.lab.tasks import (
     CLASSES,
@@ -34,6 +35,10 @@ from wordveil.lab.tasks import (
 )
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, Space
+from wordveil.stats import Estimate, plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def calibrated(
@@ -173,50 +178,27 @@ def _averages(run: Run, spaces: Sequence[tuple[str, str, EuclideanSpace]], readi
 
 def fig5(run: Run) -> Result:
     """Train a biLSTM on veiled text and test it on clean text, and the other way round."""
-    space = run.glove(20_000, 20_000)
-    model = BiLstm(space, epochs=run.pick(6, 8, 1), words=run.pick(80, 40, 10))
-    epsilons = run.pick((4.0, 6.0, 8.0, 10.0, 14.0), (6.0, 9.0, 14.0), (6.0, 14.0))
-    loaded = (load_task("imdb", run.data), _mail(run), load_task("insuranceqa", run.data))
-    tasks = [_beginnings(one.limited(run.examples(4000, 600, 60), run.seed), model.words) for one in loaded]
-    figure = new_figure(12.0, 4.0)
-    reading = replace(run.reading, effort=Effort(column_draws=run.pick(500_000, 100_000, 2000), seed=run.seed))
+    epsilons = _task_epsilons(run)
+    columns = ("veiled at", "random words", *(f"ε = {epsilon:g}" for epsilon in epsilons))
     tables: list[Table] = []
-    facts: list[dict[str, Any]] = []
-    for number, (task, axes) in enumerate(zip(tasks, figure.subplots(1, 3), strict=True)):
-        clean = evaluate(task, model, seed=run.seed).interval()
+    told: list[dict[str, Any]] = []
+    for found in each(run, _one_task, _FIG5):
         rows: list[list[Cell]] = []
-        made = [mechanism("laplace", space, epsilon=epsilon) for epsilon in epsilons]
-        veils = [remembered(veiled(one)) for one in made]
-        readers = [remembered(read_back(one, run.reader, reading, vectors=space.matrix)) for one in made]
         for when in ("train", "test"):
-            done = partial(evaluate, task, model, when=when, repeats=1, seed=run.seed)
-            found, read = [], []
-            for place, (veil, back) in enumerate(zip(veils, readers, strict=True)):
-                run.watch(f"{task.name}, {when}", (number + place / len(epsilons)) / len(tasks))
-                found.append(done(veil).interval())
-                read.append(done(back).interval())
-            bottom = done(random_words(space)).interval()
-            rows.append([when, *(shown(one, 3) for one in (bottom, *found))])
+            random, scores, read = found.random[when], found.veiled[when], found.read[when]
+            rows.append([when, *(shown(one, 3) for one in (random, *scores))])
             rows.append([f"{when}, read by {run.reader}", None, *(shown(one, 3) for one in read)])
-            axes.plot(epsilons, [one.value for one in found], marker="o", label=f"veiled at {when} time")
-            scores = [one.to_dict() for one in found]
-            facts.append({"task": task.name, "when": when, "random": bottom.to_dict(), "scores": scores})
-            facts[-1]["read"] = [one.to_dict() for one in read]
-            axes.plot(
-                epsilons,
-                [one.value for one in read],
-                marker="s",
-                linestyle="--",
-                label=f"the same, read by {run.reader}",
+            told.append(
+                {
+                    "task": found.name,
+                    "when": when,
+                    **plain({"random": random, "scores": tuple(scores), "read": tuple(read)}),
+                }
             )
-        axes.axhline(clean.value, color="0.4", linestyle=":", label="clean")
-        axes.set(title=task.name, xlabel="ε")
-        axes.grid(alpha=0.3)
-        columns = ("veiled at", "random words", *(f"ε = {epsilon:g}" for epsilon in epsilons))
-        title = f"{task.name} ({len(task):,} texts): accuracy, on clean text {clean.value:.3f}"
+        title = f"{found.name} ({found.texts:,} texts): accuracy, on clean text {found.clean.value:.3f}"
         tables.append(Table(title, columns, rows))
-        facts.append({"task": task.name, "clean": clean.to_dict(), "note": task.note})
-    figure.axes[0].legend(fontsize="small")
+        told.append({"task": found.name, "clean": found.clean.to_dict(), "note": found.note})
+    facts = {"epsilons": list(epsilons), "reader": run.reader, "rows": told}
     return Result(
         tables,
         "As in the paper, utility rises with ε at training and at test time alike, and comes close to that of clean "
@@ -227,9 +209,74 @@ def fig5(run: Run) -> Result:
         "task: the answers are not in the data, so the question's domain is predicted. IMDb is tested on reviews set "
         "aside from its training part. GloVe 100-d with 20,000 words stands for 300-d. The paper prints a figure "
         "without numbers.",
-        facts={"epsilons": list(epsilons), "rows": facts},
-        figures={"": figure},
+        facts=facts,
+        figures=draw_fig5(facts),
     )
+
+
+def draw_fig5(facts: dict[str, Any]) -> dict[str, Figure]:
+    """Draw the scores over ε; nothing where there is no matplotlib."""
+    if find_spec("matplotlib") is None:
+        return {}
+    figure = new_figure(12.0, 4.0)
+    rows, epsilons = facts["rows"], facts["epsilons"]
+    names = list(dict.fromkeys(row["task"] for row in rows))
+    for name, axes in zip(names, figure.subplots(1, len(names)), strict=True):
+        for row in (row for row in rows if row["task"] == name):
+            if "clean" in row:
+                axes.axhline(row["clean"]["value"], color="0.4", linestyle=":", label="clean")
+                continue
+            axes.plot(
+                epsilons, [one["value"] for one in row["scores"]], marker="o", label=f"veiled at {row['when']} time"
+            )
+            label = f"the same, read by {facts['reader']}"
+            axes.plot(epsilons, [one["value"] for one in row["read"]], marker="s", linestyle="--", label=label)
+        axes.set(title=name, xlabel="ε")
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend(fontsize="small")
+    return {"": figure}
+
+
+_FIG5 = ("imdb", "pan11", "insuranceqa")
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """How well a task was done: on clean text, and by when text was veiled, at each ε."""
+
+    name: str
+    note: str
+    texts: int
+    clean: Estimate
+    random: dict[str, Estimate]
+    veiled: dict[str, list[Estimate]]
+    read: dict[str, list[Estimate]]
+
+
+def _task_epsilons(run: Run) -> tuple[float, ...]:
+    return run.pick((4.0, 6.0, 8.0, 10.0, 14.0), (6.0, 9.0, 14.0), (6.0, 14.0))
+
+
+def _one_task(run: Run, name: str) -> _Scored:
+    """Do a task with texts veiled at training or at test time."""
+    space = run.glove(20_000, 20_000)
+    model = BiLstm(space, epochs=run.pick(6, 8, 1), words=run.pick(80, 40, 10))
+    loaded = _mail(run) if name == "pan11" else load_task(name, run.data)
+    task = _beginnings(loaded.limited(run.examples(4000, 600, 60), run.seed), model.words)
+    reading = replace(run.reading, effort=Effort(column_draws=run.pick(500_000, 100_000, 2000), seed=run.seed))
+    made = [mechanism("laplace", space, epsilon=epsilon) for epsilon in _task_epsilons(run)]
+    veils = [remembered(veiled(one)) for one in made]
+    readers = [remembered(read_back(one, run.reader, reading, vectors=space.matrix)) for one in made]
+    random: dict[str, Estimate] = {}
+    scores: dict[str, list[Estimate]] = {}
+    read: dict[str, list[Estimate]] = {}
+    for when in ("train", "test"):
+        done = partial(evaluate, task, model, when=when, repeats=1, seed=run.seed)
+        scores[when] = [done(veil).interval() for veil in veils]
+        read[when] = [done(back).interval() for back in readers]
+        random[when] = done(random_words(space)).interval()
+    clean = evaluate(task, model, seed=run.seed).interval()
+    return _Scored(task.name, task.note, len(task), clean, random, scores, read)
 
 
 def _beginnings(task: Task, words: int) -> Task:
