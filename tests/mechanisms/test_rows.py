@@ -20,7 +20,7 @@ from wordveil._mechanisms import rows as drawing
 from wordveil._mechanisms.exponential import Exponential
 from wordveil._mechanisms.graph import Graph
 from wordveil._mechanisms.knn_truncated import KnnTruncated
-from wordveil._mechanisms.rows import RowCache, RowDraws
+from wordveil._mechanisms.rows import Lazily, RowCache, RowDraws
 from wordveil.errors import OptionError
 from wordveil.kernels import kinds
 from wordveil.noise import Entropy
@@ -113,6 +113,22 @@ def test_several_threads_share_one_mechanism() -> None:
         together = list(pool.map(lambda job: made.draw(job[1], Entropy(job[0])), enumerate(batches)))
     for seed, (ids, drawn) in enumerate(zip(batches, together, strict=True)):
         assert np.array_equal(drawn, alone.draw(ids, Entropy(seed)))
+
+
+def test_threads_that_ask_for_figures_first_lose_none_of_one_another() -> None:
+    words = np.arange(64)
+    wanted = np.stack([words, -words], axis=1).astype(np.float64)
+    for _ in range(50):
+        begin = threading.Barrier(4)
+
+        def compute(ids: Any, begin: threading.Barrier = begin) -> Any:
+            begin.wait()
+            return wanted[ids]
+
+        figures = Lazily(64, compute)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(figures, np.split(words, 4)))
+        assert np.array_equal(figures(words), wanted)
 
 
 def test_a_copy_takes_no_rows_along() -> None:

@@ -33,6 +33,32 @@ def cosines(space: EuclideanSpace) -> np.ndarray:
     return directions.astype(np.float64) @ directions.T.astype(np.float64)
 
 
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(rows=st.integers(0, 70), asked=st.lists(st.lists(st.integers(0, 59), max_size=30), max_size=6))
+def test_hops_that_are_remembered_are_those_that_are_searched(rows: int, asked: list[list[int]]) -> None:
+    graph, other = (GraphSpace.of(make_space(60, 4), 2) for _ in range(2))
+    graph.remember(rows * 60)
+    for ids in asked:
+        assert np.array_equal(graph.hops(np.array(ids, dtype=np.int64)), other.hops(np.array(ids, dtype=np.int64)))
+
+
+def test_threads_share_what_is_remembered() -> None:
+    graph, other = (GraphSpace.of(make_space(300, 4), 2) for _ in range(2))
+    graph.remember(300 * 200)
+    asked = [np.random.default_rng(seed).integers(0, 300, 40) for seed in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        for ids, found in zip(asked, pool.map(graph.hops, asked), strict=True):
+            assert np.array_equal(found, other.hops(ids))
+
+
+def test_a_graph_that_is_held_is_not_made_twice() -> None:
+    space = make_space(60, 4)
+    graph = GraphSpace.of(space, 2)
+    assert GraphSpace.of(space, 2) is graph
+    assert GraphSpace.of(space, 3) is not graph
+    assert GraphSpace.of(make_space(60, 4), 2) is not graph
+
+
 @pytest.mark.parametrize("k", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_edges_are_nearest_words_and_a_spanning_tree(k: int, seed: int) -> None:

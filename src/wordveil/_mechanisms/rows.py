@@ -50,7 +50,7 @@ class Lazily:
 
     def __init__(self, words: int, compute: Callable[[Ids], Rows]) -> None:
         self._words, self._compute = words, compute
-        self._found = np.empty((0, 0))
+        self._found: dict[int, Rows] = {}  # by their number for each word: one table
         self._known = np.zeros(words, dtype=np.bool_)
 
     def __call__(self, ids: Ids) -> NDArray[np.float64]:
@@ -60,11 +60,12 @@ class Lazily:
         # Two threads that miss the same words compute the same figures, so neither has to wait for the other.
         parts = list(blocks(len(missing), max(1, _ENTRIES // self._words)))
         for part, figures in zip(parts, run(lambda part: self._compute(missing[part]), parts), strict=True):
-            if not self._found.size:
-                self._found = np.empty((self._words, figures.shape[1]))
-            self._found[missing[part]] = figures
+            # One step, so that of two threads that come first neither loses what the other has written.
+            table = self._found.setdefault(figures.shape[1], np.empty((self._words, figures.shape[1])))
+            table[missing[part]] = figures
         self._known[missing] = True
-        return np.asarray(self._found[ids])
+        tables = list(self._found.values())
+        return np.asarray(tables[0][ids]) if tables else np.empty((0, 0))
 
 
 class RowSource(ABC):

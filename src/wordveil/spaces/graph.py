@@ -7,6 +7,7 @@ import threading
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 import scipy
@@ -75,6 +76,7 @@ class GraphSpace(HopSpace):
             self._check_edges()
         if sizes is not None:
             self._check_sizes(sizes)
+        self._rows: _KeptRows | None = None
         self._shells = None if sizes is None else sizes.shape[1]
         self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
 
@@ -102,7 +104,18 @@ class GraphSpace(HopSpace):
 
     @classmethod
     def of(cls, space: PointSpace, k: int = 10) -> GraphSpace:
-        """Build the neighbour graph of an embedding, or take it from the cache."""
+        """Build the neighbour graph of an embedding, or take it from the cache.
+
+        As long as anything holds a graph of an embedding, it is not opened again: mechanisms at many ε share one.
+        """
+        made = _MADE.setdefault(space, WeakValueDictionary())
+        graph = made.get(k)
+        if graph is None:
+            graph = made[k] = cls._made(space, k)
+        return graph
+
+    @classmethod
+    def _made(cls, space: PointSpace, k: int) -> GraphSpace:
         if k < 0:
             raise OptionError("the k of a neighbour graph must be 0 (a spanning tree) or more.")
         if min(k, len(space)) * len(space) > _MOST_EDGES:
@@ -190,7 +203,14 @@ class GraphSpace(HopSpace):
 
     def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
         """Return the same as `distances`, as small integers."""
-        return self.search.distances(np.asarray(ids))
+        if self._rows is None:
+            return self.search.distances(np.asarray(ids))
+        return self._rows(np.asarray(ids))
+
+    def remember(self, most: int) -> None:
+        """Keep the hops that are asked for, in so many bytes at most."""
+        if self._rows is None and self.diameter <= np.iinfo(np.int8).max:
+            self._rows = _KeptRows(self.search, most // len(self))
 
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
         """Return the hops from each of these words to the words in its row of `others`."""
@@ -212,7 +232,8 @@ class GraphSpace(HopSpace):
         return np.asarray(self._sizes[ids], dtype=np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in {"_lock", "embedding"}}
+        left = {name: value for name, value in vars(self).items() if name not in {"_lock", "embedding"}}
+        return {**left, "_rows": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock())
@@ -220,7 +241,40 @@ class GraphSpace(HopSpace):
 
     def after_fork(self) -> None:
         """Take a new lock: a thread that does not exist in this process may hold the old one."""
+        self._lock, self._rows = threading.Lock(), None
+
+
+class _KeptRows:
+    """Hops from words to every word, in a byte each, kept once they are known; threads may share them."""
+
+    def __init__(self, search: HopSearch, most: int) -> None:
+        self._search = search
+        self._table = np.empty((min(most, len(search)), len(search)), dtype=np.int8)  # given when it is written to
+        self._places = np.full(len(search), -1)  # of words in the table
+        self._count = 0
         self._lock = threading.Lock()
+
+    def __call__(self, ids: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
+        """Return the rows of these words."""
+        places = self._places[ids]
+        missing = np.unique(ids[places < 0])
+        if not len(missing):
+            return self._table[places]
+        rows = self._search.distances(missing).astype(np.int8)
+        found = np.empty((len(ids), rows.shape[1]), dtype=np.int8)
+        found[places >= 0] = self._table[places[places >= 0]]
+        found[places < 0] = rows[np.searchsorted(missing, ids[places < 0])]
+        with self._lock:
+            new = np.flatnonzero(self._places[missing] < 0)[: len(self._table) - self._count]
+            self._table[self._count : self._count + len(new)] = rows[new]
+            # said last: whoever sees a place finds the row there
+            self._places[missing[new]] = self._count + np.arange(len(new))
+            self._count += len(new)
+        return found
+
+
+#: The graphs that are held somewhere, by the embedding that they were made of and their k.
+_MADE: WeakKeyDictionary[PointSpace, WeakValueDictionary[int, GraphSpace]] = WeakKeyDictionary()
 
 
 def build_graph(space: PointSpace, k: int, listed: Listed | None = None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

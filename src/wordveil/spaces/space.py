@@ -114,6 +114,9 @@ class Space(ABC):
         """Return how much every word is like each of these words, on the scale of `similar`, one row each."""
         return -self.distances(ids)
 
+    def remember(self, most: int) -> None:  # noqa: B027 - most spaces find distances again as fast
+        """Keep distances to all words, in so many bytes at most, for work that asks for the same ones over and over."""
+
     def describe(self) -> dict[str, Any]:
         """Describe the space in plain values."""
         return {"name": self.name, "words": len(self), "metric": self.metric, "checksum": self.checksum}

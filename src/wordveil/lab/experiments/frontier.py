@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordveil._mechanisms import mechanism
+from wordveil._mechanisms import Mechanism, mechanism
 from wordveil.calibration import meter_for
 from wordveil.errors import OptionError
 from wordveil.lab.experiments.attacker import PRIORS
@@ -260,11 +261,17 @@ def _repeats(run: Run) -> int:
     return run.pick(2, 1, 1)
 
 
+@lru_cache(maxsize=1)
+def _veiled_by(size: str) -> tuple[EuclideanSpace, Mechanism[Any]]:
+    """Return the space and the mechanism of `tasks`, which remembers over all tasks of a process what it has found."""
+    glove = Run(size=size).glove()
+    return glove, mechanism("graph", glove, epsilon=_EPSILON)
+
+
 def _one_task(run: Run, name: str) -> tuple[list[Cell], list[Cell], dict[str, Any]]:
     """Do a task; return its row, that by every reader, and the facts."""
-    glove = run.glove()
+    glove, graph = _veiled_by(run.size)
     model = AveragedVectors(glove)
-    graph = mechanism("graph", glove, epsilon=_EPSILON)
     task = _limited(load_task(name, run.data), run, run.pick(6000, 500, 30), run.seed)
     plans: dict[str, tuple[Rewriter | None, str]] = {"clean": (None, "both")}
     if task.measure == "pearson":

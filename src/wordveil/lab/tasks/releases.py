@@ -33,6 +33,8 @@ from wordveil.text import Document, Release, Veil
 from wordveil.text.replacing import OutsideWords
 from wordveil.text.tokens import is_number
 
+_REMEMBERED = 3 << 30  # bytes, for the distances that every reader of every release asks for
+
 Vectors = NDArray[np.float32]
 
 #: The drawn words taken for what they are: no reader at all.
@@ -173,6 +175,7 @@ class TaskTexts:
         seed: int = 0,
     ) -> dict[str, dict[str, Read]]:
         """Do the same with texts that are veiled in training, in testing or in both, which are read only once."""
+        mechanism.space.remember(_REMEMBERED)
         table = self.table(model)
         clean = self._documents(self.clean, table)
         names = (AS_IT_STANDS, *reading.readers)
@@ -191,6 +194,7 @@ class TaskTexts:
 
     def guessed(self, name: str, mechanism: Mechanism[Any], reading: Reading, seed: int, vectors: Vectors) -> Estimate:
         """Return how often a reader's likeliest word is the original, on one veiling."""
+        mechanism.space.remember(_REMEMBERED)
         released = self.veil(mechanism, seed)
         reader = reading.reader(name, mechanism, self.select, vectors).fit_places(released)
         return self._share(self._hits(released, reader.guesses(released)))
