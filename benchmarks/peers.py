@@ -215,6 +215,8 @@ def audited(row: Row, start: Callable[[EuclideanSpace, float], Program], plane: 
     row.remarks += told["draw"] + report.remarks
     if over:
         row.remarks.append(f"not looked at, for lack of time: {', '.join(over)}")
+    if report.unchecked.get("forks") == "calls fail in a fork":
+        row.remarks.append("nothing was seen of forks, in which calls do not end")
 
 
 def _part(found: Finding) -> str:

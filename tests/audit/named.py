@@ -13,6 +13,7 @@ import time
 WORDS = ["tea", "coffee", "milk", "water"]
 _KEEP = 0.4  # the chance of the word itself; 0.2 for each other: a loss of ln 2
 _secret, _copied, _seeded = random.SystemRandom(), random.Random(os.urandom(8)), random.Random(7)
+_process = os.getpid()
 _started = random.Random(int(time.time() / 3600))  # an hour, so that no test meets its end
 
 
@@ -38,6 +39,12 @@ def seeded(text: str) -> str:
 
 def seeded_at_its_start(text: str) -> str:
     return _draw(text, _started)
+
+
+def fails_in_a_fork(text: str) -> str:
+    if os.getpid() != _process:
+        raise OSError
+    return honest(text)
 
 
 _late: list[random.Random] = []

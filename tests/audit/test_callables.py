@@ -177,6 +177,14 @@ def test_functions_run_by_name_in_processes_of_their_own() -> None:
         assert any(how in finding.about for finding in report.findings if finding.breaks)
 
 
+def test_forks_in_which_calls_fail_are_not_looked_at() -> None:
+    report = audit_callable(
+        f"{NAMED}:fails_in_a_fork", FOUR, draws=500, skip=[one for one in CHECKS if one != "repeats"]
+    )
+    assert "forks" in report.unchecked
+    assert not any("forks" in finding.about for finding in report.findings)
+
+
 def test_a_function_that_hangs_or_dies_is_called_on() -> None:
     for function, kind in (("hangs", "time-out"), ("dies", "crash")):
         target = Program(f"{NAMED}:{function}", timeout=0.2)

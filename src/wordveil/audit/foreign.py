@@ -418,14 +418,23 @@ class _Audit:
         agreeing = (self.explored**2).sum(axis=1)  # the words whose calls agree least show most
         words = tuple(self.words[place] for place in np.argsort(agreeing, kind="stable")[:_REPEATING])
         for how in ("calls", "runs", "restarts", "forks"):
-            if how == "forks" and self.target.forked([words[0]]) is None:
-                self.unchecked["forks"] = "only a function given by its name is forked"
+            if how == "forks" and (why := self._cannot_fork(words[0])):
+                self.unchecked["forks"] = why
                 continue
             if how == "restarts" and not self.target.restart():
                 self.unchecked["restarts"] = "it cannot be started again from here"
                 continue
             case = Case("repeats", f"whether {how} repeat", words, words, 0.0, 32, share / 4, event={"how": how})
             self.findings.append(measure(self.target, case, self.clock, self.entropy))
+
+    def _cannot_fork(self, word: str) -> str | None:
+        """Return why nothing can be learnt from forks; None where they answer."""
+        forks = self.target.forked([word])
+        if forks is None:
+            return "only a function given by its name is forked"
+        if any(isinstance(one, Failure) for fork in forks for one in fork):
+            return "calls fail in a fork"  # as where threads or a lock of another process are waited for
+        return None
 
     def _look_at_time(self, share: float) -> None:
         if self.target.timed([self.words[self.beside]]) is None:
