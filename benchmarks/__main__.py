@@ -4,6 +4,7 @@ python -m benchmarks                           # everything
 python -m benchmarks nearest draws             # some jobs
 python -m benchmarks --json figures.json       # also as JSON, with the machine's description
 python -m benchmarks --markdown docs/speed.md  # also as a page, with a picture beside it
+python -m benchmarks --kept docs/speed.json --markdown docs/speed.md  # only the page, from figures that were kept
 """
 
 from __future__ import annotations
@@ -57,7 +58,14 @@ def main() -> None:
     parser.add_argument("jobs", nargs="*", help=f"which of {', '.join(_ALL)}; all if none is named")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     parser.add_argument("--markdown", type=Path, help="write a page of the documentation here, and its picture beside")
+    parser.add_argument("--kept", type=Path, metavar="JSON", help="run nothing: write the page from these figures")
     arguments = parser.parse_args()
+    if arguments.kept:
+        if arguments.jobs or arguments.json or not arguments.markdown:
+            parser.error("--kept takes --markdown and nothing else")
+        facts = json.loads(arguments.kept.read_text(encoding="utf-8"))
+        _write_page(arguments.markdown, facts["machine"], [Row(**row) for row in facts["rows"]], facts["curves"])
+        return
     unknown = [name for name in arguments.jobs if name not in _ALL]
     if unknown:
         parser.error(f"there is no job {unknown[0]}; choose among {', '.join(_ALL)}")
@@ -73,13 +81,17 @@ def main() -> None:
         curves += drawn
     _show(console, rows, curves)
     if arguments.markdown:
-        folder = arguments.markdown.resolve().parent
-        arguments.markdown.write_text(page(about, rows, curves, folder), encoding="utf-8")
-        if curves:
-            picture(curves, folder)
+        _write_page(arguments.markdown, about, rows, curves)
     if arguments.json:
         facts = {"machine": about, "rows": [asdict(row) for row in rows], "curves": curves}
         arguments.json.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _write_page(path: Path, about: dict[str, object], rows: list[Row], curves: list[dict[str, Any]]) -> None:
+    folder = path.resolve().parent
+    path.write_text(page(about, rows, curves, folder), encoding="utf-8")
+    if curves:
+        picture(curves, folder)
 
 
 def _show(console: Console, rows: list[Row], curves: list[dict[str, Any]]) -> None:

