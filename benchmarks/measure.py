@@ -57,7 +57,7 @@ class Row:
     @property
     def is_rate(self) -> bool:
         """Whether more is better; a time is better when it is shorter."""
-        return self.unit.endswith("/s")
+        return "/" in self.unit
 
     @property
     def to_peer(self) -> float | None:
