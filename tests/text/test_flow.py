@@ -81,6 +81,7 @@ texts_of = st.lists(st.lists(pieces, max_size=12).map("".join), max_size=4)
 @example(texts=["x" * 70 + " the " + "." * 70 + " ship"], way=0)
 @example(texts=["The \ud800 ship’s", "", "5 <b>The</b> ship, ann@over.com's The"], way=0)
 @example(texts=["ann@over.com don't " + "'s" * 40], way=0)
+@example(texts=["They did'n't."], way=0)
 def test_compiled_code_gives_what_python_gives(
     graph: Mechanism[Any], flows: list[Flow], texts: list[str], way: int
 ) -> None:

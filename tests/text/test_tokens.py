@@ -17,7 +17,7 @@ def words(text: str) -> list[str]:
     return tokenise(text).pieces[1::2]
 
 
-@given(st.text())
+@given(st.text() | st.text("nst'’-"))
 def test_the_pieces_are_the_text(text: str) -> None:
     pieces, keys = tokenise(text)
     assert "".join(pieces) == text
@@ -79,6 +79,7 @@ def test_nothing_alphabetic_lies_between_words(text: str) -> None:
             ["snake_case", "john.doe@example.com"],
             ["<HANDLE>", "<EMAIL>"],
         ),
+        ("did'n't ca’n't", ["did", "n't", "ca", "n't"], ["did", "not", "can", "not"]),
         ("n't 's t", ["n", "t", "s", "t"], ["n", "t", "s", "t"]),
         ("\U0001ccd6\U0001ccd7 🇩🇪 𝐭𝐡𝐞", ["\U0001ccd6\U0001ccd7", "🇩🇪", "𝐭𝐡𝐞"], ["\U0001ccd6\U0001ccd7", "🇩🇪", "the"]),
         ("", [], []),

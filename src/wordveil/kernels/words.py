@@ -50,22 +50,22 @@ class GAP:
 
 class FORM:
     """Of a word: it is spelt as a function word is, is written like one anywhere or where a sentence begins, has a
-    single letter, and ends in a letter or digit.
+    single letter, and ends as words end (`ends_in_word`).
     """  # noqa: D205 - one sentence
 
     FUNCTION, PLAIN, CAPITAL, SINGLE, ALNUM = 1, 2, 4, 8, 16
 
 
 class EDIT:
-    """Of a new word: it is written with a capital, comes right behind another, which ended in a letter or digit, and is
-    for a word outside the vocabulary.
+    """Of a new word: it is written with a capital, comes right behind something, which ended as words end, and is for a
+    word outside the vocabulary.
     """  # noqa: D205 - one sentence
 
     CAPITAL, TOUCHES, AFTER_ALNUM, OUTSIDE = 1, 2, 4, 8
 
 
 class SPAN:
-    """Of something that is one word however it is spelt: it is markup, and ends in a letter or digit."""
+    """Of something that is one word however it is spelt: it is markup, and ends as words end."""
 
     MARKUP, ALNUM = 1, 2
 
@@ -218,7 +218,7 @@ def write_texts(
 ) -> tuple[bytes, Int64, Int64]:  # fmt: skip
     """Write texts with new words, by ids, or -1-n for the string n `beside`; return also where the texts stand then.
 
-    `words` are those of the vocabulary, plain and with a capital, and whether each ends in a letter or digit.
+    `words` are those of the vocabulary, plain and with a capital, and whether each ends as words end.
     """
     as_listed, capital, alnum = words
     flags = cut.flags.copy()

@@ -41,7 +41,7 @@ from wordveil.kernels.words import (
 from wordveil.kernels.words import VALUES as PLAIN_VALUES
 from wordveil.spaces import Vocabulary
 from wordveil.text.draft import Draft, Wanted, draw
-from wordveil.text.forms import INSIDE, SPELLS, form_of, gap_of
+from wordveil.text.forms import INSIDE, SPELLS, ends_in_word, form_of, gap_of
 from wordveil.text.identifiers import HINTS, VALUES
 from wordveil.text.nonwords import Numbering
 from wordveil.text.release import Counts, Release
@@ -289,7 +289,7 @@ class Flow:
         is_ascii = text.isascii()
         apart = []
         for (kind, begin, end), put in zip(found, new, strict=True):
-            flags = (SPAN.MARKUP if kind == "MARKUP" else 0) | (SPAN.ALNUM if text[end - 1].isalnum() else 0)
+            flags = (SPAN.MARKUP if kind == "MARKUP" else 0) | (SPAN.ALNUM if ends_in_word(text[end - 1]) else 0)
             first, last = (begin, end) if is_ascii else (len(_encoded(text[:begin])), len(_encoded(text[:end])))
             apart.append((kind, (start + first, start + last, flags), put.encode()))
         return apart
@@ -412,7 +412,7 @@ class _Known:
 
     @cached_property
     def spelt(self) -> tuple[Strings, Strings, NDArray[np.uint8]]:
-        """The words of the vocabulary, plain and with a capital, and whether each ends in a letter or digit."""
+        """The words of the vocabulary, plain and with a capital, and whether each ends as words end."""
         return _spelt(self._vocabulary)
 
     @property
@@ -447,7 +447,7 @@ class _Known:
         pieces, keys = Tokens(["", run, ""], [lookup_key(run)]) if run.isascii() and run.isalnum() else cut_words(run)
         for word, gap, key in zip(pieces[1::2], pieces[2::2], keys, strict=True):
             form = form_of(word) | (FORM.FUNCTION if key in self._left_alone else 0)
-            form |= FORM.ALNUM if word[-1:].isalnum() else 0
+            form |= FORM.ALNUM if ends_in_word(word) else 0
             code = self._lookup.id(word, key)
             if code is None:
                 code = NUMBER if is_number(word) else self._outside(visible_key(lookup_key(word)))
@@ -471,16 +471,16 @@ def _spelt(vocabulary: Vocabulary) -> tuple[Strings, Strings, NDArray[np.uint8]]
 
 
 def _packed(words: list[str]) -> tuple[Strings, NDArray[np.uint8]]:
-    """Put words one behind the other, and say which end in a letter or digit; without a call for every word."""
+    """Put words one behind the other, and say which end as words end; without a call for every word."""
     signs = np.frombuffer(_encoded("\n".join(words)), np.uint8)
     ends = np.append(np.flatnonzero(signs == ord("\n")), len(signs))
     if len(ends) != len(words):  # words with line breaks in them
-        alnum = np.array([word[-1:].isalnum() for word in words], dtype=np.uint8)
+        alnum = np.array([ends_in_word(word) for word in words], dtype=np.uint8)
         return Strings.of(list(map(_encoded, words))), alnum
     last = signs[np.maximum(ends - 1, 0)]
     alnum = np.array([chr(sign).isalnum() for sign in range(128)] + [False] * 128, dtype=np.uint8)[last]
     for place in np.flatnonzero(last >= 128).tolist():
-        alnum[place] = words[place][-1:].isalnum()
+        alnum[place] = ends_in_word(words[place])
     starts = np.concatenate([[0], ends - np.arange(len(words))])
     return Strings(starts, signs[signs != ord("\n")].tobytes()), alnum
 

@@ -16,7 +16,7 @@ import regex
 
 from wordveil.kernels.words import FORM, GAP
 
-__all__ = ["INSIDE", "SPELLS", "form_of", "gap_of", "starts_sentence", "written_plainly"]
+__all__ = ["INSIDE", "SPELLS", "ends_in_word", "form_of", "gap_of", "starts_sentence", "written_plainly"]
 
 #: Everything that can spell, for a class of a regular expression: letters and digits, also turned, combining, outlined,
 #: as radicals, in brackets, circles, squares or Braille, as the halves of flags, letters of private fonts, invisible
@@ -28,6 +28,8 @@ SPELLS = (
 )
 #: The same with what does not split a word: marks and joiners.
 INSIDE = SPELLS + r"\p{M}\p{Cf}"
+
+_INSIDE = regex.compile(f"[{INSIDE}]")
 
 # Matched from the end of the gap backwards, where the next character decides each step: forwards, a long run of
 # dots or line breaks would be tried again from each of them.
@@ -41,6 +43,12 @@ _PROSE = frozenset(",;!?…—–\"“”„«»‘’'‚‹›")
 _BEFORE, _AFTER = frozenset("@#$~/\\_=&%^|+<{`-"), frozenset("@/\\_=|`~>}-")
 # Function words that are given names as well, also where a sentence begins.
 _NAMES = frozenset(("will", "may"))
+
+
+def ends_in_word(piece: str) -> bool:
+    """Whether the last character is one that words end in: of every word it is, so that this tells nothing of which."""
+    last = piece[-1:]
+    return last.isalnum() or (not last.isascii() and _INSIDE.match(last) is not None)
 
 
 def starts_sentence(gap: str) -> bool:

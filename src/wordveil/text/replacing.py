@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from wordveil._mechanisms.priors import log_prior
 from wordveil.noise import Entropy
 from wordveil.spaces import Space
-from wordveil.text.forms import starts_sentence
+from wordveil.text.forms import ends_in_word, starts_sentence
 from wordveil.text.selection import stop_words
 
 __all__ = ["CASES", "POLICIES", "WRITERS", "OutsideWords", "capitals_of", "random_digits"]
@@ -35,7 +35,7 @@ def capitals_of(word: str) -> str:
 
 def _as_listed(pieces: list[str], place: int, word: str) -> str:
     # A clitic touches the word before it; its replacement must not. What touches markup stays there.
-    return " " + word if place > 1 and not pieces[place - 1] and pieces[place - 2][-1:].isalnum() else word
+    return " " + word if place > 1 and not pieces[place - 1] and ends_in_word(pieces[place - 2]) else word
 
 
 def _by_position(pieces: list[str], place: int, word: str) -> str:

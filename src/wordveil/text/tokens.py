@@ -153,9 +153,10 @@ def _parts(word: str) -> tuple[list[str], list[str], list[str]]:
     *_, mark, tail = _APOSTROPHE.split(word)
     stem = word[: -len(tail) - 1]
     if tail.lower() == "t" and stem[-1:].lower() == "n" and len(stem) > 1:
-        first, inner, keys = _plain(stem[:-1])
+        before = stem[:-1].rstrip(APOSTROPHES)  # "did'n't" is misspelt; there is one at the most
+        first, inner, keys = _plain(before)
         keys[-1] = _BEFORE_NOT.get(keys[-1], keys[-1])
-        return [*first, stem[-1] + mark + tail], [*inner, ""], [*keys, "not"]
+        return [*first, stem[-1] + mark + tail], [*inner, stem[len(before) : -1]], [*keys, "not"]
     if tail.lower() in _CLITICS:
         first, inner, keys = _plain(stem)
         return [*first, mark + tail], [*inner, ""], [*keys, _CLITICS[tail.lower()]]
