@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -220,6 +223,33 @@ def test_threads_that_draw_at_once_draw_what_they_would_alone() -> None:
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda call: shared.draw(native, *call), calls))
     assert all(np.array_equal(one, other) for one, other in zip(alone, together, strict=True))
+
+
+def test_threads_do_not_keep_the_same_rows_twice() -> None:
+    graph = GraphSpace.of(make_space(3000, 5, seed=2), 6)
+    rows = (graph.indptr, graph.indices, len(graph), len(graph.indices))
+    native, kept, is_keeping, is_done = compiled(), list[int](), threading.Event(), threading.Event()
+    assert native is not None
+    draws = HopDraws(rows, np.exp(-0.3 * np.arange(graph.shells + 1.0)))
+    draws._kept[0][:200, 2] = 1 << 40  # as if that many edges had been looked at for the guesses of these words
+
+    def keep_rows(graph: object, busy: np.ndarray, count: int, *kept_in: object) -> None:
+        kept.extend(busy[:count].tolist())
+        is_keeping.set()
+        is_done.wait(60)
+        native.keep_rows(graph, busy, count, *kept_in)
+
+    slow: Any = SimpleNamespace(draw_hops=native.draw_hops, scratch_of_hops=native.scratch_of_hops, keep_rows=keep_rows)
+    call = np.array([5]), np.array([0, 1 << 14]), np.zeros(8, dtype=np.uint32)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(draws.draw, slow, *call)
+        is_keeping.wait(60)
+        second = pool.submit(draws.draw, slow, *call).result(60)  # which waits for nobody
+        is_done.set()
+        assert np.array_equal(first.result(60), second)
+    assert sorted(kept) == list(range(200))
+    draws.draw(slow, *call)
+    assert len(kept) == 200
 
 
 @pytest.mark.parametrize("code", [None, "off"])

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import csv
+import os
+import signal
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -16,7 +20,7 @@ from hypothesis import strategies as st
 import wordveil
 from wordveil._mechanisms import Mechanism
 from wordveil.kernels.native import SWITCH, compiled
-from wordveil.kernels.words import first_uses
+from wordveil.kernels.words import StringTable, first_uses
 from wordveil.text import Veil
 from wordveil.text.flow import Flow, Rewritten, Texts
 
@@ -126,6 +130,50 @@ def test_more_spellings_than_are_asked_for_at_once(graph: Mechanism[Any]) -> Non
     found = rewritten(Flow(veil, small=0), veil, [" ".join(words)])
     assert found.counts[0, 0] == len(words)
     assert list(found.texts) == [Veil(graph, seed=1)(" ".join(words)).text]
+
+
+@pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
+def test_threads_share_what_is_learnt(graph: Mechanism[Any], sample_texts: list[str]) -> None:
+    # Each has words of its own, so that all of them learn while the others look words up, and tables grow meanwhile.
+    parts = [
+        [*sample_texts[number::8], " ".join(f"q{'xyz'[number % 3]}{chr(97 + number)}{i:x}" for i in range(3000))]
+        for number in range(8)
+    ]
+    flow = Flow(Veil(graph), small=0)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda number: rewritten(flow, Veil(graph, seed=number), parts[number]), range(8)))
+    for number, texts in enumerate(parts):
+        alone = rewritten(Flow(Veil(graph), small=0), Veil(graph, seed=number), texts)
+        assert list(found[number].texts) == list(alone.texts)
+        assert found[number].counts.tolist() == alone.counts.tolist()
+    assert list(found[0].texts) == [release.text for release in Veil(graph, seed=0).together(parts[0])]
+
+
+@pytest.mark.skipif(compiled() is None or not hasattr(os, "fork"), reason="nothing is compiled here, or no forks")
+def test_a_fork_while_another_thread_learns(graph: Mechanism[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    # The lock of that thread is nobody's in the child, and what it was about to write there stays unwritten.
+    is_learning, may_go_on = threading.Event(), threading.Event()
+
+    def wait(self: StringTable, strings: Sequence[bytes]) -> bool:
+        if threading.current_thread() is not threading.main_thread():
+            is_learning.set()
+            may_go_on.wait()
+        return add(self, strings)
+
+    add = StringTable.add
+    monkeypatch.setattr(StringTable, "add", wait)
+    text = ["The ship left the harbour."]
+    flow = Flow(Veil(graph), small=0)
+    learner = threading.Thread(target=lambda: rewritten(flow, Veil(graph, seed=1), text))
+    learner.start()
+    is_learning.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if list(rewritten(flow, Veil(graph, seed=2), text).texts) else 1)
+    may_go_on.set()
+    learner.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), max_size=40))

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,12 +67,6 @@ class Veils:
         """Whether texts of several inputs may be veiled as if they were of one."""
         once = self.whole.once
         return self._seed is None and (once is None or once.scope == "record")
-
-    def twin(self) -> Veils:
-        """Return what veils the same, and knows what these have learnt, for another thread."""
-        twin = copy(self)
-        twin._flow = self._flow.twin()
-        return twin
 
     def is_compiled_for(self, size: int) -> bool:
         """Whether compiled code does nearly all of the work for blocks of so many bytes, so threads can share it."""
@@ -209,9 +202,9 @@ class Task(NamedTuple):
 class Crew:
     """Veils blocks and gives them back in their order.
 
-    Workers are threads, if `in_threads`: these share what is remembered of draws, but only compiled code runs in
+    Workers are threads, if `in_threads`: these share what is learnt and remembered, but only compiled code runs in
     several of them at the same time. Otherwise they are forked from this process, so they share its space and hold no
-    copy of their own; each takes fresh entropy. The first blocks are veiled here, before: what is learnt from them
+    copy of their own; each takes fresh entropy. The first blocks are veiled here then, before: what is learnt from them
     every worker would have to learn by itself. Only a few blocks are ever under way, so a fast reader does not run
     ahead of the veil, but more than there are workers, who so have something to do while the disk makes a block safe.
     With one worker all of the work is done here.
@@ -230,7 +223,7 @@ class Crew:
         if self._workers == 1:
             yield from map(self._veils.veil, loads)
             return
-        yield from map(self._veils.veil, islice(loads, 1 if self._pool is None else 0))
+        yield from map(self._veils.veil, islice(loads, 1 if self._pool is None and not self._in_threads else 0))
         from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - one process needs none of it
 
         under_way: deque[Future[list[Done]]] = deque()
@@ -273,7 +266,7 @@ _ours = threading.local()  # the veils of a worker
 def _begin_thread(veils: Veils, threads: int) -> None:
     """Make a thread a worker."""
     parallel.use_here(threads)
-    _ours.veils = veils.twin()
+    _ours.veils = veils
 
 
 def _begin(veils: Veils, threads: int, parent: int) -> None:

@@ -6,6 +6,7 @@ compiler. What is remembered saves time and nothing else.
 
 from __future__ import annotations
 
+import threading
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.kernels.native import plain
-from wordveil.parallel import run, shares
+from wordveil.parallel import renew_after_fork, run, shares
 
 __all__ = ["Grouped", "HopDraws"]
 
@@ -90,6 +91,12 @@ class HopDraws:
         # what is remembered is whole, and what a thread works with is not in the list meanwhile.
         self._scratch = list[NDArray[np.uint64]]()
         self._rows = int(_FOR_ROWS * len(room)) // (4 * (graph[2] // 64 + 1))  # that may still be kept
+        self._keeps = threading.Lock()
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Take a new lock: a thread that does not exist in this process may hold the old one."""
+        self._keeps = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return HopDraws, (self._graph, self._weights, self._blocked)  # what is remembered is for this process
@@ -122,8 +129,12 @@ class HopDraws:
             self._scratch.append(scratch)  # not after a failure
 
         run(search, shares(starts, _WORTH_A_THREAD), uses_blas=False)
-        if len(found) >= _WORTH_A_THREAD:
-            self._keep_rows(native)
+        # Two threads at it would find the same rows, and keep them twice.
+        if len(found) >= _WORTH_A_THREAD and self._keeps.acquire(blocking=False):
+            try:
+                self._keep_rows(native)
+            finally:
+                self._keeps.release()
         return found
 
     def _keep_rows(self, native: ModuleType) -> None:

@@ -67,7 +67,8 @@ static inline int are_equal(const uint8_t *one, int64_t room, const uint8_t *oth
 static inline int32_t found(const Table *table, const uint8_t *at, int64_t length, int64_t room, uint64_t hash)
 {
     for (uint64_t probe = 0; probe < PROBES; probe++) {
-        uint64_t slot = table->slots[(hash + probe) & table->mask];
+        /* Another thread may add strings meanwhile, which stand behind those that are counted here. */
+        uint64_t slot = __atomic_load_n(table->slots + ((hash + probe) & table->mask), __ATOMIC_RELAXED);
         if (!slot)
             return -1;
         if (slot >> 32 != hash >> 32)
@@ -135,7 +136,8 @@ PyObject *index_strings(PyObject *self, PyObject *args)
             while (probe < PROBES && slots[(hash + probe) & table.mask])
                 probe++;
             if (probe < PROBES)
-                slots[(hash + probe) & table.mask] = (hash >> 32 << 32) | (uint64_t)(entry + 1);
+                __atomic_store_n(slots + ((hash + probe) & table.mask), (hash >> 32 << 32) | (uint64_t)(entry + 1),
+                                 __ATOMIC_RELAXED);
             else
                 lost++;
         }

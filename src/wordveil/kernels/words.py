@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from copy import copy
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -19,14 +18,14 @@ from wordveil.kernels.native import compiled, plain
 
 __all__ = [
     "CHARACTERS", "DONE", "EDIT", "FORM", "GAP", "KIND", "LONGEST", "NUMBER", "SPAN", "STRANGE", "VALUES", "Cut",
-    "Spans", "StringTable", "Strings", "Values", "cut_texts", "find_values", "first_uses", "write_texts",
+    "Growing", "Spans", "StringTable", "Strings", "Values", "cut_texts", "find_values", "first_uses", "write_texts",
 ]  # fmt: skip
 
 CHARACTERS = 0x20000  # how many are known, from the first on
 LONGEST = 64  # bytes of a word or gap that is looked up
 NUMBER = -(1 << 31)  # what stands for a word that is a number, in the place of its id
 DONE, STRANGE = 0, 1  # what became of a text: it was cut, or must be cut in Python
-_MISSES = 1 << 14  # words and gaps that are asked for at once
+_FEWEST_MISSES, _MISSES = 1 << 9, 1 << 14  # words and gaps that are asked for at once: few at first, when most recur
 _FIRST_SIZE = 1 << 12
 
 Int32 = NDArray[np.int32]
@@ -70,43 +69,67 @@ class SPAN:
     MARKUP, ALNUM = 1, 2
 
 
+class Growing:
+    """Numbers to which others are added, while compiled code reads those that were there.
+
+    Attributes
+    ----------
+    room : ndarray
+        The numbers, and room for more. Where that is too little it is another array from then on.
+    """
+
+    def __init__(self, dtype: type[np.generic], first: int | None = None) -> None:
+        self.room: NDArray[Any] = np.empty(_FIRST_SIZE, dtype)
+        self._count = 0
+        if first is not None:
+            self.extend([first])
+
+    def __len__(self) -> int:
+        return self._count
+
+    def extend(self, numbers: Sequence[int] | NDArray[Any]) -> None:
+        """Add numbers behind the last."""
+        before, end = self._count, self._count + len(numbers)
+        if end > len(self.room):
+            larger = np.empty(2 * end, self.room.dtype)
+            larger[:before] = self.room[:before]
+            self.room = larger
+        self.room[before:end] = numbers
+        self._count = end
+
+
 class StringTable:
     """Numbers different strings of bytes in the order in which they come, for compiled code to look them up.
 
-    The secret seed of its hash keeps texts that were made for it from filling the same places.
+    The secret seed of its hash keeps texts that were made for it from filling the same places. One thread may add
+    strings while others look some up, by what `native` was before.
     """
 
     def __init__(self) -> None:
-        self.count = 0
-        self._bytes = bytearray()
-        self._starts = np.zeros(_FIRST_SIZE + 1, dtype=np.int32)
+        self._bytes, self._starts = Growing(np.uint8), Growing(np.int32, 0)
         self._slots = np.zeros(4 * _FIRST_SIZE, dtype=np.uint64)
         self._seed = secrets.randbits(64)
 
-    def twin(self) -> StringTable:
-        """Return a table with the same strings, to which others may be added."""
-        twin = copy(self)
-        twin._bytes, twin._starts, twin._slots = bytearray(self._bytes), self._starts.copy(), self._slots.copy()
-        return twin
+    @property
+    def count(self) -> int:
+        """How many strings there are."""
+        return len(self._starts) - 1
 
     def add(self, strings: Sequence[bytes]) -> bool:
         """Add strings that are not there; return whether all of them will be found."""
         begin, native = self.count, compiled()
-        if self.count + len(strings) >= len(self._starts):
-            room = 2 * (self.count + len(strings))
-            self._starts = np.concatenate([self._starts[: begin + 1], np.zeros(room - begin, dtype=np.int32)])
-            self._slots = np.zeros(2 << room.bit_length(), dtype=np.uint64)
+        self._starts.extend(len(self._bytes) + np.cumsum([len(one) for one in strings], dtype=np.int64))
+        self._bytes.extend(np.frombuffer(b"".join(strings), np.uint8))
+        if 3 * self.count > len(self._slots):
+            self._slots = np.zeros(4 << self.count.bit_length(), dtype=np.uint64)
             begin = 0
-        ends = self._starts[self.count] + np.cumsum([len(one) for one in strings], dtype=np.int64)
-        self._starts[self.count + 1 : self.count + 1 + len(strings)] = ends
-        self._bytes += b"".join(strings)
-        self.count += len(strings)
         return native is not None and not native.index_strings(self.native, begin)
 
     @property
     def native(self) -> tuple[Any, ...]:
         """The table as compiled code takes it."""
-        return (self._slots, len(self._slots), self._seed, self._starts, self.count, self._bytes, len(self._bytes))
+        slots, letters = self._slots, self._bytes
+        return (slots, len(slots), self._seed, self._starts.room, self.count, letters.room, len(letters))
 
 
 class Strings(NamedTuple):
@@ -181,10 +204,10 @@ def find_values(
 
 
 def cut_texts(
-    native: ModuleType, data: bytes, starts: Int64, ends: Int64, kinds: Bytes, spans: Spans, tables: Any,
+    native: ModuleType, data: bytes, starts: Int64, ends: Int64, kinds: Bytes, spans: Spans, known: Any,
     *, by_position: bool, strange: Sequence[int] = (),
 ) -> Cut:  # fmt: skip
-    """Cut texts; `tables` has what is known of words and gaps, and learns what is missing.
+    """Cut texts; `known` has what is known of words and gaps, and learns what is missing.
 
     A text with something that compiled code cannot know is strange, like those given as such, and has no edits.
     """
@@ -196,17 +219,20 @@ def cut_texts(
     starts, ends = plain(starts, np.int64), plain(ends, np.int64)
     states[list(strange)] = STRANGE
     begin = used = 0
+    asked = _FEWEST_MISSES
     while True:
+        tables = known.tables
         reached, done, missing = native.cut_texts(
-            data, len(data), starts, ends, texts, begin, kinds, (*spans, len(spans.starts)), tables.words,
-            tables.gaps, by_position, tables.empty, tables.space, (at, to, codes, flags, room, used),
-            (states, counts, stops, misses, _MISSES),
+            data, len(data), starts, ends, texts, begin, kinds, (*spans, len(spans.starts)), *tables,
+            by_position, known.empty, known.space, (at, to, codes, flags, room, used),
+            (states, counts, stops, misses, asked),
         )  # fmt: skip
         waiting = begin + np.flatnonzero(states[begin:reached] > STRANGE)
         if not waiting.size and reached == texts:
             break
-        if waiting.size and not tables.learn(data, misses[:missing]):
+        if waiting.size and not known.learn(data, misses[:missing], tables):
             states[waiting] = STRANGE  # no room, or more of a text than is asked for at once
+        asked = min(2 * asked, _MISSES)
         begin = int(waiting[0]) if waiting.size else reached
         used = int(stops[begin - 1]) if begin else 0
     return Cut(at[:done], to[:done], codes[:done], flags[:done], counts, stops, states)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from wordveil.text.tokens import is_number, lookup_key, tokenise, visible_key
 if TYPE_CHECKING:
     from wordveil.text.veil import Veil
 
-__all__ = ["Draft", "Drawn", "Wanted", "draw"]
+__all__ = ["Draft", "Drawn", "Keys", "Wanted", "draw"]
 
 _MARKUP = placeholder("MARKUP")
 _STAY = frozenset((_MARKUP, *map(placeholder, VALUES)))  # where they are not selected
@@ -35,20 +36,48 @@ class Words(NamedTuple):
     moved: Iterator[str | None]
 
 
+class Keys:
+    """Numbers of keys, for words outside the vocabulary; threads may share them.
+
+    Attributes
+    ----------
+    names : dict
+        The keys by their numbers.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._next = count()
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number(self, key: str) -> int:
+        """Return the number of a key, a new one where it has none."""
+        found = self._numbers.get(key)
+        if found is None:
+            mine = next(self._next)
+            self.names[mine] = key  # before another thread can find the number
+            found = self._numbers.setdefault(key, mine)  # of two threads the first
+        return found
+
+
 class Wanted(NamedTuple):
     """What is to be drawn, and behind each the numbers of the texts that it is for, in their order."""
 
     ids: NDArray[np.int64]
     ids_of: NDArray[np.int64]
-    outside: list[str]  # keys of words outside the vocabulary
-    outside_of: list[int]
+    outside: NDArray[np.int64]  # words outside the vocabulary, by the numbers of their keys
+    outside_of: NDArray[np.int64]
+    keys: Keys
     numbers: list[str]
     numbers_of: list[int]
     values: list[tuple[str, str]]  # to move, with their kinds
     values_of: list[int]
 
     @classmethod
-    def of(cls, veil: Veil, drafts: Mapping[int, Draft]) -> Wanted:
+    def of(cls, veil: Veil, drafts: Mapping[int, Draft], keys: Keys | None = None) -> Wanted:
         """Gather what is to be drawn for drafts, given by the numbers of their texts."""
         replaces = veil.oov == "replace"
         ids = np.array([i for draft in drafts.values() for i in draft.ids], dtype=np.int64)
@@ -56,6 +85,7 @@ class Wanted(NamedTuple):
         outside = (
             [(number, key) for number, draft in drafts.items() for key in draft.outside_keys()] if replaces else []
         )
+        keys = Keys() if keys is None else keys
         numbers = [
             (number, draft.pieces[place]) for number, draft in drafts.items() if replaces for place in draft.numbers
         ]
@@ -63,8 +93,9 @@ class Wanted(NamedTuple):
         return cls(
             ids,
             np.repeat(np.fromiter(drafts, np.int64, len(drafts)), lengths),
-            [key for _, key in outside],
-            [number for number, _ in outside],
+            np.array([keys.number(key) for _, key in outside], dtype=np.int64),
+            np.array([number for number, _ in outside], dtype=np.int64),
+            keys,
             [word for _, word in numbers],
             [number for number, _ in numbers],
             [value for _, value in values],
@@ -113,8 +144,8 @@ def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[
 
     digests: list[bytes] = []
     if once is None:
-        count = len(wanted.outside)
-        taken = np.concatenate([ids, veil.outside_words.draw(count, veil.entropy)]) if count else ids
+        strangers = len(wanted.outside)
+        taken = np.concatenate([ids, veil.outside_words.draw(strangers, veil.entropy)]) if strangers else ids
         both = veil.mechanism.draw(taken, veil.entropy) if taken.size else taken
         digits = random_digits(list(map(len, wanted.numbers)), veil.entropy) if wanted.numbers else []
         moved = veil.nonwords.move(wanted.values, veil.entropy)
@@ -130,9 +161,10 @@ def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[
         repeated = np.bincount(wanted.ids_of, minlength=len(groups)) - np.bincount(
             wanted.ids_of[first], minlength=len(groups)
         )
-    if wanted.outside:
-        there = groups[wanted.outside_of].tolist()
-        outside = once.outside(veil.mechanism, veil.outside_words, wanted.outside, there, digests, veil.entropy)
+    if wanted.outside.size:
+        there = groups[wanted.outside_of]
+        words = wanted.outside, wanted.keys.names
+        outside = once.outside(veil.mechanism, veil.outside_words, *words, there, digests, veil.entropy)
     if wanted.numbers:
         digits = once.numbers(wanted.numbers, groups[wanted.numbers_of].tolist(), digests, veil.entropy)
     if wanted.values:

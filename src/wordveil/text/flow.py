@@ -8,11 +8,10 @@ veiled in Python as a whole. So the same seed gives the same bytes either way, a
 
 from __future__ import annotations
 
-from array import array
+import threading
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from wordveil.kernels.words import (
     SPAN,
     STRANGE,
     Cut,
+    Growing,
     Spans,
     Strings,
     StringTable,
@@ -39,8 +39,9 @@ from wordveil.kernels.words import (
     write_texts,
 )
 from wordveil.kernels.words import VALUES as PLAIN_VALUES
+from wordveil.parallel import renew_after_fork
 from wordveil.spaces import Vocabulary
-from wordveil.text.draft import Draft, Wanted, draw
+from wordveil.text.draft import Draft, Keys, Wanted, draw
 from wordveil.text.forms import INSIDE, SPELLS, ends_in_word, form_of, gap_of
 from wordveil.text.identifiers import HINTS, VALUES
 from wordveil.text.nonwords import Numbering
@@ -136,7 +137,7 @@ def _encoded(text: str) -> bytes:
 
 
 class Flow:
-    """Veils many texts at once with veils of the same settings; for one thread at a time.
+    """Veils many texts at once with veils of the same settings; threads may share it, and what it learns.
 
     Parameters
     ----------
@@ -155,12 +156,6 @@ class Flow:
             and veil.case in ("sentence", "lower")
             and veil.nonwords.mover is None
         )
-
-    def twin(self) -> Flow:
-        """Return another for the same veils, which knows what this one has learnt, for another thread."""
-        twin = copy(self)
-        twin._known = self._known.twin()
-        return twin
 
     def is_compiled_for(self, size: int) -> bool:
         """Whether compiled code does nearly all of the work for so many bytes, so that threads can share it."""
@@ -183,7 +178,10 @@ class Flow:
         """
         native = compiled()
         is_plain = native is not None and self._is_plain and self._small <= len(texts.data) < _LARGE
-        found = self._find(native, texts) if native is not None and is_plain else _all_strange(len(texts))
+        known = self._known
+        if known.is_full:
+            known = self._known = _Known(self._veil)
+        found = self._find(native, texts, known) if native is not None and is_plain else _all_strange(len(texts))
         cut = found.cut
         strange = np.flatnonzero(cut.states == STRANGE).tolist()
         drafts = {number: Draft(veil, Document(texts.text(number))) for number in strange}
@@ -191,9 +189,9 @@ class Flow:
         is_outside = (cut.flags & EDIT.OUTSIDE) != 0
         is_inside = cut.codes >= 0
         wanted, order = _merged(
-            Wanted.of(veil, drafts),
+            Wanted.of(veil, drafts, known.keys),
             (cut.codes[is_inside].astype(np.int64), of_edit[is_inside]),
-            ([self._known.keys[-1 - code] for code in cut.codes[is_outside].tolist()], of_edit[is_outside]),
+            (-1 - cut.codes[is_outside].astype(np.int64), of_edit[is_outside]),
         )
         drawn = draw(veil, wanted, groups, scopes)
         codes = cut.codes.copy()
@@ -213,14 +211,19 @@ class Flow:
         if native is None or not is_plain:
             return Rewritten(_between(texts, beside), counts)
         cut = _with_whole(cut._replace(codes=codes), strange, texts, len(found.written))
-        spelt = self._known.spelt
+        spelt = _spelt(veil.mechanism.space.vocabulary)
         written = write_texts(native, *texts.parts, cut, spelt, Strings.of(found.written + beside))
         return Rewritten(Texts(*written), counts)
 
-    def _find(self, native: ModuleType, texts: Texts) -> _Found:
+    def _find(self, native: ModuleType, texts: Texts, known: _Known) -> _Found:
         """Cut texts by compiled code, after what may be more than words is found."""
-        if self._known.is_full:
-            self._known = _Known(self._veil)
+        if known.is_empty:  # what one thread learns now, others need not
+            with known.lock:
+                if known.is_empty:
+                    return self._found(native, texts, known)
+        return self._found(native, texts, known)
+
+    def _found(self, native: ModuleType, texts: Texts, known: _Known) -> _Found:
         kinds = kinds_of_characters()
         values, left = find_values(native, *texts.parts, kinds)
         plain = self._plain_values(texts.data, values)
@@ -247,7 +250,7 @@ class Flow:
         ranges = np.zeros(len(texts) + 1, dtype=np.int64)
         np.cumsum(np.bincount(of_text, minlength=len(texts)), out=ranges[1:])
         cut = cut_texts(
-            native, *texts.parts, kinds, Spans(starts, ends, flags, ranges), self._known,
+            native, *texts.parts, kinds, Spans(starts, ends, flags, ranges), known,
             by_position=self._veil.case == "sentence", strange=strange,
         )  # fmt: skip
         what = plain.written + written
@@ -337,12 +340,11 @@ def _all_strange(texts: int) -> _Found:
 
 
 def _merged(
-    wanted: Wanted, inside: tuple[Int64, Int64], outside: tuple[list[str], Int64]
+    wanted: Wanted, inside: tuple[Int64, Int64], outside: tuple[Int64, Int64]
 ) -> tuple[Wanted, tuple[Int64, Int64]]:
     """Add what is wanted for other texts, all in the order of the texts; return also where it is: first the others."""
     ids_of = np.concatenate([inside[1], wanted.ids_of])
-    outside_of = np.concatenate([outside[1], np.array(wanted.outside_of, dtype=np.int64)])
-    keys = outside[0] + wanted.outside
+    outside_of = np.concatenate([outside[1], wanted.outside_of])
     by_text = [np.argsort(numbers, kind="stable") for numbers in (ids_of, outside_of)]
     places = [np.empty_like(order) for order in by_text]
     for order, place in zip(by_text, places, strict=True):
@@ -350,8 +352,8 @@ def _merged(
     merged = wanted._replace(
         ids=np.concatenate([inside[0], wanted.ids])[by_text[0]],
         ids_of=ids_of[by_text[0]],
-        outside=[keys[place] for place in by_text[1].tolist()],
-        outside_of=outside_of[by_text[1]].tolist(),
+        outside=np.concatenate([outside[0], wanted.outside])[by_text[1]],
+        outside_of=outside_of[by_text[1]],
     )
     return merged, (places[0], places[1])
 
@@ -386,87 +388,111 @@ def _between(texts: Texts, new: list[bytes]) -> Texts:
 
 
 class _Known:
-    """What compiled code knows of words and gaps, as a veil sees them."""
+    """What compiled code knows of words and gaps, as a veil sees them.
+
+    Threads share it. One at a time adds to it; what the others work with meanwhile is `tables` as it was before.
+    """
 
     def __init__(self, veil: Veil) -> None:
         self._lookup, self._vocabulary = veil.lookup, veil.mechanism.space.vocabulary
         self._left_alone = veil.selection.left_alone if veil.selection.kind == "content" else frozenset()
-        self._words, self._gaps = StringTable(), StringTable()
-        self._first_parts, self._parts, self._gap_flags = array("i", [0]), array("i"), array("i")
         self.empty, self.space = gap_of(""), gap_of(" ")
-        self.keys: list[str] = []  # of words outside the vocabulary
-        self._number_of: dict[str, int] = {}
+        self.keys = Keys()  # of words outside the vocabulary
+        self._begin()
+        renew_after_fork(self)
 
-    def twin(self) -> _Known:
-        """Return what knows the same, and may learn more."""
-        twin = copy(self)
-        twin._words, twin._gaps = self._words.twin(), self._gaps.twin()
-        for name in ("_first_parts", "_parts", "_gap_flags", "keys", "_number_of"):
-            setattr(twin, name, copy(getattr(self, name)))
-        return twin
+    def _begin(self) -> None:
+        self._words, self._gaps = StringTable(), StringTable()
+        self._first_parts, self._parts, self._gap_flags = Growing(np.int32, 0), Growing(np.int32), Growing(np.int32)
+        self.lock = threading.RLock()
+        self.tables = self._tables()
+
+    def after_fork(self) -> None:
+        """Begin anew if a thread that does not exist in this process was about to learn something."""
+        if self.lock.acquire(blocking=False):
+            self.lock.release()
+        else:
+            self._begin()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known."""
+        return self._words.count == 0
 
     @property
     def is_full(self) -> bool:
         """Whether so much is known that it is time to forget it."""
-        return self._words.count + self._gaps.count > _REMEMBERED
+        return self._words.count + self._gaps.count + len(self.keys) > _REMEMBERED
 
-    @cached_property
-    def spelt(self) -> tuple[Strings, Strings, NDArray[np.uint8]]:
-        """The words of the vocabulary, plain and with a capital, and whether each ends as words end."""
-        return _spelt(self._vocabulary)
+    def _tables(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return what is known of words, and what of gaps, as compiled code takes them."""
+        words = (self._words.native, self._first_parts.room, self._parts.room, len(self._parts) // 5)
+        return words, (self._gaps.native, self._gap_flags.room)
 
-    @property
-    def words(self) -> tuple[Any, ...]:
-        """What is known of words, as compiled code takes it."""
-        return (self._words.native, self._first_parts, self._parts, len(self._parts) // 5)
+    def learn(self, data: bytes, missing: NDArray[np.int32], tables: object) -> bool:
+        """Learn words and gaps that are missing in tables; return whether all of them will be found.
 
-    @property
-    def gaps(self) -> tuple[Any, ...]:
-        """What is known of gaps, as compiled code takes it."""
-        return (self._gaps.native, self._gap_flags)
+        Where another thread has learnt something meanwhile, that may be all; else it is asked for again.
+        """
+        with self.lock:
+            return tables is not self.tables or self._learn(data, missing)
 
-    def learn(self, data: bytes, missing: NDArray[np.int32]) -> bool:
-        """Learn words and gaps that are missing; return whether all of them will be found."""
-        # A slice of bytes is cheap, and most are the same.
-        words = dict.fromkeys(data[start:end] for is_word, start, end in missing.tolist() if is_word)
-        gaps = dict.fromkeys(data[start:end] for is_word, start, end in missing.tolist() if not is_word)
-        ids, left_alone = self._vocabulary.ids, self._left_alone
+    def _learn(self, data: bytes, missing: NDArray[np.int32]) -> bool:
+        # A slice of bytes is cheap, and many are the same.
+        is_word = missing[:, 0] != 0
+        words, gaps = (
+            list(dict.fromkeys([data[start:end] for start, end in missing[which, 1:].tolist()]))
+            for which in (is_word, ~is_word)
+        )
+        ids, left_alone, outside = self._vocabulary.ids, self._left_alone, self.keys.number
+        parts, counts = list[int](), list[int]()
         for word in words:
             run = word.decode("utf-8", "surrogatepass")
-            code = ids.get(run)
-            if code is not None and len(word) > 1 and word.isalpha() and word.islower():  # ASCII: most are such words
-                form = FORM.PLAIN | FORM.ALNUM | (FORM.FUNCTION if run in left_alone else 0)
-                self._parts.extend((len(word), 0, code, form, self.empty))
-                self._first_parts.append(len(self._parts) // 5)
+            if len(word) > 1 and word.isalpha():  # ASCII: most are such words
+                form, key = (FORM.PLAIN, run) if word.islower() else (form_of(run), run.lower())
+                code = ids.get(run)
+                if code is None:
+                    code = self._lookup.id(run, key)
+                form |= FORM.ALNUM | (FORM.FUNCTION if key in left_alone else 0)
+                parts += (len(word), 0, -1 - outside(key) if code is None else code, form, self.empty)
+                counts.append(1)
             else:
-                self._learn_word(run)
-        self._gap_flags.extend(gap_of(gap.decode("utf-8", "surrogatepass")) for gap in gaps)
-        return self._words.add(list(words)) & self._gaps.add(list(gaps))
+                more = self._parts_of(run)
+                parts += more
+                counts.append(len(more) // 5)
+        gap_flags = [gap_of(gap.decode("utf-8", "surrogatepass")) for gap in gaps]
+        self._first_parts.extend(len(self._parts) // 5 + np.cumsum(counts, dtype=np.int64))
+        self._parts.extend(parts)
+        self._gap_flags.extend(gap_flags)
+        are_found = self._words.add(words) & self._gaps.add(gaps)
+        self.tables = self._tables()
+        return are_found
 
-    def _learn_word(self, run: str) -> None:
+    def _parts_of(self, run: str) -> list[int]:
         pieces, keys = Tokens(["", run, ""], [lookup_key(run)]) if run.isascii() and run.isalnum() else cut_words(run)
+        parts = list[int]()
         for word, gap, key in zip(pieces[1::2], pieces[2::2], keys, strict=True):
             form = form_of(word) | (FORM.FUNCTION if key in self._left_alone else 0)
             form |= FORM.ALNUM if ends_in_word(word) else 0
             code = self._lookup.id(word, key)
             if code is None:
-                code = NUMBER if is_number(word) else self._outside(visible_key(lookup_key(word)))
+                code = NUMBER if is_number(word) else -1 - self.keys.number(visible_key(lookup_key(word)))
             behind = gap_of(gap) if gap else self.empty
-            self._parts.extend((len(_encoded(word)), len(_encoded(gap)), code, form, behind))
-        self._first_parts.append(len(self._parts) // 5)
-
-    def _outside(self, key: str) -> int:
-        number = self._number_of.setdefault(key, len(self.keys))
-        if number == len(self.keys):
-            self.keys.append(key)
-        return -1 - number
+            parts += (len(_encoded(word)), len(_encoded(gap)), code, form, behind)
+        return parts
 
 
 @lru_cache(maxsize=2)
 def _spelt(vocabulary: Vocabulary) -> tuple[Strings, Strings, NDArray[np.uint8]]:
     words = list(vocabulary)
     as_listed, alnum = _packed(words)
-    as_capital, alnum_too = _packed([word[:1].upper() + word[1:] for word in words])
+    signs = np.frombuffer(as_listed.letters, np.uint8).copy()
+    first = as_listed.starts[:-1][np.diff(as_listed.starts) > 0]
+    if (signs[first] < 128).all():
+        signs[first] -= np.where((signs[first] >= ord("a")) & (signs[first] <= ord("z")), 32, 0).astype(np.uint8)
+        as_capital, alnum_too = Strings(as_listed.starts, signs.tobytes()), alnum
+    else:
+        as_capital, alnum_too = _packed([word[:1].upper() + word[1:] for word in words])
     return as_listed, as_capital, np.stack([alnum, alnum_too], axis=1)
 
 
@@ -488,7 +514,7 @@ def _packed(words: list[str]) -> tuple[Strings, NDArray[np.uint8]]:
 @lru_cache(maxsize=1)
 def kinds_of_characters() -> NDArray[np.uint8]:
     """Return the `KIND` of every character that compiled code knows, as the expressions that cut texts have it."""
-    every = "".join(map(chr, range(CHARACTERS)))
+    every = np.arange(CHARACTERS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     kinds = np.zeros(CHARACTERS, dtype=np.uint8)
     for members, kind in _KINDS.items():
         for run in regex.finditer(rf"[{members}]+", every):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple, TypeVar
 
@@ -148,22 +148,24 @@ class Once:
         self,
         mechanism: Mechanism[Any],
         source: OutsideWords,
-        keys: Sequence[str],
-        groups: Sequence[int],
+        words: NDArray[np.int64],
+        keys: Mapping[int, str],
+        groups: NDArray[np.int64],
         digests: Sequence[bytes],
         entropy: Entropy,
     ) -> NDArray[np.int64]:
-        """Draw for words outside the vocabulary, known by their keys: as `mechanism` does for a random word."""
-        pairs = list(zip(groups, keys, strict=True))
-        different = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+        """Draw for words outside the vocabulary, given by their keys: as `mechanism` does for a random word."""
+        first, place = first_uses(groups, words, int(words.max(initial=0)) + 1)
         if self.is_keyed:
+            numbers = zip(groups[first].tolist(), words[first].tolist(), strict=True)
+            different = [(group, keys[number]) for group, number in numbers]
             # The stand-in follows from one hash and its draw from another, both of the word's scope and key.
             seeds = [self._hash(b"outside" + digests[group], key) for group, key in different]
             taken = np.concatenate([source.draw(1, KeyedEntropy(seed)) for seed in seeds])
             drawn = mechanism.draw_each(taken, [self._hash(b"drawn" + digests[group], key) for group, key in different])
         else:
-            drawn = mechanism.draw(source.draw(len(different), entropy), entropy)
-        return np.asarray(drawn[[different[pair] for pair in pairs]])
+            drawn = mechanism.draw(source.draw(len(first), entropy), entropy)
+        return np.asarray(drawn[place])
 
     def values(
         self,

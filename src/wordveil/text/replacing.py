@@ -70,8 +70,8 @@ class OutsideWords:
 
     def __init__(self, space: Space) -> None:
         stop = stop_words()
-        content = [place for place, word in enumerate(space.vocabulary) if word.lower() not in stop]
-        self._ids = np.array(content or range(len(space)), dtype=np.int64)
+        is_stop = np.fromiter((word.lower() in stop for word in space.vocabulary), np.bool_, len(space))
+        self._ids = np.flatnonzero(~is_stop) if not is_stop.all() else np.arange(len(space))
         self._shares = np.exp(log_prior(space, "frequency"))
         self._sums = np.cumsum(self._shares[self._ids])
 
